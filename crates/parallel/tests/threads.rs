@@ -5,7 +5,7 @@ use tailback_scenario::{Scenario, build};
 use tailback_sim::plan::Plan;
 use tailback_sim::{Parts, Report};
 
-/// Two switches with hosts of all kinds.
+/// Two switches with four hosts each, back-pressure by class, datagrams in one direction and TCP in both.
 const TWO_SITES: &str = r#"
 tailback = 1
 [run]
@@ -63,9 +63,10 @@ fn plan() -> Plan {
 }
 
 fn run(plan: Plan, most: usize) -> Report {
-    tailback_parallel::run(plan, most, |_| Ok::<(), ()>(())).expect("nobody ends it").report()
+    tailback_parallel::run(plan, most, |_| Ok::<(), ()>(())).expect("the run is not cancelled").report()
 }
 
+/// Text of a report without the number of events, which depends on the partition.
 fn text(report: &Report) -> String {
     let mut value = serde_json::to_value(report).expect("a report has text keys and finite numbers only");
     value["events"] = 0.into();
@@ -90,21 +91,21 @@ fn threads_give_the_report_of_sequential_partitions_and_of_the_whole() {
 }
 
 #[test]
-fn an_error_of_watch_ends_a_run_whole_or_in_partitions() {
+fn an_error_of_watch_ends_a_run_in_one_or_two_partitions() {
     for most in [1, 2] {
-        let mut looks = 0;
+        let mut calls = 0;
         let ended =
             tailback_parallel::run(Plan { end: tailback_units::Time(100_000_000_000_000), ..plan() }, most, |at| {
-                looks += 1;
-                if looks == 3 { Err(at) } else { Ok(()) }
+                calls += 1;
+                if calls == 3 { Err(at) } else { Ok(()) }
             });
         assert!(ended.is_err_and(|at| at > 0.0 && at < 0.5));
-        assert_eq!(looks, 3);
+        assert_eq!(calls, 3);
     }
 }
 
 #[test]
-fn a_panic_in_a_part_ends_the_run_with_its_message() {
+fn a_panic_in_a_partition_ends_the_run_with_its_message() {
     let mut plan = plan();
     // There is no such flow; the change is applied in all partitions.
     plan.timeline.push(tailback_sim::plan::Change {

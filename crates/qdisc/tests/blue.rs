@@ -1,5 +1,5 @@
-//! Blue: how fast its probability can move, and literal transcriptions of the authors' program for
-//! ns and of ALTQ's.
+//! Blue: the speed of its probability, its forms and its threshold, and transcriptions of the authors'
+//! program for ns and of ALTQ's.
 
 use crate::common::*;
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use tailback_qdisc::{Reason, Spec};
 use tailback_random::Rng;
 use tailback_units::{Amount, Dur, Rate, Time};
 
-/// The published parameter sets: freeze time, increment, decrement.
+/// The published parameter sets: freeze time in ms, increment, decrement.
 const SETS: [(u64, f64, f64); 4] =
     [(10, 0.0025, 0.00025), (100, 0.0025, 0.00025), (10, 0.02, 0.002), (100, 0.02, 0.002)];
 
@@ -23,12 +23,11 @@ fn set((freeze, increment, decrement): (u64, f64, f64)) -> Params {
 }
 
 #[test]
-fn from_0_to_1_takes_freeze_over_increment_and_back_ten_times_as_long() {
+fn a_rise_from_0_to_1_takes_freeze_time_over_increment_and_the_fall_ten_times_as_long() {
     for (n, (seconds, steps)) in SETS.into_iter().zip([(4.0, 400), (40.0, 400), (0.5, 50), (5.0, 50)]) {
         let mut law = Blue::new(&set(n));
         law.arrive(Time::ZERO, Backlog::default(), &mut Rng::named(1, "x"));
-        // A packet every 100 µs, all of them dropped for want of room. 400 sums of 0.0025 are 1 but
-        // for rounding.
+        // A packet every 100 µs, dropped because the buffer is full. 400 sums of 0.0025 give 1 up to rounding.
         let mut now = Time::ZERO;
         let mut bound = Steps::at_most(1_000_000);
         while law.probability() < 1.0 - 1e-9 {
@@ -46,13 +45,16 @@ fn from_0_to_1_takes_freeze_over_increment_and_back_ten_times_as_long() {
             now = at;
         }
         let late = now.since(top).as_secs() - 10.0 * seconds;
-        assert!((0.0..1.001e-3 * n.0 as f64).contains(&late), "but for rounding, one freeze: {n:?}: {now:?}");
+        assert!(
+            (0.0..1.001e-3 * n.0 as f64).contains(&late),
+            "at most one freeze time late, up to rounding: {n:?}: {now:?}"
+        );
         assert_eq!(law.probability(), 0.0);
     }
 }
 
 #[test]
-fn a_shared_freeze_time_holds_up_the_other_direction_and_separate_ones_do_not() {
+fn a_shared_freeze_time_delays_a_change_in_the_other_direction_and_separate_ones_do_not() {
     for (timers, lowered) in [(Timers::Shared, false), (Timers::Separate, true)] {
         let mut law = Blue::new(&Params { timers, ..set(SETS[3]) });
         law.arrive(Time::ZERO, Backlog::default(), &mut Rng::named(1, "x"));
@@ -63,7 +65,7 @@ fn a_shared_freeze_time_holds_up_the_other_direction_and_separate_ones_do_not() 
 }
 
 #[test]
-fn lowered_once_a_probability_of_1_stays_near_1_while_the_link_idles() {
+fn with_one_decrement_per_idle_time_a_probability_of_1_stays_near_1() {
     let mut law = Blue::new(&Params { idle: IdleSteps::Once, increment: Some(1.0), ..set(SETS[2]) });
     law.arrive(Time::ZERO, Backlog::default(), &mut Rng::named(1, "x"));
     law.overflow(Time::ZERO + Dur::from_ms(50));
@@ -74,7 +76,7 @@ fn lowered_once_a_probability_of_1_stays_near_1_while_the_link_idles() {
 }
 
 #[test]
-fn doubling_rises_to_twice_and_the_increment() {
+fn doubling_raises_the_probability_to_twice_its_value_plus_the_increment() {
     let mut law = Blue::new(&Params { rise: Rise::Doubling, ..set(SETS[2]) });
     let seen: Vec<f64> = (1..=4)
         .map(|n| {
@@ -86,7 +88,7 @@ fn doubling_rises_to_twice_and_the_increment() {
 }
 
 #[test]
-fn a_threshold_counts_as_overflow() {
+fn a_queue_above_the_threshold_raises_the_probability_as_overflow_does() {
     let rate = Rate::mbit(10);
     let params = Params { threshold: Some(Amount::packets(20)), ..set(SETS[2]) };
     let mut rig = Rig::new(&Spec::Blue(params), &places(1000, rate), Rng::named(1, "port"));
@@ -97,15 +99,15 @@ fn a_threshold_counts_as_overflow() {
 }
 
 #[test]
-fn nonsense_is_refused_with_advice() {
+fn invalid_parameters_are_refused_with_their_path() {
     let refuse = |params: Params, path: &str| assert_eq!(params.check().unwrap_err().path, path);
     refuse(Params { increment: Some(0.0), ..Params::default() }, "increment");
     refuse(Params { decrement: Some(f64::NAN), ..Params::default() }, "decrement");
     refuse(Params { freeze: Some(Dur(u64::MAX)), ..Params::default() }, "freeze");
 }
 
-/// `Queue/Blue`, the authors' program as ported to ns-2: seconds, separate timers, one decrement per
-/// look at an empty queue. It holds `qlim` packets here, where the port holds one less.
+/// `Queue/Blue`, the authors' program as ported to ns-2: seconds, separate timers, one decrement
+/// whenever the link finds the queue empty. Its queue holds `qlim` packets here; that of ns-2 one packet less.
 struct NsBlue {
     rng: Rng,
     q: VecDeque<Held>,
@@ -165,10 +167,11 @@ impl Queue for NsBlue {
 }
 
 #[test]
-fn the_authors_form_decides_as_their_program_for_each_of_120_000_packets() {
+fn the_authors_form_gives_each_of_120_000_packets_its_fate_in_their_program() {
     let traffic = Traffic { loads: &[0.5, 0.9, 1.5, 3.0], ..Traffic::default() };
     let arrivals = traffic.draw(1);
     for (seed, n) in (1..).zip(SETS) {
+        let (freeze, increment, decrement) = n;
         let rng = Rng::named(seed, "port");
         let params = Params { timers: Timers::Separate, idle: IdleSteps::Once, ecn: true, ..set(n) };
         let mut reference = NsBlue {
@@ -176,9 +179,9 @@ fn the_authors_form_decides_as_their_program_for_each_of_120_000_packets() {
             q: VecDeque::new(),
             qlim: 50,
             pmark: 0.0,
-            increment: n.1,
-            decrement: n.2,
-            hold: n.0 as f64 / 1e3,
+            increment,
+            decrement,
+            hold: freeze as f64 / 1e3,
             ifreezetime: 0.0,
             dfreezetime: 0.0,
             idle: true,
@@ -186,7 +189,7 @@ fn the_authors_form_decides_as_their_program_for_each_of_120_000_packets() {
         let mut ours = Rig::new(&Spec::Blue(params), &places(50, traffic.rate), rng);
         let log = serve(&mut ours, traffic.rate, &arrivals, |_, _| {});
         assert_same(&log, &serve(&mut reference, traffic.rate, &arrivals, |_, _| {}));
-        assert!(tally(&log)[..4].iter().all(|n| *n > 100), "{:?}", tally(&log));
+        assert!(tally(&log)[..fate::UNRESPONSIVE].iter().all(|n| *n > 100), "{:?}", tally(&log));
     }
 }
 
@@ -256,11 +259,11 @@ impl Queue for AltqBlue {
 }
 
 #[test]
-fn altqs_form_decides_as_the_kernel_for_each_of_120_000_packets() {
-    // Silent for seconds at times, so that the probability is set anew.
+fn altqs_form_gives_each_of_120_000_packets_its_fate_in_the_kernel() {
+    // Silences of seconds, after which ALTQ sets the probability to 1/1000.
     let traffic = Traffic { loads: &[0.0003, 0.9, 1.1, 1.2], ..Traffic::default() };
     let mut arrivals = traffic.draw(1);
-    // The kernel's clock has microseconds.
+    // The resolution of the kernel's clock is 1 µs.
     for a in &mut arrivals {
         a.at = Time(a.at.0 / 1_000_000 * 1_000_000);
     }
@@ -270,5 +273,5 @@ fn altqs_form_decides_as_the_kernel_for_each_of_120_000_packets() {
     let mut ours = Rig::new(&Spec::Blue(params), &places(50, traffic.rate), rng);
     let log = serve(&mut ours, traffic.rate, &arrivals, |_, _| {});
     assert_same(&log, &serve(&mut reference, traffic.rate, &arrivals, |_, _| {}));
-    assert!(tally(&log)[..4].iter().all(|n| *n > 100), "{:?}", tally(&log));
+    assert!(tally(&log)[..fate::UNRESPONSIVE].iter().all(|n| *n > 100), "{:?}", tally(&log));
 }

@@ -1,4 +1,4 @@
-//! A port that back-pressure has stopped asks its queue in vain; the queue is then as it was.
+//! Attempts to dequeue while back-pressure stops the port return no packet and leave the queue unchanged.
 
 use crate::common::{Arrival, Log, Queue, Rig, Traffic, places, serve};
 use crate::every_discipline::documents;
@@ -7,7 +7,7 @@ use tailback_qdisc::{Cx, Gate, Qdisc, Spec};
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
-/// Asks in vain before each packet.
+/// Queue with two attempts to dequeue at a stopped port before each packet.
 struct Stopped(Rig);
 
 impl Queue for Stopped {
@@ -37,16 +37,17 @@ impl Queue for Stopped {
 }
 
 #[test]
-fn asking_a_queue_in_vain_while_the_port_is_stopped_changes_no_packet_s_fate() {
+fn attempts_to_dequeue_while_the_port_is_stopped_change_no_packet_s_fate() {
     let rate = Rate::mbit(10);
     let sizes = &[64, 600, 1500];
     let traffic = Traffic { packets: 4_000, flows: 6, sizes, l4s: 0.5, rate, ..Traffic::default() }.draw(5);
     let mut differing = Vec::new();
     for (n, document) in documents().into_iter().enumerate() {
-        // FQ-CoDel moves on to the flow whose turn it is when it is asked; below another level it would not have been asked.
-        let inside = document["kind"] == "priority" && document.to_string().contains("fq-codel");
+        // Each attempt moves FQ-CoDel on to the flow whose turn it is; at a lower priority level it would not have been reached
+        // while a higher level had a packet to send.
+        let fq_codel_in_level = document["kind"] == "priority" && document.to_string().contains("fq-codel");
         let spec: Spec = tailback_document::decode(document.clone()).expect("it decodes");
-        if inside || Checked::check(&spec).is_err() {
+        if fq_codel_in_level || Checked::check(&spec).is_err() {
             continue;
         }
         let rig = || Rig::new(&spec, &places(40, rate), Rng::named(n as u64, "port"));

@@ -1,4 +1,4 @@
-//! COBALT: CoDel's share and Blue's, and a literal transcription of Linux's `sch_cake`.
+//! COBALT: its parts CoDel and Blue, and a transcription of the functions in Linux's `sch_cake`.
 
 use crate::common::*;
 use std::collections::VecDeque;
@@ -21,7 +21,7 @@ fn the_first_signal_comes_an_interval_after_the_delay_has_risen() {
     assert_eq!(first, Some(100));
 }
 
-// Linux uses the deadline as an activity timeout, too, and finds it passed.
+// Linux uses the time of the next signal as an activity timeout, too: after a pause of 110 ms it has passed.
 #[test]
 fn a_delay_that_is_high_after_an_interval_without_packets_is_signalled_at_once() {
     for (pause, verdict) in [(90, Verdict::Deliver), (110, Verdict::Drop)] {
@@ -34,7 +34,7 @@ fn a_delay_that_is_high_after_an_interval_without_packets_is_signalled_at_once()
 }
 
 #[test]
-fn blue_drops_what_codel_would_mark_and_never_the_last_packet() {
+fn blue_drops_ecn_capable_packets_but_not_the_last_of_the_queue() {
     let params = Params { increment: 1.0, ecn: true, ..Params::default() };
     let mut law = Cobalt::new(&params, Rate::mbit(100));
     let rng = &mut Rng::named(1, "cobalt");
@@ -58,22 +58,22 @@ fn blue_steps_at_most_once_per_target() {
 }
 
 #[test]
-fn on_a_slow_link_four_full_packets_are_acceptable() {
-    // 1514 B take 121 ms at 100 kbit/s.
+fn on_a_slow_link_the_delay_of_four_full_packets_is_acceptable() {
+    // 1514 B take 121 ms at 100 kbit/s, four packets of 1514 B 484 ms.
     let mut law = Cobalt::new(&Params::default(), Rate(100_000));
     let rng = &mut Rng::named(1, "cobalt");
     assert!((0..2000).all(|ms| law.judge(at(ms), Dur::from_ms(480), false, false, rng) == Verdict::Deliver));
 }
 
 #[test]
-fn nonsense_is_refused_with_advice() {
+fn invalid_parameters_are_refused_with_their_path() {
     let refuse = |params: Params, path: &str| assert_eq!(params.check().unwrap_err().path, path);
     refuse(Params { target: Dur::ZERO, ..Params::default() }, "target");
     refuse(Params { increment: 1.5, ..Params::default() }, "increment");
 }
 
 /// `cobalt_queue_full`, `cobalt_queue_empty` and `cobalt_should_drop` with 32-bit probabilities, as
-/// `cake_dequeue` calls them for one flow. The root is exact.
+/// `cake_dequeue` calls them for one flow; with an exact square root.
 struct Cake {
     rng: Rng,
     ecn: bool,
@@ -87,7 +87,9 @@ struct Cake {
     mtu_time: i64,
 }
 
+/// Target in ps.
 const TARGET: i64 = 5_000_000_000;
+/// Interval in ps.
 const INTERVAL: i64 = 100_000_000_000;
 
 impl Cake {
@@ -182,7 +184,7 @@ impl Queue for Cake {
 }
 
 #[test]
-fn it_decides_as_linux_for_each_of_150_000_packets() {
+fn cobalt_gives_each_of_150_000_packets_its_fate_in_linux() {
     let traffic = Traffic {
         sizes: &[1500, 1500, 300],
         packets: 150_000,
@@ -210,6 +212,9 @@ fn it_decides_as_linux_for_each_of_150_000_packets() {
         let log = serve(&mut ours, traffic.rate, &arrivals, |_, _| {});
         assert_same(&log, &serve(&mut reference, traffic.rate, &arrivals, |_, _| {}));
         let tally = tally(&log);
-        assert!(tally[2] > 100 && tally[3] > 100 && (!ecn || tally[1] > 100), "{tally:?}");
+        assert!(
+            tally[fate::EARLY] > 100 && tally[fate::FULL] > 100 && (!ecn || tally[fate::MARKED] > 100),
+            "{tally:?}"
+        );
     }
 }

@@ -1,5 +1,5 @@
-//! CoDel: the spacing of its signals, and a literal transcription of Linux's `codel_impl.h`, with its root and with that of
-//! RFC 8289.
+//! CoDel: the spacing of its signals, and a transcription of Linux's `codel_impl.h`, with its square root and
+//! with that of RFC 8289.
 
 use crate::common::*;
 use std::collections::VecDeque;
@@ -8,14 +8,15 @@ use tailback_qdisc::{Reason, Spec};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Size, Time};
 
+/// Backlog in bytes that does not end the drops.
 const LONG: u64 = 1_000_000;
 
 fn at(us: u64) -> Time {
     Time::ZERO + Dur::from_us(us)
 }
 
-/// The instants, in seconds, of the first `n` drops when a packet that has waited for 50 ms is taken
-/// every 100 µs.
+/// The instants, in seconds, of the first `n` drops when a packet that has waited for 50 ms is
+/// dequeued every 100 µs.
 fn drops(law: &mut Codel, n: usize) -> Vec<f64> {
     let mut drops = Vec::new();
     let mut us = 0;
@@ -37,7 +38,7 @@ fn nothing_is_dropped_within_the_first_interval() {
     assert!((0.1..0.1003).contains(&first), "{first}");
 }
 
-// Linux's "after"; RFC 8289 would drop at the very instant.
+// As in Linux; RFC 8289 drops at exactly one interval, too.
 #[test]
 fn a_delay_must_have_stayed_above_target_for_longer_than_an_interval() {
     for (wait, verdict) in [(Dur::from_ms(100), Verdict::Deliver), (Dur::from_ms(100) + Dur(1), Verdict::Drop)] {
@@ -52,18 +53,18 @@ fn gaps_shrink_as_the_interval_over_the_root_of_the_count() {
     let drops = drops(&mut Codel::new(&Params::default()), 200);
     for (n, pair) in drops.windows(2).enumerate() {
         let expected = 0.1 / ((n + 1) as f64).sqrt();
-        // Packets are taken every 0.1 ms, deadlines lie between.
+        // Packets are dequeued every 0.1 ms, and the deadlines fall between.
         assert!((pair[1] - pair[0] - expected).abs() < 1.01e-4, "{n}: {} {expected}", pair[1] - pair[0]);
     }
-    // The sum of the gaps is about 2·interval·√n.
+    // The sum of the gaps is about 2·interval·√n: 5 % less for n = 199.
     let elapsed = drops[199] - drops[0];
     assert!((elapsed / (0.2 * 199f64.sqrt()) - 1.0).abs() < 0.06, "{elapsed}");
 }
 
-// By hand: y ← y (3 − n y²) / 2 from 1 gives 1/2, 9/16, 0.48779 and 0.44153 at the second to fifth signal; the least
-// step of 16 bits is 1.5 µs of 100 ms.
+// By hand: y ← y (3 − n y²) / 2 from 1 gives 1/2, 9/16, 0.48779 and 0.44153 at the second to fifth signal; the
+// resolution of 16 bits is 1.5 µs of 100 ms.
 #[test]
-fn newtons_gaps_are_those_of_his_method_from_one() {
+fn with_root_newton_the_gaps_are_those_of_newtons_method_from_one() {
     let params = Params { root: Root::Newton, ecn: true, ..Params::default() };
     let mut law = Codel::new(&params);
     law.judge(at(0), Dur::from_ms(50), LONG, true);
@@ -81,24 +82,24 @@ fn newtons_gaps_are_those_of_his_method_from_one() {
 }
 
 #[test]
-fn a_delay_below_target_or_a_single_packet_left_ends_it() {
-    for (sojourn, left) in [(4, LONG), (50, 1514)] {
+fn a_delay_below_target_or_a_backlog_of_one_packet_ends_the_drops() {
+    for (sojourn, backlog) in [(4, LONG), (50, 1514)] {
         let mut law = Codel::new(&Params::default());
         drops(&mut law, 5);
         assert!(law.is_dropping());
-        assert_eq!(law.judge(at(600_000), Dur::from_ms(sojourn), left, false), Verdict::Deliver);
+        assert_eq!(law.judge(at(600_000), Dur::from_ms(sojourn), backlog, false), Verdict::Deliver);
         assert!(!law.is_dropping());
     }
 }
 
 #[test]
-fn it_resumes_near_its_old_pace_within_16_intervals_and_anew_later() {
+fn codel_resumes_near_its_old_rate_of_drops_after_a_pause_below_16_intervals_and_not_later() {
     for (pause_ms, resumes) in [(100, true), (2_000, false)] {
         let mut law = Codel::new(&Params::default());
         let last = drops(&mut law, 50)[49];
         let start = (last * 1e6) as u64 + 1000;
         law.judge(at(start), Dur::ZERO, LONG, false);
-        // Above the target for an interval again, after the pause.
+        // After the pause the delay is above the target again.
         let mut us = start + pause_ms * 1000;
         let mut steps = Steps::at_most(100_000);
         while law.judge(at(us), Dur::from_ms(50), LONG, false) != Verdict::Drop {
@@ -126,7 +127,7 @@ fn late_marks_are_scheduled_from_their_deadlines() {
 }
 
 #[test]
-fn above_the_ce_threshold_every_capable_packet_is_marked() {
+fn above_the_ce_threshold_every_ecn_capable_packet_is_marked() {
     let mut law = Codel::new(&Params { ce_threshold: Some(Dur::from_ms(1)), ..Params::default() });
     assert_eq!(law.judge(at(0), Dur::from_ms(2), LONG, true), Verdict::Mark);
     assert_eq!(law.judge(at(0), Dur::from_ms(2), LONG, false), Verdict::Deliver);
@@ -134,14 +135,15 @@ fn above_the_ce_threshold_every_capable_packet_is_marked() {
 }
 
 #[test]
-fn nonsense_is_refused_with_advice() {
+fn invalid_parameters_are_refused_with_their_path() {
     let refuse = |params: Params, path: &str| assert_eq!(params.check().unwrap_err().path, path);
     refuse(Params { target: Dur::ZERO, ..Params::default() }, "target");
     refuse(Params { interval: Dur::from_ms(4), ..Params::default() }, "interval");
     refuse(Params { mtu: Size(0), ..Params::default() }, "mtu");
 }
 
-/// `codel_dequeue`, `codel_should_drop` and `codel_Newton_step`; with [`Root::Exact`] the root of RFC 8289 in place of the last.
+/// `codel_dequeue`, `codel_should_drop` and `codel_Newton_step`; with [`Root::Exact`] the root of RFC 8289 instead of
+/// `codel_Newton_step`.
 struct Kernel {
     p: Params,
     q: VecDeque<Held>,
@@ -263,7 +265,7 @@ impl Queue for Kernel {
 }
 
 #[test]
-fn it_decides_as_linux_for_each_of_150_000_packets() {
+fn codel_gives_each_of_150_000_packets_its_fate_in_linux() {
     let traffic = Traffic {
         sizes: &[1500, 1500, 300],
         packets: 150_000,
@@ -292,6 +294,9 @@ fn it_decides_as_linux_for_each_of_150_000_packets() {
         let log = serve(&mut ours, traffic.rate, &arrivals, |_, _| {});
         assert_same(&log, &serve(&mut reference, traffic.rate, &arrivals, |_, _| {}));
         let tally = tally(&log);
-        assert!(tally[2] > 100 && tally[3] > 100 && (!ecn || tally[1] > 100), "{tally:?}");
+        assert!(
+            tally[fate::EARLY] > 100 && tally[fate::FULL] > 100 && (!ecn || tally[fate::MARKED] > 100),
+            "{tally:?}"
+        );
     }
 }

@@ -1,4 +1,4 @@
-//! Congestion notification: the table of messages, the slope, the traps, and the limiters' queues.
+//! Congestion notification: messages of congestion points (BCN, ECM, QCN), reaction points, and queues of rate limiters.
 
 use crate::common::Steps;
 use std::sync::Arc;
@@ -20,7 +20,7 @@ fn arrival(packets: u64, limited: Option<bool>) -> Arrival {
     Arrival { queued: Backlog { packets, bytes: 1500 * packets }, size: 1500, limited }
 }
 
-/// The message for a queue of `to` frames that was `from` frames long at the sample before.
+/// The message for a queue of `to` frames that was `from` frames long at the previous sample.
 fn message(params: &bcn::Params, from: u64, to: u64, limited: Option<bool>) -> Option<Feedback> {
     let mut point = bcn::Params { sampling: Fraction(1.0), ..params.clone() }.build();
     point.judge(&arrival(from, None), &mut rng());
@@ -28,14 +28,14 @@ fn message(params: &bcn::Params, from: u64, to: u64, limited: Option<bool>) -> O
 }
 
 const STOP: Option<Feedback> = Some(Feedback::Stop);
-#[expect(clippy::unnecessary_wraps, reason = "what a congestion point answers")]
+#[expect(clippy::unnecessary_wraps, reason = "the type of a congestion point's feedback")]
 fn change(level: i32) -> Option<Feedback> {
     Some(Feedback::Change(f64::from(level)))
 }
 
 #[test]
 fn the_table_of_messages_is_that_of_the_slides() {
-    // T−4 … T+4 = 80, 70, 60, 50, 40, 30, 20, 10, 0.
+    // Thresholds in frames, T−4 to T+4: 80, 70, 60, 50, 40, 30, 20, 10, 0.
     let p = bcn::Params {
         equilibrium: 40.0,
         full: 80.0,
@@ -82,7 +82,7 @@ fn sources_are_slowed_while_the_queue_grows_and_sped_up_while_it_shrinks() {
 }
 
 #[test]
-fn an_empty_queue_counts_as_falling_so_that_it_is_never_stuck_empty() {
+fn a_queue_of_at_most_one_frame_counts_as_shrinking() {
     let p = bcn::Params::default();
     assert_eq!(message(&p, 0, 0, Some(false)), change(4));
     assert_eq!(message(&p, 0, 1, Some(false)), change(4));
@@ -90,9 +90,9 @@ fn an_empty_queue_counts_as_falling_so_that_it_is_never_stuck_empty() {
 }
 
 #[test]
-fn a_frame_that_solicits_is_answered_unsampled_and_far_below_equilibrium_whatever_the_slope() {
+fn a_soliciting_frame_is_answered_unsampled_if_the_queue_is_far_below_equilibrium() {
     let mut point = bcn::Params { sampling: Fraction(1e-12), ..bcn::Params::default() }.build();
-    let mut ask = |queued, limited| point.judge(&arrival(queued, limited), &mut rng());
+    let mut judge = |queued, limited| point.judge(&arrival(queued, limited), &mut rng());
     // The last sample was at 0 frames: every queue has grown since.
     for (queued, limited, expected) in [
         (3, Some(true), change(4)),
@@ -103,11 +103,12 @@ fn a_frame_that_solicits_is_answered_unsampled_and_far_below_equilibrium_whateve
         (3, Some(false), None),
         (3, None, None),
     ] {
-        let answer = ask(queued, limited);
+        let answer = judge(queued, limited);
         assert_eq!(answer, Answer { sampled: false, feedback: expected }, "{queued} frames, {limited:?}");
     }
-    let mut deaf = bcn::Params { sampling: Fraction(1e-12), solicit: false, ..bcn::Params::default() }.build();
-    assert_eq!(deaf.judge(&arrival(3, Some(true)), &mut rng()).feedback, None);
+    let mut without_solicit =
+        bcn::Params { sampling: Fraction(1e-12), solicit: false, ..bcn::Params::default() }.build();
+    assert_eq!(without_solicit.judge(&arrival(3, Some(true)), &mut rng()).feedback, None);
 }
 
 #[test]
@@ -121,19 +122,19 @@ fn sampled_frames_are_binomial() {
 }
 
 #[test]
-fn ecm_feeds_back_offset_less_weighted_growth_within_its_bounds() {
-    let ask = |from, to, limited| {
+fn ecm_feeds_back_the_offset_minus_the_weighted_growth_within_its_bounds() {
+    let feedback = |from, to, limited| {
         let p = ecm::Params { sampling: Fraction(1.0), severe: Some(90.0), ..ecm::Params::default() };
         let mut point = p.build();
         point.judge(&arrival(from, None), &mut rng());
         point.judge(&arrival(to, limited), &mut rng()).feedback
     };
-    assert_eq!(ask(16, 20, None), change(-12));
-    assert_eq!(ask(20, 18, Some(false)), change(2));
-    assert_eq!(ask(20, 18, None), None);
-    assert_eq!(ask(0, 80, None), change(-80), "|Fb| is at most (1 + 2w) Qeq");
-    assert_eq!(ask(80, 0, Some(false)), change(80));
-    assert_eq!(ask(0, 91, None), STOP);
+    assert_eq!(feedback(16, 20, None), change(-12));
+    assert_eq!(feedback(20, 18, Some(false)), change(2));
+    assert_eq!(feedback(20, 18, None), None);
+    assert_eq!(feedback(0, 80, None), change(-80), "|Fb| is at most (1 + 2w) Qeq");
+    assert_eq!(feedback(80, 0, Some(false)), change(80));
+    assert_eq!(feedback(0, 91, None), STOP);
 }
 
 fn law() -> rp::Reaction {
@@ -141,25 +142,26 @@ fn law() -> rp::Reaction {
 }
 
 #[test]
-fn a_limiter_steps_by_level_and_obeys_increases_of_the_point_that_slowed_it_only() {
+fn a_limiter_steps_by_level_and_obeys_only_increases_of_the_point_that_slowed_it_last() {
     let (mut law, mut rng) = (law(), rng());
-    let mut hear = |point, level: f64| {
+    // Levels −4 and −1 multiply the rate by 0.75 and 0.9375; level 2 adds 100 Mbit/s; the minimum rate is 10 Mbit/s.
+    let mut notify = |point, level: f64| {
         let obeyed = law.hear(Time(1), point, Feedback::Change(level), &mut rng);
         (obeyed, law.rate() / 1e6)
     };
-    assert_eq!(hear(7, -4.0), (true, 7500.0));
-    assert_eq!(hear(8, 2.0), (false, 7500.0));
-    assert_eq!(hear(7, 2.0), (true, 7600.0));
-    assert_eq!(hear(8, -1.0), (true, 7125.0));
-    assert_eq!(hear(7, 2.0), (false, 7125.0));
+    assert_eq!(notify(7, -4.0), (true, 7500.0));
+    assert_eq!(notify(8, 2.0), (false, 7500.0));
+    assert_eq!(notify(7, 2.0), (true, 7600.0));
+    assert_eq!(notify(8, -1.0), (true, 7125.0));
+    assert_eq!(notify(7, 2.0), (false, 7125.0));
     for _ in 0..100 {
-        hear(8, -4.0);
+        notify(8, -4.0);
     }
-    assert_eq!(hear(8, -4.0), (true, 10.0));
+    assert_eq!(notify(8, -4.0), (true, 10.0));
 }
 
 #[test]
-fn a_stop_lasts_a_random_time_that_doubles_until_the_next_increase() {
+fn the_bound_of_a_stop_s_random_length_doubles_until_the_next_increase() {
     let mut rng = rng();
     let mut longest = [Dur::ZERO; 3];
     for _ in 0..400 {
@@ -176,26 +178,28 @@ fn a_stop_lasts_a_random_time_that_doubles_until_the_next_increase() {
         law.hear(now, 1, Feedback::Stop, &mut rng);
         assert!(law.stopped_until().since(now) <= Dur::from_us(10));
     }
+    // The maximum of 400 uniform draws is above nine tenths of their bound.
     for (most, bound) in longest.into_iter().zip([10, 20, 40]) {
         assert!(most <= Dur::from_us(bound) && most > Dur::from_us(bound * 9 / 10), "{most:?} of {bound} us");
     }
 }
 
 #[test]
-fn a_limiter_that_hears_nothing_drifts_to_the_line_rate_and_ends() {
+fn a_limiter_that_gets_no_messages_drifts_to_the_line_rate_and_ends() {
     let params = rp::bcn::Params {
         drift: Some(rp::aimd::Drift { step: Rate::mbit(1), every: Dur::from_us(1) }),
         ..rp::bcn::Params::default()
     };
     let mut law = LawSpec::Bcn(params).build(Rate::mbit(10_000), Time::ZERO);
     law.hear(Time::ZERO, 1, Feedback::Change(-4.0), &mut rng());
+    // From 7.5 to 10 Gbit/s in 2500 steps of 1 Mbit/s.
     law.advance(Time(Dur::from_us(2_499).0), &mut rng());
     assert!(!law.is_over());
     law.advance(Time(Dur::from_us(2_500).0), &mut rng());
     assert!(law.is_over());
 }
 
-/// A reaction point whose flows below 10 are TCP, and what it drops.
+/// A reaction point with its drops and marks; flows 0 to 9 are TCP, flows 10 to 19 are not.
 struct Bench {
     limiters: Limiters,
     dropped: Vec<Dropped>,
@@ -220,10 +224,10 @@ fn limiters(filter: Filter, aqm: Option<Simple>, discipline: Spec) -> LimitersSp
 }
 
 fn bench(filter: Filter, aqm: Option<Simple>, discipline: Spec) -> Bench {
-    bench_of(limiters(filter, aqm, discipline))
+    bench_with(limiters(filter, aqm, discipline))
 }
 
-fn bench_of(spec: LimitersSpec) -> Bench {
+fn bench_with(spec: LimitersSpec) -> Bench {
     let origins: Arc<[Origin]> = (0..20).map(|f| Origin { source: f as u16 % 4, tcp: f < 10 }).collect();
     let site = Site { rate: LINE, ..Site::default() };
     let limiters = Limiters::new(spec, &Spec::default(), &site, origins, Rng::named(1, "limiters"));
@@ -251,7 +255,7 @@ impl Bench {
 }
 
 #[test]
-fn a_limiter_sends_at_its_rate_with_its_tag_and_the_default_path_goes_past_it() {
+fn a_limiter_sends_at_its_rate_with_its_tag_and_does_not_delay_the_default_path() {
     let mut b = bench(Filter::Destination, None, Spec::default());
     b.slow(0, 5, 12);
     let rate = b.limiters.rates().next().expect("a limiter").1;
@@ -305,7 +309,7 @@ fn frames_that_came_before_their_limiter_leave_before_those_that_came_after() {
 }
 
 #[test]
-fn filters_tell_frames_apart_by_what_they_name() {
+fn filters_distinguish_frames_by_destination_pair_or_flow() {
     for (filter, limiters) in [(Filter::Destination, 2), (Filter::Pair, 3), (Filter::Flow, 4)] {
         let mut b = bench(filter, None, Spec::default());
         // Flows 0, 4 and 8 have one source, flow 1 another.
@@ -317,7 +321,7 @@ fn filters_tell_frames_apart_by_what_they_name() {
 }
 
 #[test]
-fn tcp_is_signalled_with_one_per_cent_above_the_threshold_and_udp_never_holds_more_than_eleven() {
+fn tcp_is_signalled_with_one_per_cent_above_the_threshold_and_at_most_eleven_udp_frames_wait() {
     for ecn in [false, true] {
         let mut b = bench(Filter::Destination, Some(Simple { ecn, ..Simple::default() }), Spec::default());
         b.slow(0, 5, 30);
@@ -365,7 +369,7 @@ fn a_limiter_that_is_at_the_line_rate_and_empty_ends() {
 }
 
 #[test]
-fn what_a_discipline_in_a_limiter_drops_is_no_more_counted_as_waiting() {
+fn frames_that_a_limiter_s_discipline_drops_are_not_counted_as_waiting() {
     let red = serde_json::from_str::<Spec>(r#"{"kind": "red", "min": "3kB", "max": "9kB", "weight": 0.5}"#);
     for discipline in [red.expect("a discipline"), Spec::default()] {
         let mut b = bench(Filter::Destination, None, discipline);
@@ -396,7 +400,8 @@ fn qcn_samples(params: &qcn::Params, packets: u64) -> (Option<Feedback>, Option<
 #[test]
 fn qcn_quantises_to_six_bits() {
     let p = qcn::Params::default();
-    // At rest below the equilibrium of 26 kB nothing is said. In the first sample twice the growth from nothing counts, too.
+    // A constant queue below the equilibrium of 26 kB causes no message. In the first sample the growth from an empty queue
+    // counts, too, with the weight 2.
     let (first, later, _) = qcn_samples(&p, 10);
     assert_eq!((first, later), (change(-9), None));
     // A queue of 30 kB: 4 kB above.
@@ -409,8 +414,9 @@ fn qcn_quantises_to_six_bits() {
 
 #[test]
 fn qcn_samples_by_the_table_of_eight_steps() {
-    // Frames at rest, |Fb| = (1500 n − 26000) · 63/130000 without its fraction, and the table's bytes for its upper three bits.
-    for (packets, feedback, apart) in [
+    // Frames in a constant queue; |Fb| = (1500 n − 26000) · 63/130000, rounded down; the table's bytes between samples for the
+    // upper three bits of |Fb|.
+    for (packets, feedback, bytes_between_samples) in [
         (10, 0, 150_000),
         (25, 5, 150_000),
         (34, 12, 75_000),
@@ -421,15 +427,16 @@ fn qcn_samples_by_the_table_of_eight_steps() {
     ] {
         let (_, later, count) = qcn_samples(&qcn::Params::default(), packets);
         assert_eq!(later, (feedback > 0).then_some(Feedback::Change(f64::from(-feedback))), "{packets} frames");
-        let each = (apart as usize).div_ceil(1500);
+        let frames_between_samples = (bytes_between_samples as usize).div_ceil(1500);
         assert!(
-            count.abs_diff(100_000 / each) <= 10,
-            "|Fb| {feedback}: {count} samples, one in {each} frames expected"
+            count.abs_diff(100_000 / frames_between_samples) <= 10,
+            "|Fb| {feedback}: {count} samples, one in {frames_between_samples} frames expected"
         );
     }
-    // The straight line, for |Fb| = 44: 150 kB (1 − 0.9 · 44/63) are 55.7 kB, 38 frames.
+    // With `least`, linear in |Fb|; for |Fb| = 44: 150 kB (1 − 0.9 · 44/63) are 55.7 kB, 38 frames.
     let line = qcn::Params { least: Some(Fraction(0.1)), ..qcn::Params::default() };
-    assert!(qcn_samples(&line, 78).2.abs_diff(100_000 / 38) <= 10);
+    let (_, _, count) = qcn_samples(&line, 78);
+    assert!(count.abs_diff(100_000 / 38) <= 10);
 }
 
 fn steady() -> rp::qcn::Params {
@@ -437,13 +444,13 @@ fn steady() -> rp::qcn::Params {
 }
 
 #[test]
-fn qcn_recovers_half_of_the_distance_in_each_of_five_cycles_and_then_probes() {
+fn qcn_recovers_half_of_the_distance_in_each_of_five_cycles_and_then_raises_its_target() {
     let (mut law, mut rng) = (steady().build(LINE, Time::ZERO), rng());
     law.hear(Time(1), 9, Feedback::Change(-63.0), &mut rng);
     let low = 1e10 * (1.0 - 63.0 / 128.0);
     assert_eq!(law.rate(), low);
     assert!(!law.hear(Time(1), 9, Feedback::Change(1.0), &mut rng), "there is no positive feedback");
-    // From a target below the line, so that the target's growth shows.
+    // The target becomes lower than the line rate, so that its growth can be measured.
     (0..3).for_each(|_| law.sent(Time(1), 50_000, &mut rng));
     let target = law.rate();
     assert_eq!(target, 0.5 * (low + 1e10));
@@ -455,14 +462,14 @@ fn qcn_recovers_half_of_the_distance_in_each_of_five_cycles_and_then_probes() {
     // From now on a cycle is half as long.
     law.sent(Time(2), 50_000, &mut rng);
     law.sent(Time(2), 25_000, &mut rng);
-    let (rate, probing) = (expected, target + 5e6);
-    assert!((law.rate() / (0.5 * (rate + probing)) - 1.0).abs() < 1e-12, "active increase: {}", law.rate());
+    let (rate, raised_target) = (expected, target + 5e6);
+    assert!((law.rate() / (0.5 * (rate + raised_target)) - 1.0).abs() < 1e-12, "active increase: {}", law.rate());
 }
 
 #[test]
-fn qcn_lowers_its_target_when_the_byte_counter_has_ended_a_cycle_and_not_for_the_timers() {
+fn qcn_keeps_its_target_at_a_message_if_only_the_timer_has_ended_cycles() {
     let mut rng = rng();
-    // The timer alone: two cycles of 15 ms, and the next message leaves the target at the line's rate.
+    // Two cycles of the timer, 15 ms each: the next message leaves the target at the line rate.
     let mut law = steady().build(LINE, Time::ZERO);
     law.hear(Time(1), 9, Feedback::Change(-63.0), &mut rng);
     let first = law.rate();
@@ -477,7 +484,7 @@ fn qcn_lowers_its_target_when_the_byte_counter_has_ended_a_cycle_and_not_for_the
 fn qcn_divides_a_target_of_more_than_ten_times_the_rate_by_eight_in_the_first_cycle() {
     let mut rng = rng();
     let mut law = steady().build(LINE, Time::ZERO);
-    // Eight messages without a cycle between them: the target stays, and the rate is halved but for 1/128 each time.
+    // Eight messages without a cycle between them: the target stays, and each multiplies the rate by 65/128.
     let mut expected: f64 = 1e10;
     for _ in 0..8 {
         law.hear(Time(1), 9, Feedback::Change(-63.0), &mut rng);
@@ -495,7 +502,7 @@ fn qcn_divides_a_target_of_more_than_ten_times_the_rate_by_eight_in_the_first_cy
 }
 
 #[test]
-fn qcns_cycles_are_drawn_from_fifteen_per_cent_about_their_length() {
+fn qcns_cycles_have_random_lengths_within_fifteen_per_cent_of_150_kb() {
     let mut rng = rng();
     let mut lengths = Vec::new();
     for _ in 0..2_000 {
@@ -513,15 +520,15 @@ fn qcns_cycles_are_drawn_from_fifteen_per_cent_about_their_length() {
     }
     let mean = lengths.iter().sum::<f64>() / lengths.len() as f64;
     let (least, most) = lengths.iter().fold((f64::MAX, 0.0f64), |(a, b), x| (a.min(*x), b.max(*x)));
-    // Uniform from 0.85 to 1.15, rounded up to 500 B: a standard deviation of 0.087, of the mean of 2000 0.002.
+    // Uniform from 0.85 to 1.15, rounded up to 500 B: a standard deviation of 0.087, and of 0.002 for the mean of 2000.
     assert!((mean - 1.0017).abs() < 0.008, "{mean}");
     assert!((0.85..0.86).contains(&least) && (1.145..1.154).contains(&most), "{least} to {most}");
 }
 
 #[test]
-fn limited_frames_take_the_default_paths_room_only_in_a_shared_memory() {
+fn limited_frames_take_buffer_space_of_the_default_path_only_in_a_shared_memory() {
     for (memory, passed) in [(Memory::Own, 50), (Memory::Shared, 0)] {
-        let mut b = bench_of(LimitersSpec { memory, ..limiters(Filter::Destination, None, Spec::default()) });
+        let mut b = bench_with(LimitersSpec { memory, ..limiters(Filter::Destination, None, Spec::default()) });
         b.slow(0, 5, 30);
         // 100 frames of 1500 B fill the memory of 150 kB.
         (0..120).for_each(|_| b.put(Time::ZERO, 0, 5));
@@ -532,9 +539,9 @@ fn limited_frames_take_the_default_paths_room_only_in_a_shared_memory() {
         let pool = if memory == Memory::Shared { 150_000 + 1500 * passed } else { 150_000 };
         assert_eq!((b.limiters.pool_bytes(), b.limiters.limited_bytes()), (pool, 150_000));
     }
-    // The other way round: what waits in the default path leaves limited frames no room, and gives it back.
+    // Conversely, frames that wait in the default path take the space of limited frames, until they leave.
     let mut b =
-        bench_of(LimitersSpec { memory: Memory::Shared, ..limiters(Filter::Destination, None, Spec::default()) });
+        bench_with(LimitersSpec { memory: Memory::Shared, ..limiters(Filter::Destination, None, Spec::default()) });
     b.slow(0, 5, 1);
     (0..100).for_each(|_| b.put(Time::ZERO, 1, 6));
     b.put(Time::ZERO, 0, 5);
@@ -546,7 +553,7 @@ fn limited_frames_take_the_default_paths_room_only_in_a_shared_memory() {
 
 #[test]
 fn a_tags_bytes_are_added_once_and_only_to_limited_frames() {
-    let mut b = bench_of(LimitersSpec { tag_bytes: 8, ..limiters(Filter::Destination, None, Spec::default()) });
+    let mut b = bench_with(LimitersSpec { tag_bytes: 8, ..limiters(Filter::Destination, None, Spec::default()) });
     b.slow(0, 5, 1);
     for (dst, lengths) in [(5, (1508, 1528)), (6, (1500, 1520))] {
         let mut p = Packet::new(0, Traits::data(0, true), Time::ZERO, 0, dst);

@@ -89,15 +89,15 @@ fn a_cnm_is_that_of_802_1qau() {
         0xfe, 0xd4, // Qoff -300
         0x00, 0x11, // Qdelta 17
         0x60, 0x00, // priority 3
-        2, 0, 0, 0, 0, 9, // where the frame went
-        0x00, 0x40, // 64 bytes of it
+        2, 0, 0, 0, 0, 9, // destination of the sampled frame
+        0x00, 0x40, // 64 bytes of the frame copied
         0x45,
     ];
     assert_eq!(bytes.len(), 114);
     assert_eq!(bytes[..expected.len()], expected);
     assert_eq!(Cnm::decode(&bytes), Ok(message.clone()));
 
-    // What is short is padded, and what is long cut off.
+    // A short message is padded, and a long copy is cut off.
     let short = Cnm { flow: None, msdu: vec![7; 3], ..message.clone() };
     assert_eq!(short.encode().len(), 64);
     assert_eq!(Cnm::decode(&short.encode()), Ok(short));
@@ -106,10 +106,10 @@ fn a_cnm_is_that_of_802_1qau() {
 }
 
 #[test]
-fn the_engines_messages_are_as_long_as_their_frames() {
+fn the_length_of_a_message_depends_on_its_format_the_sampled_frame_and_the_cn_tag() {
     let (bcn, cnm) = (Format::of(&Spec::Bcn(bcn::Params::default())), Format::of(&Spec::Qcn(qcn::Params::default())));
     assert_eq!((bcn.length(1518, true), bcn.length(64, false)), (64, 64));
-    // A full frame with a CN-TAG, one without, and one whose payload is all of 46 bytes.
+    // A full frame with a CN-TAG, a full frame without, and a minimum frame with a CN-TAG, whose payload has 46 bytes.
     assert_eq!((cnm.length(1518, true), cnm.length(1518, false), cnm.length(64, true)), (114, 110, 96));
 }
 
@@ -117,28 +117,28 @@ fn the_engines_messages_are_as_long_as_their_frames() {
 fn every_field_of_a_message_and_a_tag_keeps_to_its_bits() {
     // Fields with all bits set next to fields with none.
     let cnm = |ones: bool, flow: Option<u16>| {
-        let (word, other) = if ones { (u16::MAX, 0) } else { (0, u16::MAX) };
+        let (word, inverse) = if ones { (u16::MAX, 0) } else { (0, u16::MAX) };
         Cnm {
             destination: [word as u8; 6],
-            source: [other as u8; 6],
+            source: [inverse as u8; 6],
             control: word,
             flow,
-            version: (other & 0xf) as u8,
+            version: (inverse & 0xf) as u8,
             feedback: (word & 0x3f) as u8,
             point: if ones { 0 } else { u64::MAX },
             offset: word as i16,
-            growth: other as i16,
+            growth: inverse as i16,
             priority: (word & 7) as u8,
-            sampled_destination: [other as u8; 6],
+            sampled_destination: [inverse as u8; 6],
             msdu: vec![word as u8; 46],
         }
     };
     for message in [cnm(true, None), cnm(false, Some(0)), cnm(true, Some(0x22e7)), cnm(false, None)] {
         let bytes = message.encode();
-        // 18 of addresses, Q-tag and EtherType, 24 of fields, 46 of the frame, 4 of the check sequence, and the tag.
+        // 18 bytes of addresses, Q-tag and EtherType, 24 of fields, 46 of the frame, 4 of the check sequence, and 4 of the CN-TAG.
         assert_eq!(bytes.len(), if message.flow.is_some() { 96 } else { 92 });
         assert_eq!(Cnm::decode(&bytes), Ok(message));
-        // Every frame that ends too early is found, with its check sequence right, too.
+        // A frame that ends too early is refused even if its check sequence is right.
         for length in 0..bytes.len() - 4 {
             let mut short = bytes[..length].to_vec();
             short.extend(check_sequence(&bytes[..length]).to_le_bytes());
@@ -171,7 +171,7 @@ fn every_field_of_a_message_and_a_tag_keeps_to_its_bits() {
 #[test]
 fn a_notification_message_copies_up_to_64_bytes_and_is_no_shorter_than_the_shortest_frame() {
     let (bcn, cnm) = (Format::Bcn, Format::Cnm);
-    // 18 of addresses, Q-tag and EtherType are no part of the copy; 46 bytes are those of the message without it.
+    // The 18 bytes of addresses, Q-tag and EtherType are not copied; the message without the copy has 46 bytes.
     for (sampled, plain, tagged) in [
         (0, 64, 64),
         (18, 64, 64),

@@ -1,4 +1,4 @@
-//! PI, REM and AVQ against literal transcriptions of ns-2.35, decision by decision.
+//! PI, REM and AVQ against transcriptions of ns-2.35, packet by packet.
 
 use crate::common::*;
 use std::collections::VecDeque;
@@ -30,7 +30,7 @@ fn leave(q: &mut VecDeque<Held>, log: &mut Log) -> Option<u16> {
     Some(packet.size)
 }
 
-/// `Queue/PI`: packets, or bytes over the mean packet.
+/// `Queue/PI`, with the queue in packets, or in bytes divided by the mean packet of 500 B.
 struct NsPi {
     rng: Rng,
     q: VecDeque<Held>,
@@ -83,8 +83,8 @@ impl Queue for NsPi {
 }
 
 #[test]
-fn pi_decides_as_ns_for_each_of_120_000_packets() {
-    // Ten times the gains, so that the probability leaves the neighbourhood of 0.
+fn pi_gives_each_of_120_000_packets_its_fate_in_ns() {
+    // Ten times the default gains, so that the probability leaves the neighbourhood of 0.
     for (seed, in_bytes, ecn) in [(1, false, true), (2, true, false)] {
         let rng = Rng::named(seed, "port");
         let params = pi::Params {
@@ -109,11 +109,11 @@ fn pi_decides_as_ns_for_each_of_120_000_packets() {
             due: Time::ZERO,
         };
         let tally = compare(Spec::Pi(params), &mut reference, rng, seed);
-        assert!(tally[2] > 100 && (!ecn || tally[1] > 100), "{tally:?}");
+        assert!(tally[fate::EARLY] > 100 && (!ecn || tally[fate::MARKED] > 100), "{tally:?}");
     }
 }
 
-/// `Queue/REM` with drops. A queue of the limit is full here; in ns one of one packet less.
+/// `Queue/REM` with drops. The queue holds `LIMIT` packets here; that of ns one packet less.
 struct NsRem {
     rng: Rng,
     q: VecDeque<Held>,
@@ -156,7 +156,7 @@ impl Queue for NsRem {
 }
 
 #[test]
-fn rem_decides_as_ns_for_each_of_120_000_packets() {
+fn rem_gives_each_of_120_000_packets_its_fate_in_ns() {
     for (seed, inw) in [(1, 1.0), (2, 0.1)] {
         let rng = Rng::named(seed, "port");
         let due = Time::ZERO + Dur::from_ms(2);
@@ -164,11 +164,11 @@ fn rem_decides_as_ns_for_each_of_120_000_packets() {
             NsRem { rng: rng.clone(), q: VecDeque::new(), count: 0.0, ave: 0.0, pl: 0.0, prob: 0.0, inw, due };
         let params = rem::Params { weight: inw, ..rem::Params::default() };
         let tally = compare(Spec::Rem(params), &mut reference, rng, seed);
-        assert!(tally[2] > 100 && tally[3] > 100, "{tally:?}");
+        assert!(tally[fate::EARLY] > 100 && tally[fate::FULL] > 100, "{tally:?}");
     }
 }
 
-/// `Queue/Vq` in bytes. A packet that cannot be marked is dropped, as in its form without marks.
+/// `Queue/Vq` in bytes. A packet that is not ECN-capable is dropped, as every packet is in ns without marks.
 struct NsVq {
     q: VecDeque<Held>,
     ecn: bool,
@@ -213,18 +213,18 @@ impl Queue for NsVq {
 }
 
 #[test]
-fn avq_decides_as_ns_for_each_of_120_000_packets() {
+fn avq_gives_each_of_120_000_packets_its_fate_in_ns() {
     for (seed, ecn) in [(1, false), (2, true)] {
         let c = 10e6 / 8.0;
         let mut reference = NsVq { q: VecDeque::new(), ecn, c, ctilde: 0.8 * c, vq_len: 0.0, prev: None };
         let params = avq::Params { ecn, ..avq::Params::default() };
         let tally = compare(Spec::Avq(params), &mut reference, Rng::named(seed, "port"), seed);
-        assert!(tally[2] > 100 && (!ecn || tally[1] > 100), "{tally:?}");
+        assert!(tally[fate::EARLY] > 100 && (!ecn || tally[fate::MARKED] > 100), "{tally:?}");
     }
 }
 
 #[test]
-fn nonsense_is_refused_with_advice() {
+fn invalid_parameters_are_refused_with_their_path() {
     assert_eq!(pi::Params { b: 1.0, ..pi::Params::default() }.check().unwrap_err().path, "b");
     assert_eq!(pi::Params { frequency: 0.0, ..pi::Params::default() }.check().unwrap_err().path, "frequency");
     assert_eq!(rem::Params { phi: 1.0, ..rem::Params::default() }.check().unwrap_err().path, "phi");

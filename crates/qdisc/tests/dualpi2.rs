@@ -1,4 +1,4 @@
-//! DualPI2: the square law, its schedulers, and a literal transcription of Linux's `sch_dualpi2`.
+//! DualPI2: the square law, its schedulers, and a transcription of Linux's `sch_dualpi2`.
 
 use crate::common::*;
 use std::collections::VecDeque;
@@ -9,7 +9,7 @@ use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
 #[test]
-fn scalable_flows_see_twice_the_root_of_what_classic_ones_see() {
+fn the_probability_of_scalable_flows_is_twice_the_root_of_that_of_classic_flows() {
     let gains = Gains { target: Dur::from_ms(15), update: Dur::from_ms(16), alpha: 0.16, beta: 3.2 };
     let mut law = Pi2::new(gains, 1.0);
     for n in 0..200 {
@@ -17,14 +17,15 @@ fn scalable_flows_see_twice_the_root_of_what_classic_ones_see() {
         assert!((law.scalable(2.0) - 2.0 * law.classic().sqrt()).abs() < 1e-12);
     }
     assert!(law.classic() > 0.0);
-    // Windows of equal round trips: 1/√p_C and 1.22/√p_C.
+    // Windows at equal round-trip times: Prague 2/p_L = 1/√p_C, Reno 1.22/√p_C.
     let (prague, reno) = (2.0 / law.scalable(2.0), 1.22 / law.classic().sqrt());
     assert!((prague / reno - 0.82).abs() < 0.001);
 }
 
 #[test]
 fn classic_packets_are_dropped_with_the_square_of_p_while_scalable_ones_are_all_marked() {
-    // Overload without drops of L packets holds p' at 1/k: L packets see 1, C packets 1/k².
+    // In overload without drops of L packets p' is limited to 1/k: L packets are marked with probability 1, C packets dropped
+    // with probability 1/k².
     for coupling in [2.0, 4.0] {
         let traffic = Traffic { ect: 0.5, l4s: 1.0, loads: &[2.0], packets: 100_000, ..Traffic::default() };
         let params = Params { coupling, drop_on_overload: false, classic_share: 0.5, ..Params::default() };
@@ -33,11 +34,11 @@ fn classic_packets_are_dropped_with_the_square_of_p_while_scalable_ones_are_all_
         let arrivals = traffic.draw(1);
         let log = serve(&mut rig, traffic.rate, &arrivals, |_, _| {});
         let settled = &log[20_000..80_000];
-        let of = |ecn: Ecn| -> Vec<Fate> {
+        let fates_of = |ecn: Ecn| -> Vec<Fate> {
             settled.iter().filter(|(seq, _)| arrivals[*seq as usize].ecn == ecn).map(|(_, fate)| *fate).collect()
         };
-        assert!(of(Ecn::Ect1).iter().all(|fate| *fate == Fate::Sent { marked: true }));
-        let classic = of(Ecn::NotEct);
+        assert!(fates_of(Ecn::Ect1).iter().all(|fate| *fate == Fate::Sent { marked: true }));
+        let classic = fates_of(Ecn::NotEct);
         let dropped = classic.iter().filter(|fate| **fate == Fate::Dropped(Reason::Early)).count();
         let share = dropped as f64 / classic.len() as f64;
         assert!((share * coupling * coupling - 1.0).abs() < 0.07, "{coupling}: {share}");
@@ -45,19 +46,19 @@ fn classic_packets_are_dropped_with_the_square_of_p_while_scalable_ones_are_all_
 }
 
 #[test]
-fn the_round_robin_gives_the_classic_queue_its_tenth() {
+fn the_weighted_round_robin_gives_the_classic_queue_a_tenth_of_the_link() {
     let traffic = Traffic { ect: 0.5, l4s: 1.0, loads: &[4.0], packets: 40_000, ..Traffic::default() };
     let params = Params { target: Dur::from_secs(3600), step: Dur::from_secs(3600), ..Params::default() };
     let mut rig = Rig::new(&Spec::DualPi2(params), &places(u64::MAX, traffic.rate), Rng::named(1, "port"));
     let arrivals = traffic.draw(1);
     let log = serve(&mut rig, traffic.rate, &arrivals, |_, _| {});
-    // Both queues have packets while the first 8000 leave.
+    // Both queues have packets while the first 8000 leave; of the 7000 counted a tenth is 700.
     let classic = log[1000..8000].iter().filter(|(seq, _)| arrivals[*seq as usize].ecn == Ecn::NotEct).count();
     assert!((690..=710).contains(&classic), "{classic}");
 }
 
 #[test]
-fn the_time_shifted_fifo_lets_a_classic_packet_first_that_has_waited_longer_by_the_shift() {
+fn the_time_shifted_fifo_sends_a_classic_packet_first_that_has_waited_longer_by_more_than_the_shift() {
     let shift = Dur::from_ms(50);
     let params = Params { scheduler: Scheduler::TimeShiftedFifo, time_shift: shift, ..Params::default() };
     for (gap, first) in [(50_000, 1), (50_001, 0)] {
@@ -91,8 +92,8 @@ fn the_time_shifted_fifo_lets_a_classic_packet_first_that_has_waited_longer_by_t
     }
 }
 
-/// Packets of 1000 B with ECT(1) come at one time and leave one by one, before the controller has looked at them; which of them
-/// are marked.
+/// Four ECT(1) packets of 1000 B arrive at once and leave one by one before the first update of the controller. Returns, for
+/// each, `true` if it is marked.
 fn marked_of_four(params: Params) -> Vec<bool> {
     let mut rig = Rig::new(&Spec::DualPi2(params), &places(10, Rate::mbit(10)), Rng::named(1, "port"));
     let mut log = Log::new();
@@ -109,8 +110,8 @@ fn marked_of_four(params: Params) -> Vec<bool> {
 }
 
 #[test]
-fn a_step_in_packets_marks_what_leaves_more_than_so_many_behind() {
-    // They leave 3, 2, 1 and 0 behind. In time they have waited 0.8, 1.6, 2.4 and 3.2 ms.
+fn a_step_in_packets_marks_a_packet_that_leaves_more_than_that_number_behind() {
+    // The packets leave 3, 2, 1 and 0 behind and have waited 0.8, 1.6, 2.4 and 3.2 ms.
     for (step, expected) in [
         (0, [true, true, true, false]),
         (1, [true, true, false, false]),
@@ -124,8 +125,8 @@ fn a_step_in_packets_marks_what_leaves_more_than_so_many_behind() {
 }
 
 #[test]
-fn the_step_spares_packets_that_came_to_a_shorter_l_queue_than_asked_for() {
-    // They found 0, 1, 2 and 3 packets there, and all but the first have waited for more than the step.
+fn the_step_spares_packets_that_found_fewer_than_min_qlen_step_in_the_l_queue() {
+    // The packets found 0, 1, 2 and 3 in the L queue, and all but the first have waited for more than the step of 1 ms.
     for (least, expected) in [
         (0, [false, true, true, true]),
         (1, [false, true, true, true]),
@@ -137,10 +138,11 @@ fn the_step_spares_packets_that_came_to_a_shorter_l_queue_than_asked_for() {
     }
 }
 
-/// RFC 9332, appendix A.1: the larger of native and coupled probability decides, once. One update after 1 s, at which a C packet has waited
-/// for 1 s, makes p' = 0.25 · 1 s, so that the coupled one is 0.5; the ramp gives the native one.
+/// RFC 9332, appendix A.1: one random number is compared with the larger of native and coupled probability. The update after
+/// 1 s, when a C packet has waited for 1 s, makes p' = 0.25, so that the coupled probability is 0.5; the ramp gives the
+/// native one.
 #[test]
-fn on_a_ramp_the_larger_of_both_probabilities_marks() {
+fn on_a_ramp_packets_are_marked_with_the_larger_of_native_and_coupled_probability() {
     const PACKETS: u32 = 4_000;
     for native in [0.25, 0.5, 0.75] {
         let params = Params {
@@ -175,7 +177,7 @@ fn on_a_ramp_the_larger_of_both_probabilities_marks() {
 }
 
 #[test]
-fn nonsense_is_refused_with_advice() {
+fn invalid_parameters_are_refused_with_their_path() {
     let refuse = |params: Params, path: &str| assert_eq!(params.check().unwrap_err().path, path);
     let stepped = Params { step_packets: Some(5), ..Params::default() };
     refuse(Params { ramp: Dur::from_ms(1), ..stepped.clone() }, "ramp");
@@ -185,7 +187,7 @@ fn nonsense_is_refused_with_advice() {
     refuse(Params { update: Dur::ZERO, ..Params::default() }, "update");
 }
 
-/// `sch_dualpi2` with its defaults; the probability in reals.
+/// `sch_dualpi2` with its default gains and weights; the probability is a real number here.
 struct Kernel {
     rng: Rng,
     drop_overload: bool,
@@ -193,7 +195,7 @@ struct Kernel {
     step_packets: Option<usize>,
     min_qlen_step: usize,
     c: VecDeque<Held>,
-    /// With whether the step applies.
+    /// Packets, each with `true` if the step applies to it.
     l: VecDeque<(Held, bool)>,
     limit: usize,
     prob: f64,
@@ -301,7 +303,7 @@ impl Queue for Kernel {
 }
 
 #[test]
-fn it_decides_as_linux_for_each_of_150_000_packets() {
+fn dualpi2_gives_each_of_150_000_packets_its_fate_in_linux() {
     let traffic = Traffic {
         sizes: &[1500, 1500, 300],
         packets: 150_000,
@@ -338,6 +340,6 @@ fn it_decides_as_linux_for_each_of_150_000_packets() {
         let log = serve(&mut ours, traffic.rate, &arrivals, |_, _| {});
         assert_same(&log, &serve(&mut reference, traffic.rate, &arrivals, |_, _| {}));
         let tally = tally(&log);
-        assert!(tally[..4].iter().all(|n| *n > 100), "{tally:?}");
+        assert!(tally[..fate::UNRESPONSIVE].iter().all(|n| *n > 100), "{tally:?}");
     }
 }

@@ -1,5 +1,5 @@
-//! Properties of every discipline with any parameters: all packets are accounted for, no limit is exceeded, no flow is
-//! reordered, and the reported state agrees with the packets held.
+//! Properties of every discipline under its defaults and under extreme parameters: all packets are accounted for, no
+//! limit is exceeded, no flow is reordered, and the reported state agrees with the packets held.
 
 use crate::common::*;
 use proptest::prelude::*;
@@ -104,7 +104,7 @@ pub(crate) fn documents() -> Vec<Value> {
     documents
 }
 
-/// Classes of all sorts, one with classes inside.
+/// Classes of all kinds, one of them with a priority discipline inside.
 fn nested() -> Value {
     json!({ "kind": "class-based", "classes": [
         { "match": { "dscp": "ef" }, "priority": { "rate": "10%", "burst": "3kB" }, "limit": "5packets" },
@@ -123,11 +123,13 @@ enum Op {
         size: u16,
     },
     Leave,
-    /// The link falls idle if the queue is empty.
+    /// The link becomes idle, if the queue is empty.
     Idle,
+    /// Time passes, in ps.
     Wait(u64),
+    /// New rate of the link, in bit/s.
     SetRate(u64),
-    /// The gate closes, or opens again.
+    /// Closes the gate, or opens a closed one.
     Gate,
 }
 
@@ -163,7 +165,7 @@ proptest! {
     #![proptest_config(seeded(600))]
 
     #[test]
-    fn it_keeps_what_it_promises(
+    fn every_discipline_accounts_for_all_packets_within_its_limits_and_in_the_order_of_each_flow(
         document in prop::sample::select(documents()),
         site in site(),
         seed in any::<u64>(),
@@ -187,12 +189,12 @@ proptest! {
             });
             names
         };
-        let shown = names(&q);
+        let initial_names = names(&q);
         for op in ops {
             let cx = &mut Cx { rng, dropped: &mut dropped, marked: &mut marked };
             match op {
                 Op::Arrive { flow, size } => {
-                    // One codepoint per flow: queues may be chosen by it.
+                    // One ECN code point per flow: a discipline may choose a queue by it.
                     let ecn = [Ecn::NotEct, Ecn::Ect0, Ecn::Ect1][flow as usize % 3];
                     let mut packet = packet(&Arrival { at: now, seq: arrived, flow, size, ecn, colour: tailback_qdisc::Colour::default() });
                     packet.code = [0, 46, 44, 34, 26, 8][flow as usize];
@@ -210,7 +212,7 @@ proptest! {
                         last = Some(packet.seq);
                     } else {
                         let shaped = q.next_wakeup().is_some_and(|at| at > now);
-                        prop_assert!(q.packets() == 0 || !gate.is_open() || shaped, "it holds back packets");
+                        prop_assert!(q.packets() == 0 || !gate.is_open() || shaped, "packets wait, the gate is open, and no wakeup is set");
                     }
                 }
                 Op::Idle if q.packets() == 0 && q.watches_idle() => q.idle(now, cx),
@@ -222,7 +224,7 @@ proptest! {
                             Some(at) if at <= until => {
                                 now = now.max(at);
                                 q.wake(now, cx);
-                                prop_assert!(q.next_wakeup().is_none_or(|next| next > now), "it wants to be woken at once");
+                                prop_assert!(q.next_wakeup().is_none_or(|next| next > now), "the next wakeup is not later than the present");
                             }
                             _ => break,
                         }
@@ -246,13 +248,13 @@ proptest! {
             prop_assert_eq!(packets, q.packets());
             prop_assert_eq!(u64::from(arrived), packets + (lost.len() + sent.len()) as u64);
             prop_assert!(packets <= site.packets && bytes <= site.bytes, "{} packets, {} bytes", packets, bytes);
-            prop_assert_eq!(&names(&q), &shown);
+            prop_assert_eq!(&names(&q), &initial_names);
         }
     }
 }
 
 #[test]
-fn a_discipline_without_early_signals_and_with_room_loses_nothing() {
+fn drop_tail_and_drop_head_without_a_limit_lose_nothing() {
     for kind in ["drop-tail", "drop-head"] {
         let spec: Spec = tailback_document::decode(json!({ "kind": kind })).unwrap();
         let log = serve(
@@ -261,12 +263,12 @@ fn a_discipline_without_early_signals_and_with_room_loses_nothing() {
             &Traffic { packets: 20_000, ..Traffic::default() }.draw(1),
             |_, _| {},
         );
-        assert_eq!(tally(&log)[0] + tally(&log)[1], 20_000);
+        assert_eq!(tally(&log)[fate::UNMARKED] + tally(&log)[fate::MARKED], 20_000);
     }
 }
 
 #[test]
-fn what_is_written_reads_back() {
+fn a_document_is_unchanged_after_writing_and_reading() {
     for document in documents() {
         let spec: Spec = tailback_document::decode(document).unwrap();
         let written = serde_json::to_value(&spec).unwrap();
@@ -275,11 +277,11 @@ fn what_is_written_reads_back() {
 }
 
 #[test]
-fn a_random_victim_is_any_of_those_waiting() {
+fn a_random_victim_is_each_waiting_packet_equally_often() {
     let spec: Spec = tailback_document::decode(json!({ "kind": "drop-tail", "victim": "random" })).unwrap();
     let mut rig = Rig::new(&spec, &places(3, Rate::mbit(10)), Rng::named(1, "port"));
     let mut log = Log::new();
-    let mut ages = [0u32; 4];
+    let mut victims = [0u32; 4];
     for seq in 0..4_000 {
         let mut waiting = Vec::new();
         rig.q.visit(&mut |packet| waiting.push(packet.seq));
@@ -297,9 +299,9 @@ fn a_random_victim_is_any_of_those_waiting() {
         );
         if waiting.len() == 4 {
             let (gone, _) = log.pop().unwrap();
-            ages[waiting.iter().position(|s| *s == gone).unwrap()] += 1;
+            victims[waiting.iter().position(|s| *s == gone).unwrap()] += 1;
         }
     }
-    // A quarter of 3997 each; the standard deviation is 27.
-    assert!(ages.iter().all(|n| (900..1100).contains(n)), "{ages:?}");
+    // A full queue at 3997 arrivals, each of four packets the victim of a quarter; the standard deviation is 27.
+    assert!(victims.iter().all(|n| (900..1100).contains(n)), "{victims:?}");
 }

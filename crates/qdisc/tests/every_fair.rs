@@ -1,4 +1,4 @@
-//! Properties of every discipline that distinguishes flows.
+//! Properties of the disciplines that distinguish flows (`KINDS`).
 
 use crate::common::{Arrival, Fate, Rig, Traffic, seeded, serve};
 use proptest::prelude::*;
@@ -26,7 +26,7 @@ const KINDS: [&str; 14] = [
     "fq-pie",
 ];
 
-/// A document of `kind` with some of its options, chosen by `draw`.
+/// A document of `kind` with some of its options; the bits of `draw` choose their values.
 fn document(kind: &str, draw: u64) -> Value {
     let on = |bit: u64| draw >> bit & 1 == 1;
     let mut d = json!({ "kind": kind });
@@ -84,7 +84,7 @@ proptest! {
     #![proptest_config(seeded(12))]
 
     #[test]
-    fn packets_are_kept_in_number_in_order_and_within_the_limits(
+    fn each_packet_has_one_fate_flows_keep_their_order_and_queues_their_limits(
         seed in any::<u64>(), draw in any::<u64>(), packets in 1u64..80, bytes in 1_500u64..90_000, flows in 1u64..30,
     ) {
         let rate = Rate::mbit(10);
@@ -106,8 +106,8 @@ proptest! {
                 agree &= seen == rig.q.packets();
                 within &= rig.q.packets() <= packets && rig.bytes() <= bytes;
             });
-            prop_assert!(within && agree, "{kind}: limits {within}, count {agree}");
-            // Everything has left by the end, each exactly once.
+            prop_assert!(within && agree, "{kind}: within the limits: {within}, packets counted correctly: {agree}");
+            // By the end each packet has been sent or dropped, once.
             let mut fates: Vec<u32> = log.iter().map(|(seq, _)| *seq).collect();
             fates.sort_unstable();
             prop_assert_eq!(fates, (0..traffic.len() as u32).collect::<Vec<_>>(), "{}", kind);
@@ -118,7 +118,7 @@ proptest! {
             for (seq, fate) in &log {
                 let Arrival { flow, ecn, .. } = traffic[*seq as usize];
                 if let Fate::Sent { marked } = fate {
-                    prop_assert!(!marked || ecn != tailback_qdisc::Ecn::NotEct, "{kind} marked a packet that cannot be");
+                    prop_assert!(!marked || ecn != tailback_qdisc::Ecn::NotEct, "{kind} marked a packet that is not ECN-capable");
                     prop_assert!(newest.insert(flow, *seq).is_none_or(|before| before < *seq), "{kind} reordered flow {flow}");
                 }
             }
@@ -127,7 +127,7 @@ proptest! {
 }
 
 #[test]
-fn the_names_of_a_probe_never_change() {
+fn probed_variables_keep_their_names_and_order_under_traffic() {
     let names = |rig: &Rig| {
         let mut names = Vec::new();
         rig.q.probe(&mut |name, value| {
@@ -147,7 +147,7 @@ fn the_names_of_a_probe_never_change() {
 }
 
 #[test]
-fn nonsense_is_refused_with_the_name_of_the_parameter() {
+fn invalid_parameters_are_refused_with_their_path() {
     let refused = |document: Value, field: &str| {
         let spec: Spec = decode(document.clone()).unwrap();
         let complaint = Checked::check(&spec).expect_err(&document.to_string());
@@ -175,7 +175,7 @@ fn nonsense_is_refused_with_the_name_of_the_parameter() {
 }
 
 #[test]
-fn a_document_survives_being_written_and_read() {
+fn a_document_is_unchanged_after_writing_and_reading() {
     for kind in KINDS {
         for draw in 0..64u64 {
             let spec: Spec = decode(document(kind, draw * 0x9e37_79b9)).unwrap();

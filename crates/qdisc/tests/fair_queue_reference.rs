@@ -1,4 +1,4 @@
-//! The routers' fair queue against a transcription of its description, decision by decision.
+//! The weighted fair queue of Cisco routers against a transcription of its description, packet by packet.
 //!
 //! Cisco IOS Quality of Service Solutions: "Weighted fair queueing" and the command reference of `fair-queue`: sequence
 //! numbers, the weight 32384 / (precedence + 1), the congestive discard threshold and its quarter, the hold queue, and the
@@ -12,10 +12,10 @@ use tailback_qdisc::{Cx, Dropped, Qdisc, Reason, Spec};
 use tailback_random::Rng;
 use tailback_units::{Amount, Dur, Rate, Time};
 
-/// IP precedence of an arrival: that of its flow, but every fifth packet of each has another.
+/// IP precedence of an arrival: the flow's number modulo 8; every fifth packet of the traffic has one that is 3 higher, modulo 8.
 fn precedence(arrival: &Arrival) -> u8 {
-    let own = (arrival.flow % 8) as u8;
-    if arrival.seq.is_multiple_of(5) { (own + 3) % 8 } else { own }
+    let of_flow = (arrival.flow % 8) as u8;
+    if arrival.seq.is_multiple_of(5) { (of_flow + 3) % 8 } else { of_flow }
 }
 
 #[derive(Default)]
@@ -88,7 +88,7 @@ impl Queue for Router {
     }
 }
 
-/// Ours, with precedences.
+/// The discipline under test, fed with packets that have a precedence.
 struct Ours(Rig);
 
 impl Queue for Ours {
@@ -137,20 +137,20 @@ fn compare(params: Params, seed: u64) -> [usize; 5] {
 }
 
 #[test]
-fn it_decides_as_its_description_says_for_each_of_600_000_packets() {
-    let own = Params { queues: Buckets::PerFlow, ..Params::default() };
+fn the_fair_queue_gives_each_of_600_000_packets_the_fate_of_its_description() {
+    let per_flow = Params { queues: Buckets::PerFlow, ..Params::default() };
     let forms = [
-        Params { hold: Amount::packets(400), ..own.clone() },
-        Params { key: KeyBy::Flow, threshold: Amount::packets(16), hold: Amount::packets(200), ..own.clone() },
-        Params { key: KeyBy::One, threshold: Amount::packets(900), hold: Amount::packets(40), ..own.clone() },
-        Params { scale: 4096, threshold: Amount::packets(30), hold: Amount::packets(150), ..own.clone() },
+        Params { hold: Amount::packets(400), ..per_flow.clone() },
+        Params { key: KeyBy::Flow, threshold: Amount::packets(16), hold: Amount::packets(200), ..per_flow.clone() },
+        Params { key: KeyBy::One, threshold: Amount::packets(900), hold: Amount::packets(40), ..per_flow.clone() },
+        Params { scale: 4096, threshold: Amount::packets(30), hold: Amount::packets(150), ..per_flow.clone() },
         Params {
             weights: Weighting::Equal,
             threshold: Amount::packets(300),
             aggregate: Some(Amount::packets(120)),
             individual: Some(Amount::packets(6)),
             hold: Amount::packets(150),
-            ..own
+            ..per_flow
         },
     ];
     let mut total = [0; 5];
@@ -159,5 +159,8 @@ fn it_decides_as_its_description_says_for_each_of_600_000_packets() {
         println!("{tally:?}");
         total.iter_mut().zip(tally).for_each(|(sum, n)| *sum += n);
     }
-    assert!([total[0], total[2], total[3]].iter().all(|n| *n > 10_000), "every fate occurs: {total:?}");
+    assert!(
+        [total[fate::UNMARKED], total[fate::EARLY], total[fate::FULL]].iter().all(|n| *n > 10_000),
+        "every fate occurs: {total:?}"
+    );
 }

@@ -1,7 +1,7 @@
-//! FRED, SRED and CHOKe against literal transcriptions of their papers, decision by decision, and
-//! what they and RED-PD do to a flood.
+//! FRED, SRED and CHOKe against transcriptions of their papers, packet by packet, and the share of a
+//! flood under them, RED-PD and FQ-CoDel.
 
-use crate::common::{Arrival, Fate, Held, Log, Queue, Rig, Traffic, assert_same, places, serve, tally};
+use crate::common::{Arrival, Fate, Held, Log, Queue, Rig, Traffic, assert_same, fate, places, serve, tally};
 use serde_json::json;
 use std::collections::{BTreeMap, VecDeque};
 use tailback_document::decode;
@@ -16,7 +16,7 @@ fn spec(document: serde_json::Value) -> Spec {
     decode(document).unwrap()
 }
 
-/// Traffic of which flow 0 sends a share.
+/// Traffic of which flow 0 sends the share `share`.
 fn flooded(seed: u64, share: f64, packets: u32) -> Vec<Arrival> {
     let mut rng = Rng::named(seed, "flood");
     let mut arrivals = Traffic { packets, ..Traffic::default() }.draw(seed);
@@ -129,7 +129,7 @@ impl Queue for PaperFred {
 }
 
 #[test]
-fn fred_decides_as_the_paper_does() {
+fn fred_gives_each_packet_its_fate_in_the_paper() {
     let mut reference = PaperFred {
         rng: Rng::named(9, "port"),
         queue: VecDeque::new(),
@@ -143,7 +143,7 @@ fn fred_decides_as_the_paper_does() {
     };
     let document = json!({ "kind": "fred", "min": "15packets", "max": "30packets" });
     let fates = compare(document, &mut reference, &flooded(1, 0.15, 200_000));
-    assert!(fates[2] > 100 && fates[3] > 10 && fates[4] > 5_000, "{fates:?}");
+    assert!(fates[fate::EARLY] > 100 && fates[fate::FULL] > 10 && fates[fate::UNRESPONSIVE] > 5_000, "{fates:?}");
 }
 
 /// Ott, Lakshman and Wong 1999, sections II and III.
@@ -198,11 +198,11 @@ impl Queue for PaperSred {
 }
 
 #[test]
-fn sred_decides_as_the_paper_does() {
+fn sred_gives_each_packet_its_fate_in_the_paper() {
     let mut reference = PaperSred { rng: Rng::named(9, "port"), queue: VecDeque::new(), list: Vec::new(), p_hit: 0.0 };
     let traffic = flooded(2, 0.02, 200_000);
     let fates = compare(json!({ "kind": "sred", "zombies": 100 }), &mut reference, &traffic);
-    assert!(fates[2] > 1_500 && fates[3] > 1_000, "{fates:?}");
+    assert!(fates[fate::EARLY] > 1_500 && fates[fate::FULL] > 1_000, "{fates:?}");
 }
 
 #[test]
@@ -217,8 +217,8 @@ fn sred_estimates_the_number_of_flows() {
     }
 }
 
-/// CHOKe (Pan, Prabhakar and Psounis 2000, figure 1) over RED as of 1993 with the count as ns-2 has
-/// it, in packets; RED's choice comes first.
+/// CHOKe (Pan, Prabhakar and Psounis 2000, figure 1) over RED of 1993, in packets, with the count as in
+/// ns-2; RED decides before CHOKe draws its candidate.
 struct PaperChoke {
     rng: Rng,
     queue: VecDeque<Held>,
@@ -266,8 +266,8 @@ impl Queue for PaperChoke {
         if self.avg >= 5.0 && !self.queue.is_empty() {
             let chosen = self.rng.below(self.queue.len() as u64) as usize;
             if self.queue[chosen].flow == a.flow {
-                let both = self.queue.remove(chosen).unwrap();
-                log.push((both.seq, Fate::Dropped(Reason::Early)));
+                let victim = self.queue.remove(chosen).unwrap();
+                log.push((victim.seq, Fate::Dropped(Reason::Early)));
                 log.push((a.seq, Fate::Dropped(Reason::Early)));
                 return;
             }
@@ -297,7 +297,7 @@ fn red() -> serde_json::Value {
 }
 
 #[test]
-fn choke_decides_as_the_paper_does() {
+fn choke_gives_each_packet_its_fate_in_the_paper() {
     let mut reference = PaperChoke {
         rng: Rng::named(9, "port"),
         queue: VecDeque::new(),
@@ -307,10 +307,10 @@ fn choke_decides_as_the_paper_does() {
         idle_since: Some(Time::ZERO),
     };
     let fates = compare(json!({ "kind": "choke", "red": red() }), &mut reference, &flooded(4, 0.3, 200_000));
-    assert!(fates[2] > 20_000 && fates[0] > 100_000, "{fates:?}");
+    assert!(fates[fate::EARLY] > 20_000 && fates[fate::UNMARKED] > 100_000, "{fates:?}");
 }
 
-/// Share of the link that the flood gets, being half of an offered load of 300 %, in the second half.
+/// The flood's share of the packets sent in the second half of the run; it is half of an offered load of 300 %.
 fn share_of_flood(document: serde_json::Value) -> f64 {
     let mut rng = Rng::named(5, "flood");
     let traffic = Traffic { loads: &[3.0], packets: 400_000, ..Traffic::default() };
@@ -327,7 +327,7 @@ fn share_of_flood(document: serde_json::Value) -> f64 {
 }
 
 #[test]
-fn a_flood_is_held_down_the_better_the_more_is_known_of_it() {
+fn choke_red_pd_fred_and_fq_codel_limit_the_share_of_a_flood_and_red_does_not() {
     let share = |kind: &str, red: Option<serde_json::Value>| {
         let mut document = json!({ "kind": kind });
         if let Some(red) = red {
@@ -338,18 +338,19 @@ fn a_flood_is_held_down_the_better_the_more_is_known_of_it() {
     let mut alone = red();
     alone["kind"] = json!("red");
     let plain = share_of_flood(alone);
-    assert!((plain - 0.5).abs() < 0.02, "RED does not tell flows apart: {plain}");
-    let shares =
+    assert!((plain - 0.5).abs() < 0.02, "RED does not distinguish flows: {plain}");
+    let shares @ [choke, red_pd, fred, fq_codel] =
         [share("choke", Some(red())), share("red-pd", Some(red())), share("fred", None), share("fq-codel", None)];
     // (1 + e)^-1 is the most that any flow can have under CHOKe (Tang, Wang and Low 2003).
-    assert!(shares[0] < 0.269 && shares[1] < 0.1 && shares[2] < 0.1, "{shares:?}");
-    // A little above one of 51 flows: with 60 places, others have nothing waiting now and then.
-    assert!(shares[3] < 1.25 / 51.0, "{shares:?}");
+    assert!(choke < 0.269 && red_pd < 0.1 && fred < 0.1, "{shares:?}");
+    // A little more than 1/51, an equal share of 51 flows: with 60 places some flows at times have no packet waiting.
+    assert!(fq_codel < 1.25 / 51.0, "{shares:?}");
 }
 
 #[test]
-fn red_pd_holds_a_flood_back_and_lets_it_go_when_it_has_mended_its_ways() {
-    // Flow 0 sends nine tenths of the link for 20 s and a fiftieth from then on; forty others half.
+fn red_pd_filters_a_flood_and_stops_monitoring_it_after_it_has_slowed_down() {
+    // Flow 0 sends nine tenths of the link's rate for 20 s and then a fiftieth of that; forty other flows together send half of
+    // the link's rate.
     let mut rng = Rng::named(6, "flood");
     let mut arrivals = Traffic { flows: 40, packets: 75_000, loads: &[1.4], ..Traffic::default() }.draw(6);
     let change = Time::ZERO + Dur::from_secs(20);
@@ -371,10 +372,10 @@ fn red_pd_holds_a_flood_back_and_lets_it_go_when_it_has_mended_its_ways() {
     assert!(during > 0.2, "{during}");
     assert_eq!(after, 0.0);
     let fates = tally(&log);
-    let of_flood = |f: &Fate| *f == Fate::Dropped(Reason::Unresponsive);
-    assert!(fates[4] > 1_000, "{fates:?}");
-    let others = log.iter().filter(|(seq, f)| of_flood(f) && arrivals.iter().any(|a| a.seq == *seq && a.flow > 0));
-    assert!(others.count() * 10 < fates[4], "the filter is for the flood");
+    let filtered = |f: &Fate| *f == Fate::Dropped(Reason::Unresponsive);
+    assert!(fates[fate::UNRESPONSIVE] > 1_000, "{fates:?}");
+    let others = log.iter().filter(|(seq, f)| filtered(f) && arrivals.iter().any(|a| a.seq == *seq && a.flow > 0));
+    assert!(others.count() * 10 < fates[fate::UNRESPONSIVE], "nine tenths of the filtered packets are the flood's");
 }
 
 /// Lin and Morris (1997), section 5.1: above `max` a flow may have two packets, so that many flows share a small buffer.
@@ -383,7 +384,7 @@ fn above_its_upper_threshold_fred_lets_each_flow_have_two_packets() {
     let document = json!({ "kind": "fred", "min": "1packet", "max": "2packets", "weight": 1.0 });
     let mut rig = Rig::new(&spec(document), &places(LIMIT, RATE), Rng::named(1, "port"));
     let mut log = Log::new();
-    // Six flows of one packet each make an average of five; then one sends four.
+    // Six flows send one packet each, which makes an average of five; then flow 20 sends four packets.
     for (seq, flow) in [1, 2, 3, 4, 5, 6, 20, 20, 20, 20].into_iter().enumerate() {
         let (seq, at) = (seq as u32, Time(seq as u64));
         let colour = tailback_qdisc::Colour::default();

@@ -1,7 +1,7 @@
-//! FQ-CoDel against a literal transcription of RFC 8290 and RFC 8289, FQ-PIE and SFQ with RED by
-//! what they must do.
+//! FQ-CoDel against a transcription of RFC 8290 and RFC 8289, delays under FQ-CoDel and FQ-PIE, and
+//! the limits of SFQ with RED.
 
-use crate::common::{Arrival, Fate, Held, Log, Queue, Rig, Traffic, assert_same, places, serve, tally, wire};
+use crate::common::{Arrival, Fate, Held, Log, Queue, Rig, Traffic, assert_same, fate, places, serve, tally, wire};
 use serde_json::json;
 use std::collections::VecDeque;
 use tailback_document::decode;
@@ -92,7 +92,7 @@ impl Flow {
     }
 }
 
-/// RFC 8290 section 4, each flow with a queue of its own.
+/// RFC 8290 section 4, with a queue for each flow instead of hash buckets.
 struct Rfc8290 {
     flows: Vec<Flow>,
     new_queues: VecDeque<usize>,
@@ -161,7 +161,7 @@ impl Queue for Rfc8290 {
 
 fn traffic(seed: u64) -> Vec<Arrival> {
     let mut rng = Rng::named(seed, "flood");
-    // Sizes that no two queues add up to alike often: of equal queues any may be called the fattest.
+    // With these sizes two queues rarely have equal bytes; of equal queues the reference may take any for the fattest.
     let sizes: &[u16] = &[1500, 1487, 577, 61, 1009];
     let mut arrivals = Traffic { flows: 12, packets: 200_000, sizes, ..Traffic::default() }.draw(seed);
     arrivals.iter_mut().filter(|_| rng.chance(0.4)).for_each(|a| a.flow = 12 + a.flow % 2);
@@ -170,7 +170,7 @@ fn traffic(seed: u64) -> Vec<Arrival> {
 
 // RFC 8290 sections 4.1 and 4.2.
 #[test]
-fn fq_codel_decides_and_serves_as_rfc_8290_does() {
+fn fq_codel_sends_marks_and_drops_the_same_packets_as_rfc_8290() {
     let mut reference = Rfc8290 {
         flows: (0..14).map(|_| Flow::default()).collect(),
         new_queues: VecDeque::new(),
@@ -185,10 +185,10 @@ fn fq_codel_decides_and_serves_as_rfc_8290_does() {
     let theirs = serve(&mut reference, RATE, &arrivals, |_, _| {});
     assert_same(&ours, &theirs);
     let fates = tally(&ours);
-    assert!(fates[1] > 1_000 && fates[2] > 1_000 && fates[3] > 1_000, "{fates:?}");
+    assert!(fates[fate::MARKED] > 1_000 && fates[fate::EARLY] > 1_000 && fates[fate::FULL] > 1_000, "{fates:?}");
 }
 
-/// Longest time in the queue of the packets of `flow`, and the mean of all others.
+/// Longest time in the queue of packets of `flow`, and the mean time, in seconds, of the packets of all other flows.
 fn waits(document: serde_json::Value, arrivals: &[Arrival], flow: u32) -> (Dur, f64) {
     struct Timed {
         rig: Rig,
@@ -251,21 +251,21 @@ fn sparse_and_greedy() -> Vec<Arrival> {
 }
 
 #[test]
-fn a_sparse_flow_goes_first_and_greedy_ones_are_held_to_a_delay() {
+fn a_sparse_flow_waits_for_two_packets_at_most_and_greedy_flows_half_as_long_as_in_a_fifo() {
     let arrivals = sparse_and_greedy();
     let (fifo_sparse, fifo_others) = waits(json!({ "kind": "drop-tail" }), &arrivals, 99);
     assert!(fifo_sparse > Dur::from_ms(700) && fifo_others > 0.7);
     for kind in ["fq-codel", "fq-pie"] {
         let document = json!({ "kind": kind, "buckets": "per-flow" });
         let (sparse, others) = waits(document, &arrivals, 99);
-        // At most the packet on the link and one that came to be new just before.
+        // At most the packet on the link, and one of a flow that became new just before.
         assert!(sparse <= Dur::from_us(2 * 800 + 100), "{kind}: {sparse}");
         assert!(others < 0.35, "{kind}: {others}");
     }
 }
 
 #[test]
-fn sfq_red_gives_each_bucket_its_part_of_the_limit_and_no_more() {
+fn sfq_red_limits_each_bucket_to_its_part_of_the_limit() {
     let mut rng = Rng::named(1, "flood");
     let mut arrivals = Traffic { loads: &[3.0], packets: 60_000, ..Traffic::default() }.draw(2);
     arrivals.iter_mut().filter(|_| rng.chance(0.7)).for_each(|a| a.flow = 0);
@@ -285,6 +285,6 @@ fn sfq_red_gives_each_bucket_its_part_of_the_limit_and_no_more() {
         let all = arrivals.iter().filter(|a| (a.flow == 0) == flood).count() as f64;
         log.iter().filter(|(seq, fate)| matches!(fate, Fate::Dropped(_)) && of(seq)).count() as f64 / all
     };
-    // Flows other than the flood send 0.9 of the link, those in its bucket suffer with it.
+    // The other flows together send 0.9 of the link's rate; only those in the flood's bucket lose packets with it.
     assert!(dropped(true) > 0.9 && dropped(false) < 0.15, "{} {}", dropped(true), dropped(false));
 }

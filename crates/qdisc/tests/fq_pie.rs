@@ -1,8 +1,8 @@
-//! FQ-PIE against PIE of RFC 8033 in each queue and the rounds of RFC 8290, as `sch_fq_pie.c` of Linux joins them
+//! FQ-PIE against PIE of RFC 8033 in each queue and the rounds of RFC 8290, as `sch_fq_pie.c` of Linux combines them
 //! (`fq_pie_qdisc_enqueue`, `fq_pie_qdisc_dequeue`, `fq_pie_timer`).
 
 use crate::common::rfc8033::Rfc;
-use crate::common::{Arrival, Log, Queue, Rig, Traffic, assert_same, places, serve, tally, wire};
+use crate::common::{Arrival, Log, Queue, Rig, Traffic, assert_same, fate, places, serve, tally, wire};
 use std::collections::VecDeque;
 use tailback_qdisc::Spec;
 use tailback_qdisc::discipline::fair::Buckets;
@@ -55,7 +55,7 @@ impl Queue for FqPie {
                 return Some(size);
             } else {
                 head.pop_front();
-                // It passes through the old flows once, if there are any.
+                // A new flow that is empty goes to the old flows once, if there are any.
                 if new && !self.old_flows.is_empty() {
                     self.old_flows.push_back(i);
                 }
@@ -72,7 +72,7 @@ impl Queue for FqPie {
 }
 
 #[test]
-fn it_decides_and_serves_as_linux_and_the_rfcs_for_each_of_150_000_packets() {
+fn fq_pie_gives_each_of_150_000_packets_the_fate_it_has_in_linux_and_the_rfcs_with_and_without_ecn() {
     for (seed, ecn) in [(1, true), (2, false)] {
         let pie = pie::Params { ecn, mark_limit: Fraction(0.9), ..pie::Params::default() };
         let flow = || Flow { pie: Rfc::new(&pie), deficit: 0 };
@@ -97,6 +97,6 @@ fn it_decides_and_serves_as_linux_and_the_rfcs_for_each_of_150_000_packets() {
         let ours = serve(&mut ours, RATE, &arrivals, |_, _| {});
         assert_same(&ours, &serve(&mut reference, RATE, &arrivals, |_, _| {}));
         let fates = tally(&ours);
-        assert!(fates[2] > 500 && fates[3] > 100 && (!ecn || fates[1] > 20), "{fates:?}");
+        assert!(fates[fate::EARLY] > 500 && fates[fate::FULL] > 100 && (!ecn || fates[fate::MARKED] > 20), "{fates:?}");
     }
 }

@@ -1,8 +1,8 @@
-//! The hierarchical token bucket against a transcription of `net/sched/sch_htb.c` of Linux, without hysteresis, with tokens
-//! in exact numbers in place of ticks.
+//! The hierarchical token bucket against a transcription of `net/sched/sch_htb.c` of Linux, without hysteresis, with
+//! tokens in exact numbers instead of ticks.
 //!
-//! Leaves of one priority here have no rate of their own to speak of: on level 0 Linux moves on to the next leaf whenever one
-//! leaves its row (`htb_remove_class_from_row`), which this crate does only when a quantum is used up.
+//! Leaves of equal priority have a negligible rate of their own here: on level 0 Linux moves on to the next leaf whenever a
+//! leaf is removed from its row (`htb_remove_class_from_row`), this crate only when a quantum is used up.
 
 use crate::common::{Arrival, Fate, Held, Log, Traffic, assert_same, packet, wire};
 use serde_json::{Value, json};
@@ -13,7 +13,7 @@ use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
 const RATE: Rate = Rate(10_000_000);
-/// Bits times picoseconds per second in a byte: the unit of tokens.
+/// Tokens per byte; the unit of tokens is a bit divided by the number of picoseconds per second.
 const BYTE: i128 = 8_000_000_000_000;
 const LEVELS: usize = 8;
 
@@ -63,7 +63,7 @@ impl Class {
         let diff = i128::from(now.since(self.t_c).0);
         (self.tokens + self.rate * diff, self.ctokens + self.ceil * diff)
     }
-    /// `htb_class_mode`, and the time until it gets better.
+    /// `htb_class_mode`, and the time in ps until the mode can improve.
     fn mode(&self, now: Time) -> (Mode, i128) {
         let until = |tokens: i128, rate: i128| (-tokens + rate - 1).div_euclid(rate);
         let (tokens, ctokens) = self.elapsed(now);
@@ -206,27 +206,27 @@ impl Htb {
     }
 }
 
-/// A class of a test: parent, priority, rate and ceiling in kbit/s.
+/// A class of a test: index of the parent, priority, rate and ceiling, both in kbit/s.
 type Row = (Option<usize>, u8, u64, u64);
 
 #[expect(clippy::maybe_infinite_iter, reason = "a path from a leaf to the root ends")]
 fn reference(rows: &[Row]) -> Htb {
     let depth = |mut i: usize| (0..).take_while(|_| rows[i].0.map(|p| i = p).is_some()).count();
-    let class = |(i, row): (usize, &Row)| {
+    let class = |(i, &(parent, prio, rate, ceil)): (usize, &Row)| {
         let is_leaf = rows.iter().all(|(parent, ..)| *parent != Some(i));
         let burst = |kbit: u64| (i128::from((kbit / 8).max(1)) + 1_600) * BYTE;
         Class {
-            parent: row.0,
+            parent,
             level: if is_leaf { 0 } else { LEVELS - 1 - depth(i) },
-            prio: usize::from(row.1),
+            prio: usize::from(prio),
             quantum: 1_514,
             deficit: [0; LEVELS],
-            rate: i128::from(row.2) * 1_000,
-            ceil: i128::from(row.3) * 1_000,
-            buffer: burst(row.2),
-            cbuffer: burst(row.3),
-            tokens: burst(row.2),
-            ctokens: burst(row.3),
+            rate: i128::from(rate) * 1_000,
+            ceil: i128::from(ceil) * 1_000,
+            buffer: burst(rate),
+            cbuffer: burst(ceil),
+            tokens: burst(rate),
+            ctokens: burst(ceil),
             t_c: Time::ZERO,
             mode: Mode::CanSend,
             prio_activity: 0,
@@ -281,7 +281,7 @@ fn drive(arrivals: &[Arrival], mut step: impl FnMut(Time, Option<&Arrival>) -> (
             }
         }
     }
-    panic!("no end of steps");
+    panic!("packets wait and none leaves");
 }
 
 fn compare(rows: &[Row], flows: u64, seed: u64) -> Log {

@@ -1,4 +1,4 @@
-//! Which length of a packet each scheduler counts: its bytes on the wire, or those that buffers count.
+//! The length of a packet that each scheduler counts: its bytes on the wire, or its buffer bytes.
 
 use serde_json::{Value, json};
 use tailback_document::{Checked, decode};
@@ -7,17 +7,19 @@ use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
 const RATE: Rate = Rate(10_000_000);
-/// Buffer bytes and wire bytes of the packets of flow 0 and of flow 1.
-const LENGTHS: [(u32, u32); 2] = [(100, 227), (1000, 1000)];
+/// Buffer bytes of a packet of flow 0 and of flow 1.
+const BUFFER_BYTES: [u32; 2] = [100, 1000];
+/// Bytes on the wire of a packet of flow 0 and of flow 1.
+const WIRE_BYTES: [u32; 2] = [227, 1000];
 
 fn packet(flow: usize, seq: u32, at: Time) -> Packet {
     let mut packet = Packet::new(flow as u32, Traits::data(0, true), at, seq, 1);
-    packet.set_lengths(LENGTHS[flow].0, LENGTHS[flow].1);
+    packet.set_lengths(BUFFER_BYTES[flow], WIRE_BYTES[flow]);
     packet.at = at;
     packet
 }
 
-/// Packets that each flow sends within `time` on a link of `RATE` while ten of each always wait.
+/// Number of packets that each flow sends within `time` on a link of `RATE` while ten packets of each flow always wait.
 fn sent(document: &Value, time: Dur) -> [f64; 2] {
     let spec: Spec = decode(document.clone()).unwrap();
     Checked::check(&spec).unwrap();
@@ -40,11 +42,11 @@ fn sent(document: &Value, time: Dur) -> [f64; 2] {
             now += clock.tx_time(u32::from(next.wire()));
             q.enqueue(now, packet(flow, seq, now), cx);
         } else {
-            now = q.next_wakeup().expect("a queue that holds packets back says until when");
+            now = q.next_wakeup().expect("a queue that holds packets back sets a wakeup");
             q.wake(now, cx);
         }
     }
-    panic!("{document}: no end of steps");
+    panic!("{document}: the time does not advance");
 }
 
 fn classes(document: Value, per_class: &Value) -> Value {
@@ -75,7 +77,7 @@ fn by_wire_bytes() -> Vec<Value> {
         classes(json!({ "kind": "class-based" }), &json!({ "bandwidth": "30%" })),
         classes(json!({ "kind": "wrr", "count": "bytes" }), &json!({})),
     ]);
-    // Both leaves borrow all that they send, in turns of their quanta.
+    // Both leaves borrow nearly all that they send, in turns of their quanta.
     let leaf = |flow: usize| {
         json!({ "name": format!("leaf {flow}"), "parent": "all", "match": { "flow": flow },
                 "rate": "8kbit/s", "ceil": "1Gbit/s", "quantum": "1514B" })
@@ -90,21 +92,21 @@ fn by_wire_bytes() -> Vec<Value> {
 fn schedulers_that_share_the_link_count_wire_bytes() {
     for document in by_wire_bytes() {
         let [a, b] = sent(&document, Dur::from_secs(5));
-        let bytes = [a * f64::from(LENGTHS[0].1), b * f64::from(LENGTHS[1].1)];
+        let bytes = [a * f64::from(WIRE_BYTES[0]), b * f64::from(WIRE_BYTES[1])];
         assert!((bytes[0] / bytes[1] - 1.0).abs() < 0.03, "{document}: {a} and {b} packets");
     }
 }
 
 #[test]
-fn linux_s_fq_counts_what_buffers_count() {
+fn linux_s_fq_counts_buffer_bytes() {
     let [a, b] = sent(&json!({ "kind": "fq", "buckets": "per-flow" }), Dur::from_secs(5));
-    let bytes = [a * f64::from(LENGTHS[0].0), b * f64::from(LENGTHS[1].0)];
+    let bytes = [a * f64::from(BUFFER_BYTES[0]), b * f64::from(BUFFER_BYTES[1])];
     assert!((bytes[0] / bytes[1] - 1.0).abs() < 0.03, "{a} and {b} packets");
 }
 
 #[test]
-fn token_buckets_count_what_buffers_count_and_the_accounting() {
-    // 1 Mbit/s for 10 s: 1250 kB, and a burst of less than 2 kB.
+fn token_buckets_count_buffer_bytes_and_the_accounting_per_packet() {
+    // 1 Mbit/s for 10 s: 1250 kB, and a burst of at most 2 kB.
     for (accounting, counted) in [("0B", 0.0), ("27B", 27.0)] {
         let leaf = json!({ "name": "all", "match": { "flow": 0 }, "rate": "1Mbit/s" });
         for document in [
@@ -112,7 +114,7 @@ fn token_buckets_count_what_buffers_count_and_the_accounting() {
             json!({ "kind": "shaper", "rate": "1Mbit/s", "burst": "2kB", "accounting": accounting }),
         ] {
             let [a, b] = sent(&document, Dur::from_secs(10));
-            let bytes = a * (f64::from(LENGTHS[0].0) + counted) + b * (f64::from(LENGTHS[1].0) + counted);
+            let bytes = a * (f64::from(BUFFER_BYTES[0]) + counted) + b * (f64::from(BUFFER_BYTES[1]) + counted);
             assert!((bytes / 1_250_000.0 - 1.0).abs() < 0.005, "{document}: {bytes} bytes");
         }
     }

@@ -1,4 +1,4 @@
-//! A change of the link's rate: from then on a discipline is one that was built for the new rate.
+//! A change of the link's rate: the discipline then behaves as one that was built for the new rate.
 
 use crate::common::{Log, Rig, Traffic, places, serve};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use tailback_qdisc::{Colour, Qdisc, Spec};
 use tailback_random::Rng;
 use tailback_units::Rate;
 
-/// RED whose thresholds and weight do not follow the link, so that only the ageing of its average does.
+/// RED with thresholds and a weight that do not depend on the link's rate: only the decay of its average depends on it.
 fn red() -> Value {
     json!({ "min": "2packets", "max": "6packets", "weight": 0.005, "count": "packets", "ecn": true })
 }
@@ -63,7 +63,8 @@ fn documents() -> Vec<Value> {
     ]
 }
 
-/// Fates of the same traffic, with a link that is `built` and then `changed`.
+/// Fates of traffic on a link of `rate` under a discipline that is built for the rate `built` and then notified of the rate
+/// `changed`, if any.
 fn fates(spec: &Spec, built: Rate, changed: Option<Rate>, rate: Rate) -> Log {
     let mut rig = Rig::new(spec, &places(40, built), Rng::named(1, "port"));
     if let Some(changed) = changed {
@@ -78,22 +79,22 @@ fn fates(spec: &Spec, built: Rate, changed: Option<Rate>, rate: Rate) -> Log {
 #[test]
 fn a_discipline_whose_link_has_changed_its_rate_is_as_one_built_for_that_rate() {
     let (old, new) = (Rate::mbit(100), Rate::mbit(10));
-    let mut blind = Vec::new();
+    let mut unaffected = Vec::new();
     for document in documents() {
         let spec: Spec = tailback_document::decode(document.clone()).expect("it decodes");
         let expected = fates(&spec, new, None, new);
         assert_eq!(fates(&spec, old, Some(new), new), expected, "{document}");
         if fates(&spec, old, None, new) == expected {
-            blind.push(spec.kind());
+            unaffected.push(spec.kind());
         }
     }
-    // Without the call every one differs.
-    assert_eq!(blind, Vec::<&str>::new());
+    // Without the notification the fates differ under each discipline.
+    assert_eq!(unaffected, Vec::<&str>::new());
 }
 
-/// Kunniyur and Srikant (2001): the capacity of the virtual queue is at most the link's. It is adapted from where it was.
+/// Kunniyur and Srikant (2001): the capacity of the virtual queue is at most the link's.
 #[test]
-fn the_virtual_queue_s_capacity_is_that_of_the_changed_link_at_most() {
+fn the_virtual_queue_s_capacity_never_exceeds_the_changed_link_s() {
     let spec: Spec = tailback_document::decode(json!({ "kind": "avq", "ecn": true })).expect("it decodes");
     let mut rig = Rig::new(&spec, &places(40, Rate::mbit(100)), Rng::named(1, "port"));
     rig.q.set_rate(Rate::mbit(10));

@@ -1,4 +1,4 @@
-//! `fq` and `netem` of Linux, and limits of single code points, by hand.
+//! `fq` and `netem` of Linux, limits of single code points, and WRED in front of a fair queue, against values by hand.
 
 use crate::common::Steps;
 use crate::link::{Arrival, build, constant, merged, packet, run};
@@ -21,16 +21,16 @@ fn burst(flow: u32, bytes: u16, count: usize, ms: u64) -> Vec<Arrival> {
 #[test]
 fn a_new_flow_sends_its_first_ten_frames_at_once_then_all_take_turns_of_two() {
     let document = json!({ "kind": "fq", "buckets": "per-flow" });
-    // Frames of 1514 B in buffers, which are what it counts, and 1523 B on the wire.
+    // Frames of 1514 buffer bytes, which `fq` counts, and 1523 B on the wire.
     let arrivals = merged(vec![burst(0, 1523, 60, 0), burst(1, 1523, 20, 30)]);
     let log = run(&mut build(document, &SITE), &arrivals, RATE, 1, at(500));
-    // 1523 B take 1.2184 ms: at 30 ms the 25th of flow 0 is on the link. Then the ten of flow 1, whose credit was 15140 B; then
-    // two of each in turn, since flow 0 has waited long in the old list, until flow 1 has sent its twenty.
-    let order: Vec<u32> = log.left.iter().map(|d| d.flow).collect();
+    // 1523 B take 1.2184 ms: at 30 ms the 25th frame of flow 0 is on the link. Then flow 1 sends ten frames, its initial credit
+    // of 15140 B; then both, now old flows, send two frames in turn until flow 1 has sent its twenty.
+    let order: Vec<u32> = log.departed.iter().map(|d| d.flow).collect();
     let after: Vec<u32> = order[25..].to_vec();
     assert_eq!(after[..10], [1; 10]);
     let turns: Vec<u32> = after[10..30].to_vec();
-    // One or two packets of flow 0 come first, by the part of its turn that was left when flow 1 arrived.
+    // One or two frames of flow 0 come first: the rest of the turn in which flow 1 arrived.
     let first = turns.iter().take_while(|flow| **flow == 0).count();
     assert!((1..=2).contains(&first), "{turns:?}");
     for pair in turns[first..].chunks_exact(4).take(4) {
@@ -39,19 +39,19 @@ fn a_new_flow_sends_its_first_ten_frames_at_once_then_all_take_turns_of_two() {
 }
 
 #[test]
-fn each_flow_has_its_limit_and_the_flows_share_the_link_equally() {
+fn each_flow_has_its_limit_and_flows_that_exceed_their_share_send_equal_buffer_bytes() {
     let document = json!({ "kind": "fq", "buckets": "per-flow" });
     let log = run(&mut build(document.clone(), &SITE), &burst(0, 1000, 150, 0), RATE, 1, at(1000));
-    // A hundred wait; all 150 come before the first leaves.
-    assert_eq!((log.left.len(), log.dropped.len()), (100, 50));
+    // The flow's limit is 100 packets, and all 150 arrive before the first leaves.
+    assert_eq!((log.departed.len(), log.dropped.len()), (100, 50));
     let streams = vec![
         constant(0, 1500, Rate(9_000_000), at(0), at(3000)),
         constant(1, 300, Rate(9_000_000), at(0), at(3000)),
         constant(2, 1000, Rate(1_000_000), at(0), at(3000)),
     ];
     let log = run(&mut build(document, &SITE), &merged(streams), RATE, 1, at(3000));
-    // 1 Mbit/s is less than a third of 10; the others share 9, equally by buffer bytes: of 1500 and 300 B buffers hold 1494 and
-    // 296, so that their shares of the wire are as 1500/1494 to 300/296.
+    // Flow 2 gets its 1 Mbit/s, less than a third of 10; flows 0 and 1 share 9 Mbit/s equally by buffer bytes. Packets of 1500
+    // and 300 B on the wire have 1494 and 296 buffer bytes, so that the rates on the wire are as 1500/1494 to 300/296.
     for (flow, mbit) in [(0, 4.479), (1, 4.521), (2, 1.0)] {
         let found = log.bytes_of(flow) as f64 * 8.0 / 3e6;
         assert!((found - mbit).abs() < 0.015, "flow {flow}: {found}");
@@ -59,15 +59,16 @@ fn each_flow_has_its_limit_and_the_flows_share_the_link_equally() {
 }
 
 #[test]
-fn netem_delays_each_packet_by_the_same_or_by_what_is_drawn_around_it() {
+fn netem_delays_packets_by_a_constant_or_with_jitter_of_the_stated_distribution() {
     let arrivals = constant(0, 100, Rate(100_000), at(0), at(20_000));
     let delays = |document: Value| -> Vec<f64> {
         let log = run(&mut build(document, &SITE), &arrivals, RATE, 7, at(30_000));
-        log.left.iter().map(|d| d.start.since(arrivals[d.arrival].at).as_secs() * 1e3).collect()
+        log.departed.iter().map(|d| d.start.since(arrivals[d.arrival].at).as_secs() * 1e3).collect()
     };
     let same = delays(json!({ "kind": "netem", "delay": "25ms" }));
     assert!(same.len() == arrivals.len() && same.iter().all(|ms| (ms - 25.0).abs() < 1e-9));
-    // Uniform between 15 and 35 ms: mean 25, standard deviation 20 / sqrt(12) = 5.77; 2500 packets give ± 0.35 of three sigma.
+    // Uniform between 15 and 35 ms: mean 25 ms, standard deviation 20 / sqrt(12) = 5.77 ms; of 2500 packets the mean is
+    // within 0.35 ms (3 sigma).
     let moments = |all: &[f64]| {
         let mean = all.iter().sum::<f64>() / all.len() as f64;
         (mean, (all.iter().map(|ms| (ms - mean) * (ms - mean)).sum::<f64>() / all.len() as f64).sqrt())
@@ -82,42 +83,43 @@ fn netem_delays_each_packet_by_the_same_or_by_what_is_drawn_around_it() {
 }
 
 #[test]
-fn netem_overtakes_without_a_rate_and_never_with_one() {
+fn netem_with_jitter_reorders_packets_without_a_rate_and_never_with_a_rate() {
     let arrivals = constant(0, 100, Rate(800_000), at(0), at(2000));
     let overtaken = |document: Value| {
         let log = run(&mut build(document, &SITE), &arrivals, RATE, 7, at(9_000));
-        assert_eq!(log.left.len(), arrivals.len());
-        log.left.windows(2).filter(|pair| pair[1].arrival < pair[0].arrival).count()
+        assert_eq!(log.departed.len(), arrivals.len());
+        log.departed.windows(2).filter(|pair| pair[1].arrival < pair[0].arrival).count()
     };
     assert!(overtaken(json!({ "kind": "netem", "delay": "20ms", "jitter": "10ms" })) > 100);
     assert_eq!(overtaken(json!({ "kind": "netem", "delay": "20ms", "jitter": "10ms", "rate": "5Mbit/s" })), 0);
 }
 
 #[test]
-fn netem_holds_to_its_rate_and_its_limit() {
-    // 100 packets at once at 1 Mbit/s, of 1250 B on the wire and 1238 B in buffers, which is what netem counts: they leave
-    // each 9.904 ms, the first after its own 9.904 ms and the delay.
+fn netem_sends_at_its_rate_and_drops_beyond_its_limit() {
+    // 100 packets at once at 1 Mbit/s, of 1250 B on the wire and 1238 B in buffers, which netem counts: one leaves
+    // every 9.904 ms, the first after 9.904 ms and the delay.
     let document = json!({ "kind": "netem", "delay": "5ms", "rate": "1Mbit/s" });
     let log = run(&mut build(document.clone(), &SITE), &burst(0, 1250, 100, 0), RATE, 1, at(5000));
-    let starts: Vec<u64> = log.left.iter().map(|d| d.start.0 / 1_000_000_000).collect();
+    let starts: Vec<u64> = log.departed.iter().map(|d| d.start.0 / 1_000_000_000).collect();
     assert_eq!(starts, (1..=100).map(|i| (5_000 + 9_904 * i) / 1_000).collect::<Vec<u64>>());
     let log = run(&mut build(document, &Site { packets: 30, ..SITE }), &burst(0, 1250, 100, 0), RATE, 1, at(5000));
-    assert_eq!((log.left.len(), log.dropped.len()), (30, 70));
+    assert_eq!((log.departed.len(), log.dropped.len()), (30, 70));
 }
 
 #[test]
-fn netem_loses_at_random_or_in_bursts_of_the_mean_length_that_its_chain_has() {
+fn netem_loses_packets_independently_or_in_bursts_of_the_mean_length_of_its_markov_chain() {
     let arrivals = constant(0, 100, Rate(4_000_000), at(0), at(20_000));
     assert_eq!(arrivals.len(), 100_000);
     let lost = |document: Value| -> Vec<usize> {
         let log = run(&mut build(document, &SITE), &arrivals, RATE, 3, at(30_000));
-        log.dropped.iter().map(|(arrival, ..)| *arrival).collect()
+        log.dropped.iter().map(|d| d.arrival).collect()
     };
-    // 2 %: 2000 ± 133 of three sigma.
-    let each = lost(json!({ "kind": "netem", "loss": 0.02 }));
-    assert!((1860..2140).contains(&each.len()), "{}", each.len());
-    // p = 1 %, r = 10 %: a share of p / (p + r) = 9.09 % is lost, in bursts of 1 / r = 10 packets. 909 bursts of which the
-    // lengths spread by 9.5 make ± 0.9 of three sigma.
+    // 2 % of 100 000: 2000 ± 133 (3 sigma).
+    let independent = lost(json!({ "kind": "netem", "loss": 0.02 }));
+    assert!((1860..2140).contains(&independent.len()), "{}", independent.len());
+    // p = 1 %, r = 10 %: a share of p / (p + r) = 9.09 % is lost, in bursts of 1 / r = 10 packets on average.
+    // Successive losses have the correlation 1 − p − r = 0.89: 9091 ± 1130 (3 sigma). The lengths of 909 bursts have the
+    // standard deviation 9.5: a mean of 10 ± 0.95 (3 sigma).
     let bursts = lost(json!({ "kind": "netem", "bursts": { "enter": 0.01, "leave": 0.1 } }));
     let runs = 1 + bursts.windows(2).filter(|pair| pair[1] != pair[0] + 1).count();
     assert!((bursts.len() as f64 - 9091.0).abs() < 1300.0, "{}", bursts.len());
@@ -125,7 +127,7 @@ fn netem_loses_at_random_or_in_bursts_of_the_mean_length_that_its_chain_has() {
     assert!((length - 10.0).abs() < 1.2, "{length}");
 }
 
-/// Sends packets with these code points at once and returns, for each, `true` if it is dropped.
+/// Offers packets with the code points `codes` at time zero and returns, for each, `true` if it is dropped.
 fn fates(document: Value, site: &Site, codes: &[u8]) -> Vec<bool> {
     let mut q = build(document, site);
     let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
@@ -148,11 +150,12 @@ fn fates(document: Value, site: &Site, codes: &[u8]) -> Vec<bool> {
 }
 
 #[test]
-fn a_code_point_with_a_limit_of_its_own_is_dropped_once_the_whole_queue_holds_so_many() {
+fn a_code_point_with_its_own_limit_is_dropped_once_the_whole_queue_reaches_that_limit() {
     let document =
         json!({ "kind": "weighted-tail-drop", "by": "dscp", "limits": { "af22": "3packets", "af23": "150B" } });
     let (af21, af22, af23) = (18, 20, 22);
-    // Of af23 one of 84 B (100 on the wire) fits, before anything else waits; of af22 whatever finds less than three; of the rest up to five.
+    // 100 B on the wire are 84 buffer bytes: an af23 packet is accepted only by an empty queue, an af22 packet if fewer than
+    // three packets wait, every other packet if fewer than five wait.
     let codes = [af23, af23, af22, af22, af22, af21, af21, af22, af21];
     let expected = [false, true, false, false, true, false, false, true, true];
     assert_eq!(fates(document, &Site { packets: 5, ..SITE }, &codes), expected);
@@ -161,13 +164,13 @@ fn a_code_point_with_a_limit_of_its_own_is_dropped_once_the_whole_queue_holds_so
 }
 
 #[test]
-fn early_detection_beside_a_fair_queue_goes_by_all_that_waits_and_the_flow_s_limit_comes_after_it() {
-    // The average moves by half at each arrival. Three packets make it 0, 0.5 and 1.25: at two and more all are dropped.
+fn wred_of_a_fair_queue_averages_the_whole_queue_and_the_flow_s_limit_applies_to_what_wred_accepts() {
+    // At each arrival the average moves half of the distance to the queue length; from an average of two up WRED drops all.
     let document = json!({ "kind": "fair-queue-wred",
         "wred": { "by": "dscp", "exponent": 1, "profiles": { "0": { "min": 2, "max": 2, "denominator": 1 } } },
         "fair-queue": { "weights": "equal", "queues": "per-flow", "threshold": "3packets" } });
-    // Waiting 0, 1, 2, 3: averages 0, 0.5, 1.25, 2.125. The fourth of the profile is dropped, though its flow would take it;
-    // EF (from 36 on) passes it and is refused by the flow's limit of three.
+    // The four packets find 0, 1, 2 and 3 waiting: averages 0, 0.5, 1.25, 2.125. WRED drops the fourth. EF packets, whose
+    // profile starts at 36, pass WRED, and the flow's limit of three drops the fourth.
     assert_eq!(fates(document.clone(), &SITE, &[0, 0, 0, 0]), [false, false, false, true]);
     let mut q = build(document, &SITE);
     let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);

@@ -1,4 +1,4 @@
-//! PIE: its bursts, its decay, and a literal transcription of RFC 8033's pseudo-code.
+//! PIE: its bursts, its decay, and a transcription of RFC 8033's pseudo-code.
 
 use crate::common::rfc8033::Rfc;
 use crate::common::*;
@@ -14,12 +14,12 @@ fn at(ms: u64) -> Time {
     Time::ZERO + Dur::from_ms(ms)
 }
 
-/// A packet of 1000 bytes departs after `sojourn` and leaves `left` behind.
-fn depart(law: &mut Pie, now: Time, sojourn: Dur, left: Backlog) {
+/// A packet of 1000 bytes departs after `sojourn`; the backlog `remaining` stays in the queue.
+fn depart(law: &mut Pie, now: Time, sojourn: Dur, remaining: Backlog) {
     let mut packet = Packet::new(0, Traits::data(0, true), Time::ZERO, 0, 1);
     packet.set_lengths(1000, 1020);
     packet.at = Time(now.0 - sojourn.0);
-    law.depart(now, &packet, left);
+    law.depart(now, &packet, remaining);
 }
 
 /// Time of the next update.
@@ -27,7 +27,7 @@ fn due(law: &Pie) -> Time {
     law.next_update().expect("PIE has a timer")
 }
 
-/// Lets `n` updates pass with the delay standing at `ms`; the instant after.
+/// Lets `n` updates pass at a constant delay of `ms` milliseconds.
 fn updates(law: &mut Pie, ms: u64, n: usize) {
     for _ in 0..n {
         depart(law, due(law) + Dur::from_ms(ms), Dur::from_ms(ms), LONG);
@@ -48,13 +48,13 @@ fn a_burst_of_150_ms_passes_whatever_the_delay() {
     }
     assert!(law.probability() > 0.0);
     updates(&mut law, 200, 200);
-    let chosen = (0..1000).filter(|_| law.arrive(LONG, 1000, rng) == Decision::Early).count();
-    assert!(chosen > 100, "{chosen}");
+    let drops = (0..1000).filter(|_| law.arrive(LONG, 1000, rng) == Decision::Early).count();
+    assert!(drops > 100, "{drops}");
 }
 
 // RFC 8033 section 4.1.
 #[test]
-fn up_to_two_full_packets_waiting_none_is_chosen() {
+fn with_at_most_two_full_packets_waiting_no_packet_is_dropped() {
     let rng = &mut Rng::named(1, "short");
     let mut law = Pie::new(&Params::default());
     updates(&mut law, 200, 300);
@@ -64,7 +64,7 @@ fn up_to_two_full_packets_waiting_none_is_chosen() {
 
 // RFC 8033 section 5.4.
 #[test]
-fn spread_choices_are_never_closer_than_0_85_over_p_nor_further_than_8_5_over_p() {
+fn derandomised_drops_are_between_0_85_over_p_and_8_5_over_p_packets_apart() {
     let rng = &mut Rng::named(1, "spread");
     let mut law = Pie::new(&Params::default());
     let mut steps = Steps::at_most(10_000_000);
@@ -99,9 +99,9 @@ fn without_delay_the_probability_decays_by_2_percent_per_update() {
     assert!((law.probability() / start - 0.98).abs() < 1e-6);
 }
 
-// RFC 8033 section 5.5 caps a step at 0.02 from a probability of 0.1 on; 0.125 · (1 s − 15 ms) is above.
+// RFC 8033 section 5.5 caps a step at 0.02 once the probability is 0.1; 0.125 · (1 s − 15 ms) is above.
 #[test]
-fn above_250_ms_the_probability_rises_by_the_caps_0_02_and_with_the_long_delay_step_by_as_much_again() {
+fn above_250_ms_the_probability_rises_by_0_02_per_update_and_with_the_long_delay_step_by_0_04() {
     for (long_delay_step, rise) in [(false, 0.02), (true, 0.04)] {
         let mut law = Pie::new(&Params { long_delay_step, ..Params::default() });
         let mut steps = Steps::at_most(100_000);
@@ -119,26 +119,26 @@ fn above_250_ms_the_probability_rises_by_the_caps_0_02_and_with_the_long_delay_s
 #[test]
 fn the_rate_estimate_gives_the_delay_of_the_backlog() {
     let mut law = Pie::new(&Params { estimator: Estimator::DepartureRate, ..Params::default() });
-    // 1000 bytes each 0.8 ms.
+    // A departure of 1000 bytes every 0.8 ms.
     for n in 0..100 {
         depart(&mut law, Time::ZERO + Dur::from_us(800 * n), Dur::ZERO, LONG);
     }
     law.update(at(1000), LONG);
-    // 17 departures, 16 gaps of 0.8 ms, are taken for the time of 16384 bytes.
+    // The 16 gaps of 0.8 ms between 17 departures count as the time of 16384 bytes.
     let expected = 100_000.0 * 0.0128 / 16_384.0;
     assert!((law.delay() - expected).abs() < 1e-9, "{} {expected}", law.delay());
 }
 
 #[test]
-fn nonsense_is_refused_with_advice() {
+fn invalid_parameters_are_refused_with_their_path() {
     let refuse = |params: Params, path: &str| assert_eq!(params.check().unwrap_err().path, path);
     refuse(Params { update: Dur::ZERO, ..Params::default() }, "update");
     refuse(Params { alpha: -1.0, ..Params::default() }, "alpha");
     refuse(Params { beta: f64::INFINITY, ..Params::default() }, "beta");
 }
 
-/// One queue of the RFC with its limit and timer.
-struct One {
+/// The RFC's queue with its limit and timer.
+struct SingleQueue {
     law: Rfc,
     rng: Rng,
     limit: usize,
@@ -146,7 +146,7 @@ struct One {
     update: Dur,
 }
 
-impl Queue for One {
+impl Queue for SingleQueue {
     fn arrive(&mut self, arrival: &Arrival, log: &mut Log) {
         let full = self.law.q.len() >= self.limit;
         self.law.arrive(arrival, full, &mut self.rng, log);
@@ -165,7 +165,7 @@ impl Queue for One {
 
 // RFC 8033 sections 4.1, 4.2, 4.4, 5.1, 5.2, 5.4 and 5.5.
 #[test]
-fn it_decides_as_the_rfc_for_each_of_150_000_packets() {
+fn pie_gives_each_of_150_000_packets_its_fate_in_the_rfc() {
     let traffic = Traffic {
         sizes: &[1500, 1500, 300],
         packets: 150_000,
@@ -183,12 +183,12 @@ fn it_decides_as_the_rfc_for_each_of_150_000_packets() {
     for (seed, params) in (1..).zip(forms) {
         let rng = Rng::named(seed, "port");
         let (due, update) = (Time::ZERO + params.update, params.update);
-        let mut reference = One { law: Rfc::new(&params), rng: rng.clone(), limit: 300, due, update };
+        let mut reference = SingleQueue { law: Rfc::new(&params), rng: rng.clone(), limit: 300, due, update };
         let arrivals = traffic.draw(seed);
         let mut ours = Rig::new(&Spec::Pie(params), &places(300, Rate::mbit(10)), rng);
         let log = serve(&mut ours, traffic.rate, &arrivals, |_, _| {});
         assert_same(&log, &serve(&mut reference, traffic.rate, &arrivals, |_, _| {}));
         let tally = tally(&log);
-        assert!(tally[1] > 50 && tally[2] > 100, "{tally:?}");
+        assert!(tally[fate::MARKED] > 50 && tally[fate::EARLY] > 100, "{tally:?}");
     }
 }

@@ -1,4 +1,4 @@
-//! RED: the gaps between choices, the average, and how max_p follows it.
+//! RED: gaps between drops, the average, adaptation of max_p, default thresholds, and marks or drops above `max`.
 
 use crate::common::Steps;
 use tailback_qdisc::law::red::{AboveMax, Adaptive, Count, Feng, Floyd, Idle, Params, Red};
@@ -28,7 +28,7 @@ fn backlog(packets: u64) -> Backlog {
     Backlog { packets, bytes: packets * 1000 }
 }
 
-/// The gaps between `n` choices when the average stands where p_b = 1/k.
+/// Returns `n` gaps between drops, in packets, at a constant average of 10 packets.
 fn gaps(params: Params, n: usize) -> Vec<u64> {
     let mut law = Red::new(&Params { weight: Some(1.0), ..params }, Rate::mbit(10));
     let rng = &mut Rng::named(1, "gaps");
@@ -47,7 +47,7 @@ fn gaps(params: Params, n: usize) -> Vec<u64> {
     gaps
 }
 
-/// χ² of counts against equal chances for `low` to `high`, which nothing may lie outside of.
+/// χ² of the gaps against the uniform distribution on `low` to `high`. Panics at a gap outside.
 fn chi_square_of_uniform(gaps: &[u64], low: u64, high: u64) -> f64 {
     let mut counts = vec![0u32; (high - low + 1) as usize];
     for gap in gaps {
@@ -64,14 +64,14 @@ fn half_way() -> Params {
     Params { max_p: Fraction(0.2), ..thesis() }
 }
 
-// The text of 1993 says 1 to k; its pseudo-code, like ns, counts before it asks: 1 to k − 1.
+// The text of 1993 says 1 to k; its pseudo-code, like ns, counts a packet before it decides: 1 to k − 1.
 #[test]
 fn without_wait_gaps_are_uniform_on_1_to_k_minus_1() {
     assert!(chi_square_of_uniform(&gaps(half_way(), 20_000), 1, 9) < 26.1);
 }
 
 #[test]
-fn independent_choices_have_geometric_gaps() {
+fn independent_drops_have_geometric_gaps() {
     let gaps = gaps(Params { independent: true, ..half_way() }, 20_000);
     let n = gaps.len() as f64;
     // At p_b = 0.1: mean 10, standard deviation 9.5; one gap in ten is 1, of those above 1 again one in ten is 2.
@@ -89,28 +89,28 @@ fn with_wait_gaps_are_uniform_on_k_to_2k_minus_1() {
 }
 
 #[test]
-fn in_byte_mode_a_packet_of_half_the_size_is_chosen_half_as_often() {
+fn in_byte_mode_a_packet_of_half_the_size_is_dropped_half_as_often() {
     // At each arrival the count is 0 (fewer bytes than a mean packet), so p_a = p_b·size/mean: the
-    // first gap after a choice is geometric as long as it lies within the first mean packet.
+    // first gap after a drop is geometric as long as it lies within the first mean packet.
     let mut law = Red::new(
         &Params { byte_mode: true, weight: Some(1.0), mean_packet: Size(60_000), ..half_way() },
         Rate::mbit(10),
     );
     let rng = &mut Rng::named(3, "bytes");
-    let mut chosen = [0u32; 2];
+    let mut drops = [0u32; 2];
     for (i, size) in [500u16, 1000].into_iter().enumerate() {
         for _ in 0..400_000 {
             law.forced();
-            chosen[i] += u32::from(law.arrive(at(0), backlog(10), size, rng) == Decision::Early);
+            drops[i] += u32::from(law.arrive(at(0), backlog(10), size, rng) == Decision::Early);
         }
     }
     // 400 000 · 0.1 / 120 = 333 and 667; three standard deviations of the ratio are 0.5.
-    let ratio = f64::from(chosen[1]) / f64::from(chosen[0]);
-    assert!((1.6..2.5).contains(&ratio), "{chosen:?}");
+    let ratio = f64::from(drops[1]) / f64::from(drops[0]);
+    assert!((1.6..2.5).contains(&ratio), "{drops:?}");
 }
 
 #[test]
-fn a_burst_moves_the_average_as_the_closed_form_says() {
+fn a_burst_raises_the_average_as_in_the_closed_form() {
     // RED paper, section 5: after L arrivals to a growing queue, L + 1 + ((1−w)^(L+1) − 1)/w.
     let mut law = Red::new(&thesis(), Rate::mbit(10));
     let rng = &mut Rng::named(1, "burst");
@@ -147,7 +147,7 @@ fn an_idle_link_ages_the_average_by_the_packets_it_could_have_sent() {
 }
 
 #[test]
-fn fengs_max_p_changes_once_per_crossing_by_3_or_2() {
+fn fengs_max_p_is_divided_by_3_or_doubled_once_per_crossing() {
     let params = Params { weight: Some(1.0), adaptive: Some(Adaptive::Feng(Feng::default())), ..thesis() };
     let mut law = Red::new(&params, Rate::mbit(10));
     let rng = &mut Rng::named(1, "feng");
@@ -162,7 +162,7 @@ fn fengs_max_p_changes_once_per_crossing_by_3_or_2() {
 
 /// `crossings` rises of the average from below `max` to above it, without a fall below `min`, double max_p (0.1) each.
 #[test]
-fn fengs_max_p_has_no_largest_value_unless_one_is_written() {
+fn fengs_max_p_is_unbounded_unless_top_is_set() {
     let after = |top: Option<f64>, crossings: u32| {
         let adaptive = Some(Adaptive::Feng(Feng { top, ..Feng::default() }));
         let mut law = Red::new(&Params { weight: Some(1.0), adaptive, ..thesis() }, Rate::mbit(10));
@@ -178,7 +178,7 @@ fn fengs_max_p_has_no_largest_value_unless_one_is_written() {
     assert_eq!(after(None, 2), (0.4, 0.2));
     assert_eq!(after(None, 6), (6.4, 1.0));
     assert_eq!(after(Some(1.0), 6), (1.0, 0.5));
-    // So many that nothing larger is a number: it stays one, and falls again.
+    // After 2000 crossings max_p is the largest finite number.
     assert_eq!(after(None, 2_000), (f64::MAX, 1.0));
     let feng = |top| Params { adaptive: Some(Adaptive::Feng(Feng { top: Some(top), ..Feng::default() })), ..thesis() };
     for top in [1e-5, 1_001.0, f64::NAN] {
@@ -186,7 +186,7 @@ fn fengs_max_p_has_no_largest_value_unless_one_is_written() {
     }
 }
 
-/// Feng's pseudo-code compares strictly: an average at a threshold is on no side of it, and leaves the status.
+/// Feng's pseudo-code compares strictly: an average at a threshold is on neither side of it and does not change the status.
 #[test]
 fn an_average_at_a_threshold_of_fengs_changes_nothing() {
     let params = Params { weight: Some(1.0), adaptive: Some(Adaptive::Feng(Feng::default())), ..thesis() };
@@ -197,14 +197,14 @@ fn an_average_at_a_threshold_of_fengs_changes_nothing() {
         law.arrive(at(0), backlog(packets), 1000, rng);
         seen.push(law.max_p() * 10.0);
     }
-    let third = 4.0 / 3.0;
-    let expected = [2.0, 2.0, 2.0, 2.0, 4.0, 4.0, 4.0, third, third, third, third, third];
+    let after_fall = 4.0 / 3.0;
+    let expected = [2.0, 2.0, 2.0, 2.0, 4.0, 4.0, 4.0, after_fall, after_fall, after_fall, after_fall, after_fall];
     assert!(seen.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{seen:?}");
 }
 
 /// `updateMaxP` of ns-2.35: more than the interval must have passed, and an average at the edge of the middle fifth is in it.
 #[test]
-fn floyds_max_p_stays_within_the_interval_and_at_the_edges_of_the_middle_fifth() {
+fn floyds_max_p_does_not_change_within_the_interval_or_at_the_edges_of_the_middle_fifth() {
     let floyd = Floyd { bottom: Some(Fraction(0.01)), ..Floyd::default() };
     let params = Params { weight: Some(1.0), adaptive: Some(Adaptive::Floyd(floyd)), ..thesis() };
     let max_p = |average: u64, now: Time| {
@@ -221,7 +221,7 @@ fn floyds_max_p_stays_within_the_interval_and_at_the_edges_of_the_middle_fifth()
     assert_eq!(max_p(11, later), start);
     assert!((max_p(8, later) - 0.9 * start).abs() < 1e-12);
     assert!((max_p(12, later) - 0.11).abs() < 1e-12);
-    // At `bottom` it falls no more, at `top` it does not rise.
+    // At `bottom` max_p does not fall, at `top` it does not rise.
     let at_bounds = |max_p: f64, average: u64| {
         let floyd = Floyd { bottom: Some(Fraction(0.01)), ..Floyd::default() };
         let max_p = Fraction(max_p);
@@ -237,7 +237,7 @@ fn floyds_max_p_stays_within_the_interval_and_at_the_edges_of_the_middle_fifth()
 }
 
 #[test]
-fn fengs_freeze_holds_max_p_between_changes() {
+fn fengs_max_p_does_not_change_during_the_freeze_time() {
     let feng = Feng { freeze: Dur::from_ms(100), ..Feng::default() };
     let params = Params { weight: Some(1.0), adaptive: Some(Adaptive::Feng(feng)), ..thesis() };
     let mut law = Red::new(&params, Rate::mbit(10));
@@ -253,7 +253,8 @@ fn fengs_freeze_holds_max_p_between_changes() {
 
 #[test]
 fn the_defaults_follow_the_link_as_in_ns() {
-    // 10 Mbit/s of 500 B packets is 2500/s: 5 ms of it is 12.5 packets, half of which is 6.25.
+    // 10 Mbit/s of 500 B packets is 2500/s: min is half of the 12.5 packets of 5 ms, 6.25 packets, max three times
+    // that, and the weight 1 − exp(−1/2500). At 64 kbit/s min has its lower bound of 5 packets.
     let law = Red::new(&Params::default(), Rate::mbit(10));
     assert_eq!(law.thresholds(), (3125.0, 9375.0));
     assert!((law.weight() - 0.000_399_920_01).abs() < 1e-12, "{}", law.weight());
@@ -262,7 +263,7 @@ fn the_defaults_follow_the_link_as_in_ns() {
 }
 
 #[test]
-fn nonsense_is_refused_with_advice() {
+fn invalid_parameters_are_refused_with_their_path() {
     let refuse = |params: Params, path: &str| assert_eq!(params.check().unwrap_err().path, path);
     refuse(Params { max: Some(Amount::packets(4)), ..thesis() }, "max");
     refuse(Params { min: None, ..thesis() }, "min");
@@ -277,7 +278,7 @@ fn nonsense_is_refused_with_advice() {
 
 // RFC 3168 section 7.1: persistent congestion is signalled by drops.
 #[test]
-fn above_max_packets_are_dropped_or_marked_as_asked() {
+fn above_max_packets_are_dropped_or_marked_as_configured() {
     for (above_max, expected) in [(AboveMax::Drop, Decision::Forced), (AboveMax::Mark, Decision::Early)] {
         let mut law = Red::new(&Params { weight: Some(1.0), above_max, ..thesis() }, Rate::mbit(10));
         let rng = &mut Rng::named(1, "above");

@@ -1,9 +1,9 @@
-//! RED-PD against a literal transcription of ns-2.35, decision by decision: the filter of `queue/red-pd.cc` before
+//! RED-PD against a transcription of ns-2.35, packet by packet: the filter of `queue/red-pd.cc` before
 //! [`NsRed`], and the script that sets its probabilities (`tcl/ex/red-pd`, of the authors of the ICNP 2001 paper).
 //!
-//! Differs from the script as `docs/mechanisms/red-pd.md` states: no test for unresponsive flows, the first interval ends
-//! after ten round-trip times, probabilities fall at the end of an interval and not 1 ms later, and a drop by the filter
-//! is none that raises a probability.
+//! The transcription differs from the script as `docs/mechanisms/red-pd.md` states: no test for unresponsive flows, the
+//! first interval ends after ten round-trip times, probabilities fall at the end of an interval and not 1 ms later, and
+//! drops by the filter do not raise a probability.
 
 use crate::common::*;
 use crate::red_reference::NsRed;
@@ -43,8 +43,9 @@ struct NsRedPd {
     max_high_dr_flow_hist: usize,
     x_in_regular: usize,
     min_time_to_consider: Dur,
-    strangled: u32,
-    loosened: u32,
+    /// Numbers of probabilities raised and lowered, of flows no longer monitored, and of targets halved.
+    raised: u32,
+    lowered: u32,
     unmonitored: u32,
     halved: u32,
 }
@@ -68,8 +69,8 @@ impl NsRedPd {
             max_high_dr_flow_hist: p.intervals as usize,
             x_in_regular: p.needed as usize,
             min_time_to_consider: p.hold,
-            strangled: 0,
-            loosened: 0,
+            raised: 0,
+            lowered: 0,
             unmonitored: 0,
             halved: 0,
         }
@@ -91,7 +92,7 @@ impl NsRedPd {
             self.high_dr_flow_hist.remove(0);
         }
     }
-    /// Occurrences of the flow `i` in the history, and its bytes there.
+    /// Number of drop lists in the history that contain the flow `i`, and the sum of its bytes there.
     fn visits(&self, i: usize) -> (usize, u64) {
         let (mut flow_count, mut drop_count) = (0, 0);
         for drop_list in &self.high_dr_flow_hist {
@@ -172,7 +173,7 @@ impl NsRedPd {
                         self.halved += 1;
                     }
                     flow.target_bw = new_target;
-                    self.strangled += 1;
+                    self.raised += 1;
                 } else {
                     let new_drop_p = if pre_drop_rate > 2.0 * usable { 2.0 * usable } else { pre_drop_rate };
                     flow.target_bw = if 1.0 - new_drop_p < 0.5 { 0.5 } else { 1.0 - new_drop_p };
@@ -202,7 +203,7 @@ impl NsRedPd {
                 let drop_p = 1.0 - flow.target_bw;
                 // maxPReduction_ is 0.05.
                 flow.target_bw = if drop_p > 2.0 * 0.05 { 1.0 - (drop_p - 0.05) } else { 1.0 - drop_p / 2.0 };
-                self.loosened += 1;
+                self.lowered += 1;
             }
             flow.last_change = now;
         }
@@ -259,7 +260,8 @@ impl Queue for NsRedPd {
     }
 }
 
-/// Traffic in which by turns of 8 s other flows send more than their share, and of sizes that set bytes apart from packets.
+/// Traffic in which each of six flows in turn sends 40 % of the packets for 8 s; with these sizes shares of bytes and shares
+/// of packets differ.
 fn floods(seed: u64, packets: u32) -> Vec<Arrival> {
     let mut rng = Rng::named(seed, "flood");
     let traffic = Traffic {
@@ -282,7 +284,7 @@ fn floods(seed: u64, packets: u32) -> Vec<Arrival> {
 }
 
 #[test]
-fn it_decides_as_ns_does_for_each_of_200_000_packets() {
+fn red_pd_gives_each_of_200_000_packets_its_fate_in_ns() {
     let red = red::Params {
         min: Some(Amount::packets(10)),
         max: Some(Amount::packets(30)),
@@ -297,7 +299,7 @@ fn it_decides_as_ns_does_for_each_of_200_000_packets() {
     let (mut changes, mut fates) = ([0; 4], [0; 5]);
     let forms = [
         Params { red: red.clone(), ..Params::default() },
-        // A drop list that is full, and no least time between changes.
+        // A drop list of 8 flows, which is full, and no minimum time between changes.
         Params { red: red.clone(), flows: 8, hold: Dur::ZERO, ..Params::default() },
         Params { red, rtt: Dur::from_ms(100), intervals: 7, needed: 4, hold: Dur::from_ms(100), ..Params::default() },
     ];
@@ -309,11 +311,15 @@ fn it_decides_as_ns_does_for_each_of_200_000_packets() {
         let mut ours = Rig::new(&Spec::RedPd(params), &places(qlim as u64, rate), rng);
         let log = serve(&mut ours, rate, &arrivals, |_, _| {});
         assert_same(&log, &serve(&mut reference, rate, &arrivals, |_, _| {}));
-        let counts = [reference.strangled, reference.loosened, reference.unmonitored, reference.halved];
+        let counts = [reference.raised, reference.lowered, reference.unmonitored, reference.halved];
         changes.iter_mut().zip(counts).for_each(|(sum, n)| *sum += n);
         fates.iter_mut().zip(tally(&log)).for_each(|(sum, n)| *sum += n);
     }
-    println!("strangled, loosened, unmonitored, halved: {changes:?}; fates {fates:?}");
+    println!("raised, lowered, unmonitored, halved: {changes:?}; fates {fates:?}");
     assert!(changes[..3].iter().all(|n| *n > 20), "probabilities rise and fall: {changes:?}");
-    assert!([fates[0], fates[2], fates[4]].iter().all(|n| *n > 5_000) && fates[3] > 100, "{fates:?}");
+    assert!(
+        [fates[fate::UNMARKED], fates[fate::EARLY], fates[fate::UNRESPONSIVE]].iter().all(|n| *n > 5_000)
+            && fates[fate::FULL] > 100,
+        "{fates:?}"
+    );
 }

@@ -1,4 +1,4 @@
-//! RED against a literal transcription of ns-2.35, decision by decision.
+//! RED against a transcription of ns-2.35, packet by packet.
 
 use crate::common::*;
 use std::collections::VecDeque;
@@ -148,7 +148,7 @@ impl NsRed {
         if p > 1.0 { 1.0 } else { p }
     }
 
-    /// 0: not chosen, 1: marked, 2: to be dropped.
+    /// Returns 0 for a packet that passes, 1 for one to be marked, 2 for one to be dropped.
     fn drop_early(&mut self, packet: &Held) -> u8 {
         self.v_prob1 = self.calculate_p();
         let v_prob = self.modify_p(self.v_prob1, packet.size);
@@ -225,7 +225,8 @@ impl Queue for NsRed {
     }
 }
 
-/// Serves the same traffic with our RED and with the transcription; how often each fate occurred.
+/// Serves the same traffic with the RED under test and with the transcription. Returns the number of packets of each fate, in
+/// the order of [`tally`].
 fn compare(params: Params, traffic: &Traffic, seed: u64) -> [usize; 5] {
     let qlim = 50;
     let arrivals = traffic.draw(seed);
@@ -241,7 +242,7 @@ fn compare(params: Params, traffic: &Traffic, seed: u64) -> [usize; 5] {
 fn the_classic_form_decides_as_ns_does_for_each_of_120_000_packets() {
     let params = Params { min: Some(Amount::packets(10)), max: Some(Amount::packets(40)), ecn: true, ..thesis() };
     let tally = compare(params, &Traffic::default(), 1);
-    assert!(tally[..4].iter().all(|n| *n > 100), "every fate occurs: {tally:?}");
+    assert!(tally[..fate::UNRESPONSIVE].iter().all(|n| *n > 100), "every fate occurs: {tally:?}");
 }
 
 #[test]
@@ -249,11 +250,11 @@ fn the_defaults_of_ns_with_its_limit_on_marks_decide_as_ns_does() {
     let params = Params { ecn: true, mark_limit: Some(Fraction(0.1)), ..Params::default() };
     let traffic = Traffic { sizes: &[40, 552, 1500, 1500], packets: 150_000, ..Traffic::default() };
     let tally = compare(params, &traffic, 2);
-    assert!(tally[..3].iter().all(|n| *n > 100), "{tally:?}");
+    assert!(tally[..fate::FULL].iter().all(|n| *n > 100), "{tally:?}");
 }
 
 #[test]
-fn every_victim_and_gentle_or_not_decide_as_ns_does() {
+fn red_with_each_kind_of_victim_decides_as_ns_does() {
     for (seed, victim) in [Victim::Tail, Victim::Head, Victim::Random].into_iter().enumerate() {
         let params = Params {
             min: Some(Amount::packets(10)),
@@ -271,7 +272,7 @@ fn every_victim_and_gentle_or_not_decide_as_ns_does() {
 }
 
 #[test]
-fn both_adaptive_forms_decide_as_ns_does() {
+fn fengs_and_floyds_adaptive_red_decide_as_ns_does() {
     for (seed, adaptive) in [Adaptive::Feng(Feng::default()), Adaptive::Floyd(Floyd::default())].into_iter().enumerate()
     {
         let gentle = matches!(adaptive, Adaptive::Floyd(_));

@@ -1,4 +1,4 @@
-//! RED by drop precedence: what protects marked packets, and what does not.
+//! RED by drop precedence: the queues and thresholds that RIO and enhanced RED use for each precedence.
 
 use tailback_qdisc::law::ered::Ered;
 use tailback_qdisc::law::red::{Count, Params, Red};
@@ -29,7 +29,7 @@ fn backlog(packets: u64) -> Backlog {
 const RATE: Rate = Rate::mbit(10);
 
 #[test]
-fn in_packets_see_only_in_packets_and_out_packets_see_all() {
+fn rio_judges_in_packets_by_the_in_packets_that_wait_and_out_packets_by_all() {
     let rng = &mut Rng::named(1, "rio");
     let mut law = Rio::new(&[params(40, 70, 0.02), params(10, 30, 0.5)], RATE);
     // 5 in-packets and 30 out-packets wait.
@@ -41,12 +41,13 @@ fn in_packets_see_only_in_packets_and_out_packets_see_all() {
 }
 
 #[test]
-fn arrivals_of_any_precedence_make_the_average_of_all() {
+fn arrivals_of_every_precedence_update_the_average_of_the_whole_queue() {
     let rng = &mut Rng::named(1, "rio");
     let slow = Params { weight: Some(0.5), ..params(40, 70, 0.02) };
     let mut law = Rio::new(&[slow.clone(), slow], RATE);
     law.arrive(Time::ZERO, &[backlog(4), backlog(8)], 1000, 0, rng);
     law.arrive(Time::ZERO, &[backlog(4), backlog(8)], 1000, 1, rng);
+    // The in-packets' average moves once, by half of 4; that of the whole queue twice: half of 8, then half of the other 4.
     assert_eq!((law.levels()[0].average(), law.levels()[1].average()), (2.0, 6.0));
 }
 
@@ -58,28 +59,29 @@ fn a_precedence_beyond_the_last_counts_as_the_last() {
 }
 
 #[test]
-fn enhanced_red_chooses_among_the_unmarked_as_red_would_and_spares_the_marked() {
-    // The same draws for a RED that sees only the unmarked packets' arrivals, the averages being
-    // equal at a weight of 1.
-    let (rng, same) = (&mut Rng::named(1, "ered"), &mut Rng::named(1, "ered"));
+fn enhanced_red_drops_the_same_unmarked_packets_as_red_and_no_marked_ones() {
+    // RED, with the same random numbers, gets only the arrivals of unmarked packets. At a weight of 1 both averages are
+    // the current queue.
+    let (rng, red_rng) = (&mut Rng::named(1, "ered"), &mut Rng::named(1, "ered"));
     let mut law = Ered::new(&params(5, 15, 0.2), None, RATE);
     let mut red = Red::new(&params(5, 15, 0.2), RATE);
-    let mut chosen = 0;
+    let mut drops = 0;
     for n in 0..100_000u64 {
         let queue = backlog(n % 17);
         if n % 3 == 0 {
             assert_eq!(law.arrive(Time::ZERO, queue, 1000, 0, rng), Decision::Pass);
         } else {
             let decision = law.arrive(Time::ZERO, queue, 1000, 1, rng);
-            assert_eq!(decision, red.arrive(Time::ZERO, queue, 1000, same));
-            chosen += u32::from(decision != Decision::Pass);
+            assert_eq!(decision, red.arrive(Time::ZERO, queue, 1000, red_rng));
+            drops += u32::from(decision != Decision::Pass);
         }
     }
-    assert!(chosen > 1000);
+    // Of the 66 667 unmarked packets 2 in 17 find at least `max` = 15 packets.
+    assert!(drops > 1000);
 }
 
 #[test]
-fn marked_packets_are_dropped_from_a_threshold_of_their_own_on() {
+fn enhanced_red_drops_marked_packets_once_the_queue_reaches_their_own_threshold() {
     let rng = &mut Rng::named(1, "ered");
     let mut law = Ered::new(&params(5, 15, 0.2), Some(Amount::packets(40)), RATE);
     assert_eq!(law.arrive(Time::ZERO, backlog(39), 1000, 0, rng), Decision::Pass);

@@ -1,6 +1,6 @@
 //! RIO against figure 4 of Clark and Fang (IEEE/ACM ToN 6(4), 1998) and enhanced RED against its
-//! description (Feng et al., NOSSDAV 1997), each written down literally over the RED of 1993 with
-//! ns-2's idle time, packet by packet.
+//! description (Feng et al., NOSSDAV 1997), each transcribed with the RED of 1993 and ns-2's
+//! idle time, and compared packet by packet.
 
 use crate::common::*;
 use std::collections::VecDeque;
@@ -28,7 +28,7 @@ fn level(min: u64, max: u64, max_p: f64, weight: f64) -> Params {
     }
 }
 
-/// One RED of 1993: thresholds and an average in packets, and the count since the last choice.
+/// One RED of 1993: thresholds and an average in packets, and the count since the last mark or drop.
 struct Classic {
     min_th: f64,
     max_th: f64,
@@ -56,11 +56,11 @@ impl Classic {
             s,
         }
     }
-    /// The average, over the packets that an idle link would have sent, too.
+    /// Updates the average; after an idle time also for the packets that the link could have sent.
     fn average(&mut self, q: usize, now: f64) {
         if let Some(since) = self.q_time.take() {
             let mut m = ((now - since) / self.s) as u64;
-            // Long before this the average is as good as nothing.
+            // After 100 000 packets the average is practically 0.
             m = m.min(100_000);
             for _ in 0..m {
                 self.avg *= 1.0 - self.w_q;
@@ -68,7 +68,8 @@ impl Classic {
         }
         self.avg = (1.0 - self.w_q) * self.avg + self.w_q * q as f64;
     }
-    /// 0: passes, 1: chosen at random, 2: dropped. `q` waits as this RED counts it.
+    /// Returns 0 for a packet that passes, 1 for one to be marked or dropped at random, 2 for one to be dropped; `q` is the queue
+    /// that this RED counts.
     fn judge(&mut self, q: usize, rng: &mut Rng) -> u8 {
         self.count += 1;
         if self.avg < self.min_th || q <= 1 {
@@ -105,8 +106,8 @@ fn push(q: &mut VecDeque<Held>, mut packet: Held, verdict: u8, log: &mut Log) {
     }
 }
 
-/// Figure 4: an In packet makes both averages and is judged by avg_in, an Out packet makes the
-/// average of all and is judged by it.
+/// Figure 4: an In packet updates both averages and is judged by avg_in; an Out packet updates only
+/// avg_total and is judged by it.
 struct ClarkFang {
     rng: Rng,
     q: VecDeque<Held>,
@@ -121,7 +122,7 @@ impl Queue for ClarkFang {
         let q = self.q.len();
         let full = q >= PLACES;
         let is_in = packet.colour == Colour::Green;
-        // A choice is drawn before the other average moves, as it does not depend on it.
+        // The packet is judged before the other average is updated, on which the judgement does not depend.
         let red = if is_in {
             self.r#in.average(q_in, now);
             &mut self.r#in
@@ -152,7 +153,7 @@ impl Queue for ClarkFang {
     }
 }
 
-/// RED for unmarked packets; marked ones pass but for a full queue, or an average above `top`.
+/// RED for unmarked packets; marked ones pass unless the queue is full or the average is at least `top`.
 struct Enhanced {
     rng: Rng,
     q: VecDeque<Held>,
@@ -202,11 +203,11 @@ fn compare<Q: Queue>(spec: Spec, mut reference: Q, traffic: &Traffic, rng: Rng) 
 }
 
 #[test]
-fn rio_decides_as_clark_and_fang_write_for_each_of_100_000_packets() {
+fn rio_gives_each_of_100_000_packets_its_fate_in_figure_4_of_clark_and_fang() {
     for (colours, weight) in [
         (&[Colour::Green, Colour::Yellow][..], 0.02),
         (&[Colour::Green, Colour::Green, Colour::Green, Colour::Yellow], 0.002),
-        // Red packets are out, too, where they have no RED of their own.
+        // Without parameters for red, red packets are Out packets, too.
         (&[Colour::Green, Colour::Yellow, Colour::Red], 0.05),
     ] {
         let traffic = coloured(colours);
@@ -220,12 +221,12 @@ fn rio_decides_as_clark_and_fang_write_for_each_of_100_000_packets() {
             out: Classic::new(5, 15, 0.5, weight, traffic.rate),
         };
         let tally = compare(spec, reference, &traffic, rng);
-        assert!(tally[..3].iter().all(|n| *n > 100), "sent, marked and dropped early: {tally:?}");
+        assert!(tally[..fate::FULL].iter().all(|n| *n > 100), "sent, marked and dropped early: {tally:?}");
     }
 }
 
 #[test]
-fn enhanced_red_decides_as_described_for_each_of_100_000_packets() {
+fn enhanced_red_gives_each_of_100_000_packets_the_fate_of_its_description() {
     for top in [None, Some(30)] {
         let traffic = coloured(&[Colour::Green, Colour::Red, Colour::Green]);
         let rng = Rng::named(4, "port");
@@ -237,7 +238,7 @@ fn enhanced_red_decides_as_described_for_each_of_100_000_packets() {
             top: top.map_or(f64::INFINITY, |packets| packets as f64),
         };
         let tally = compare(spec, reference, &traffic, rng);
-        assert!(tally[..3].iter().all(|n| *n > 100), "sent, marked and dropped early: {tally:?}");
-        assert_eq!(tally[3] > 0, top.is_none(), "a threshold of its own keeps green from filling the queue");
+        assert!(tally[..fate::FULL].iter().all(|n| *n > 100), "sent, marked and dropped early: {tally:?}");
+        assert_eq!(tally[fate::FULL] > 0, top.is_none(), "the queue is full only if green has no threshold of its own");
     }
 }

@@ -1,5 +1,5 @@
-//! Claims about hierarchical fair service curves, by hand: shares, guarantees, ceilings, delay bounds, and that who takes what
-//! is left is not punished for it.
+//! Claims about hierarchical fair service curves, by hand: shares, guarantees, ceilings, delay bounds, no penalty for
+//! the use of excess bandwidth, and work conservation.
 
 use crate::common::seeded;
 use crate::link::{Arrival, Log, build, constant, merged, run};
@@ -27,16 +27,17 @@ fn served(classes: Value, arrivals: Vec<Vec<Arrival>>, until: u64) -> Log {
     run(&mut build(document, &SITE), &merged(arrivals), RATE, 1, at(until))
 }
 
-/// Mbit/s that a flow's packets leave with between two instants.
+/// Rate on the wire, in Mbit/s, of a flow's packets whose transmission ends between two instants in ms.
 fn rate(log: &Log, flow: u32, from: u64, until: u64) -> f64 {
-    let own = log.left.iter().filter(|d| d.flow == flow && d.end > at(from) && d.end <= at(until));
+    let own = log.departed.iter().filter(|d| d.flow == flow && d.end > at(from) && d.end <= at(until));
     own.map(|d| f64::from(d.bytes) * 8.0).sum::<f64>() / ((until - from) as f64 * 1e3)
 }
 
-fn assert_near(found: f64, expected: f64, off: f64) {
-    assert!((found - expected).abs() <= off, "{found}, expected {expected}");
+fn assert_near(found: f64, expected: f64, tolerance: f64) {
+    assert!((found - expected).abs() <= tolerance, "{found}, expected {expected}");
 }
 
+/// The leaf `c<flow>` for the packets of a flow, with the keys of `more`.
 fn leaf(flow: u32, more: Value) -> Value {
     let mut class = json!({ "name": format!("c{flow}"), "match": { "flow": flow }, "limit": "100000packets" });
     for (key, value) in more.as_object().expect("a table") {
@@ -75,7 +76,8 @@ fn link_sharing_curves_share_in_proportion_within_each_class() {
 
 #[test]
 fn a_real_time_curve_guarantees_its_rate_whatever_the_shares_and_alone_gives_no_more() {
-    // The share of flow 0 is a ten-thousandth, its guarantee 3 Mbit/s: what it gets counts in its share, so it gets no more.
+    // The share of flow 0 is a ten-thousandth, its guarantee 3 Mbit/s. Guaranteed service counts towards the share, so that flow 0
+    // gets no more.
     let classes = json!([
         leaf(0, json!({ "rt": { "m2": "3Mbit/s" }, "ls": { "m2": "1kbit/s" } })),
         leaf(1, json!({ "ls": { "m2": "10Mbit/s" } })),
@@ -90,8 +92,8 @@ fn a_real_time_curve_guarantees_its_rate_whatever_the_shares_and_alone_gives_no_
 
 #[test]
 fn an_upper_limit_curve_is_a_ceiling_of_link_sharing() {
-    // Within a class, as scripts have it. Right below the whole, a class that empties after each packet begins anew with every one,
-    // and goes before a sibling that is held back, as in `init_vf` of Linux, where the whole has no periods.
+    // The leaves are in a class, as usual in scripts. Directly below the root, a class that empties after each packet starts
+    // anew with each packet and is served before a sibling at its ceiling, as in `init_vf` of Linux: the root has no periods.
     let classes = json!([
         { "name": "all", "ls": { "m2": "10Mbit/s" } },
         leaf(0, json!({ "parent": "all", "ls": { "m2": "5Mbit/s" }, "ul": { "m2": "2Mbit/s" } })),
@@ -101,7 +103,7 @@ fn an_upper_limit_curve_is_a_ceiling_of_link_sharing() {
     assert_near(rate(&log, 0, 500, 2000), 2.0367, 0.02);
     assert_near(rate(&log, 0, 2500, 5000), 2.0367, 0.02);
     assert_near(rate(&log, 1, 2500, 5000), 7.9633, 0.02);
-    // The limit of a class holds for all within it.
+    // The ceiling of a class limits the sum of its leaves.
     let classes = json!([
         { "name": "site", "ls": { "m2": "10Mbit/s" }, "ul": { "m2": "3Mbit/s" } },
         leaf(0, json!({ "parent": "site", "ls": { "m2": "1Mbit/s" } })),
@@ -114,35 +116,34 @@ fn an_upper_limit_curve_is_a_ceiling_of_link_sharing() {
 
 #[test]
 fn a_concave_curve_bounds_the_delay_by_its_first_piece_and_one_packet_of_others() {
-    // 200 B each 20 ms under 800 kbit/s for 2 ms, then 80 kbit/s: each packet finds the curve rested, so its deadline is 2 ms
-    // after its arrival. It leaves within these and the 1.2 ms that a packet of 1500 B takes that is just being sent.
+    // 200 B every 20 ms under a curve of 800 kbit/s for 2 ms, then 80 kbit/s: each packet finds its class passive, so that its
+    // deadline is 2 ms after its arrival. It leaves by then plus the 1.2 ms of a packet of 1500 B in transmission.
     let data = |rt: &str| leaf(1, json!({ "rt": { "m2": rt }, "ls": { "m2": "9Mbit/s" } }));
     let voice = |m1: &str, d: &str| {
         leaf(0, json!({ "rt": { "m1": m1, "d": d, "m2": "80kbit/s" }, "ls": { "m2": "80kbit/s" } }))
     };
     let calls = || constant(0, 200, Rate(80_000), at(3), at(5000));
     let bulk = || constant(1, 1500, Rate(12_000_000), at(0), at(5000));
-    let most = |log: &Log, arrivals: &[Arrival]| {
-        let waits = log.left.iter().filter(|d| d.flow == 0).map(|d| d.end.since(arrivals[d.arrival].at));
+    let longest_wait = |log: &Log, arrivals: &[Arrival]| {
+        let waits = log.departed.iter().filter(|d| d.flow == 0).map(|d| d.end.since(arrivals[d.arrival].at));
         waits.max().expect("packets of voice")
     };
     let arrivals = merged(vec![calls(), bulk()]);
     let log = served(json!([voice("800kbit/s", "2ms"), data("9Mbit/s")]), vec![calls(), bulk()], 5000);
-    assert!(most(&log, &arrivals) <= Dur::from_us(3200), "{}", most(&log, &arrivals));
-    // The same rate as a convex curve, nothing for 18 ms: the deadline is 20 ms away, and data with a guarantee of 9.9 Mbit/s
-    // goes before it while it is behind its own deadlines.
-    assert!(log.left.iter().filter(|d| d.flow == 0).count() >= 249);
+    assert!(longest_wait(&log, &arrivals) <= Dur::from_us(3200), "{}", longest_wait(&log, &arrivals));
+    // 250 packets arrive, and all but perhaps the last have left by the end.
+    assert!(log.departed.iter().filter(|d| d.flow == 0).count() >= 249);
 }
 
 #[test]
-fn who_has_had_what_was_left_is_not_punished_for_it() {
-    // Flow 0 has the whole link for 2 s, twice what it is guaranteed. When flow 1 comes, both get their guarantees at once; under
-    // virtual clock flow 0 would be silent until flow 1 has caught up, for 2 s.
+fn a_class_that_has_used_excess_bandwidth_is_not_penalised_for_it() {
+    // Flow 0 has the whole link for 2 s, twice its guarantee. When flow 1 begins, both get their guarantees at once; under virtual
+    // clock flow 0 would get no service for 2 s, until flow 1 has caught up.
     let half = json!({ "rt": { "m2": "5Mbit/s" }, "ls": { "m2": "5Mbit/s" } });
     let classes = json!([leaf(0, half.clone()), leaf(1, half)]);
     let log = served(classes, vec![stream(0, 12.0, 0, 4000), stream(1, 9.0, 2000, 4000)], 4000);
     assert_near(rate(&log, 0, 200, 2000), 10.0, 0.02);
-    // In each tenth of a second, by some packets of 8 kbit.
+    // In each tenth of a second, to within three packets, which are 0.08 Mbit/s each.
     for from in (2000..4000).step_by(100) {
         assert_near(rate(&log, 0, from, from + 100), 5.0, 0.25);
         assert_near(rate(&log, 1, from, from + 100), 5.0, 0.25);
@@ -150,17 +151,17 @@ fn who_has_had_what_was_left_is_not_punished_for_it() {
 }
 
 #[test]
-fn what_matches_nothing_is_dropped_without_a_default_class_and_waits_in_it_with_one() {
+fn packets_that_match_no_class_are_dropped_without_a_default_class_and_sent_with_one() {
     let log = served(json!([leaf(0, json!({ "ls": { "m2": "1Mbit/s" } }))]), vec![stream(7, 1.0, 0, 100)], 200);
-    assert!(log.left.is_empty() && log.dropped.iter().all(|(_, _, why, _)| *why == Reason::Policed));
+    assert!(log.departed.is_empty() && log.dropped.iter().all(|d| d.reason == Reason::Policed));
     let classes = json!([leaf(0, json!({ "ls": { "m2": "1Mbit/s" } }))]);
     let document = json!({ "kind": "hfsc", "default": "c0", "classes": classes });
     let log = run(&mut build(document, &SITE), &stream(7, 1.0, 0, 100), RATE, 1, at(200));
-    assert!(log.dropped.is_empty() && log.left.len() == 13);
+    assert!(log.dropped.is_empty() && log.departed.len() == 13);
 }
 
 #[test]
-fn curves_and_classes_that_make_no_sense_are_refused() {
+fn invalid_curves_and_classes_are_refused_with_their_path() {
     for (classes, field) in [
         (json!([{ "name": "a" }]), "classes[0]"),
         (json!([{ "name": "a", "rt": { "m2": "1Mbit/s" }, "ul": { "m2": "1Mbit/s" } }]), "classes[0].ul"),
@@ -172,9 +173,9 @@ fn curves_and_classes_that_make_no_sense_are_refused() {
             "classes[0].rt",
         ),
     ] {
-        // What no value of that kind can be is refused as it is read.
+        // Some values are refused already when the document is decoded.
         let found = match decode::<Spec>(json!({ "kind": "hfsc", "classes": classes })) {
-            Ok(spec) => Checked::check(&spec).expect_err("it makes no sense").path.clone(),
+            Ok(spec) => Checked::check(&spec).expect_err("invalid parameters").path.clone(),
             Err(error) => error.path.to_string(),
         };
         assert_eq!(found, field);
@@ -201,9 +202,9 @@ proptest! {
         let arrivals = crate::link::random(seed, 4, 2_000, RATE, 1.2);
         let document = json!({ "kind": "hfsc", "classes": classes });
         let log = run(&mut build(document, &SITE), &arrivals, RATE, 1, Time::NEVER);
-        prop_assert_eq!(log.left.len(), arrivals.len());
+        prop_assert_eq!(log.departed.len(), arrivals.len());
         // Each packet begins when the one before it ends, or when it arrives itself.
-        for pair in log.left.windows(2) {
+        for pair in log.departed.windows(2) {
             let arrival = arrivals[pair[1].arrival].at;
             prop_assert!(pair[1].start == pair[0].end || pair[1].start == arrival && arrival > pair[0].end, "{:?}", pair);
         }
@@ -211,9 +212,9 @@ proptest! {
     }
 }
 
-/// Documents have no rates of zero; parameters that are set by a program can.
+/// A document cannot have a rate of zero; parameters that a program sets can.
 #[test]
-fn a_curve_that_gives_nothing_in_the_long_run_is_a_guarantee_at_most() {
+fn a_curve_whose_final_rate_is_zero_is_valid_as_a_real_time_curve_only() {
     use tailback_qdisc::discipline::hfsc::Curve;
     let document = json!({ "kind": "hfsc", "default": "a", "classes": [{ "name": "a", "ls": { "m2": "1Mbit/s" } }] });
     let refused = |key: &str, m1: u64, d: Dur, m2: u64| {
@@ -238,7 +239,7 @@ fn a_curve_that_gives_nothing_in_the_long_run_is_a_guarantee_at_most() {
 }
 
 /// Stoica, Zhang and Ng (2000), section IV: the virtual time of a class that returns within a busy period of its parent is not
-/// set back. Else a class of single large packets would have a turn for each small packet of its sibling.
+/// set back. Otherwise a class of single large packets would have a turn for each small packet of its sibling.
 #[test]
 fn a_class_that_empties_with_each_packet_gets_its_share_and_no_more() {
     let ls = |mbit: &str| json!({ "m2": mbit });
@@ -248,8 +249,8 @@ fn a_class_that_empties_with_each_packet_gets_its_share_and_no_more() {
         leaf(1, json!({ "parent": "both", "ls": ls("1Mbit/s"), "limit": "1packet" })),
         leaf(2, json!({ "ls": ls("4Mbit/s") })),
     ]);
-    let of = |flow, bytes| constant(flow, bytes, Rate::mbit(9), at(0), at(3000));
-    let log = served(classes, vec![of(0, 100), of(1, 1500), of(2, 1000)], 3000);
+    let stream_of = |flow, bytes| constant(flow, bytes, Rate::mbit(9), at(0), at(3000));
+    let log = served(classes, vec![stream_of(0, 100), stream_of(1, 1500), stream_of(2, 1000)], 3000);
     // Curves count buffer bytes, 3 : 3 : 4. On the wire these are 3 * 100 / 84, 3 * 1500 / 1494 and 4 * 1000 / 982, which
     // together fill 10 Mbit/s.
     for (flow, expected) in [(0, 3.351), (1, 2.827), (2, 3.822)] {

@@ -1,4 +1,4 @@
-//! Stochastic fair Blue: its hashes, its penalty box and its moving hash.
+//! Stochastic fair Blue: its hashes, its decrements, its penalty box and its rehashing.
 
 use crate::common::*;
 use tailback_qdisc::law::sfb::{Bins, Boxed, Form, LowerAt, Params, PenaltyBox, Rehash, Scope, Sfb, Verdict, Warmed};
@@ -6,10 +6,11 @@ use tailback_qdisc::{Discipline, Ecn, Qdisc, Spec};
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Rate, Time};
 
-/// Probability that a flow shares all of its bins with some of `m` others: [1 − (1 − 1/N)^M]^L.
-fn covered(levels: i32, bins: f64, m: i32) -> f64 {
+/// Probability that each of a flow's bins, one of N on each of L levels, is shared with at least one of M `others`:
+/// [1 − (1 − 1/N)^M]^L.
+fn covered(levels: i32, bins: f64, others: i32) -> f64 {
     let power = |x: f64, n: i32| (0..n).fold(1.0, |p, _| p * x);
-    power(1.0 - power(1.0 - 1.0 / bins, m), levels)
+    power(1.0 - power(1.0 - 1.0 / bins, others), levels)
 }
 
 #[test]
@@ -22,21 +23,21 @@ fn the_formula_gives_the_published_numbers() {
 }
 
 #[test]
-fn over_20_000_hashes_as_many_flows_are_covered_as_the_formula_says() {
+fn over_20_000_hashes_the_share_of_covered_flows_is_that_of_the_formula() {
     let rng = &mut Rng::named(1, "salts");
     for (levels, bins, m) in [(2, 23, 1), (2, 23, 4), (2, 23, 8), (1, 46, 4), (3, 15, 8), (8, 16, 16)] {
         let mut set = Bins::new(levels, bins);
         let (mut hits, trials) = (0u32, 400_000u32);
         for _ in 0..20_000 {
             set.draw(rng);
-            // Flows numbered as a scenario does: in a row.
+            // Consecutive flow numbers, as in a scenario.
             let others: Vec<Vec<usize>> = (0..m).map(|flow| set.of(flow).collect()).collect();
             for flow in 400..420u32 {
                 hits += u32::from(set.of(flow).enumerate().all(|(level, bin)| others.iter().any(|o| o[level] == bin)));
             }
         }
         let expected = f64::from(trials) * covered(levels as i32, bins as f64, m as i32);
-        // Flows under one hash are not independent: the spread is that of 20 000 trials at worst.
+        // Flows under one hash are not independent: the standard deviation is at most that of 20 000 independent trials.
         let tolerance = 3.0 * (20.0 * expected).sqrt();
         assert!((f64::from(hits) - expected).abs() < tolerance, "{levels}x{bins}, {m}: {hits}, expected {expected}");
     }
@@ -63,20 +64,20 @@ fn rig(params: Params, seed: u64) -> Rig {
     Rig::new(&Spec::Sfb(params), &places(200, Rate::mbit(45)), Rng::named(seed, "port"))
 }
 
-/// Flow 0 sends at the link's rate of 5625 packets a second for `seconds`, whatever happens. A hundred
-/// others respond at once and share what is left: whenever fewer than 100 packets wait, one of them
-/// sends. How many packets of flow 0 pass in a second, and how many of the others are dropped for
-/// one of theirs that passes, once the first 5 s have gone by.
+/// Flow 0 sends at the link's rate of 5625 packets a second for `seconds` without a response to losses.
+/// A hundred other flows share the rest of the link: whenever fewer than 100 packets wait, one of them
+/// sends. Returns, for the time after the first 5 s, the packets of flow 0 that pass per second, and the
+/// number of packets of the others that are dropped per packet of theirs that passes.
 fn flood(rig: &mut Rig, seconds: u64) -> (f64, f64) {
     const WARM_UP: u64 = 5;
     let rng = &mut Rng::named(5, "flood");
     let tx = Rate::mbit(45).clock().tx_time(1000);
     let (mut log, mut flows) = (Log::new(), Vec::new());
-    let mut late = 0;
+    let mut measured_from = 0;
     for slot in 0..seconds * 5625 {
         let start = Time(slot * tx.0);
         if slot == WARM_UP * 5625 {
-            late = log.len();
+            measured_from = log.len();
         }
         let mut send = |rig: &mut Rig, log: &mut Log, at, flow, ecn| {
             flows.push(flow);
@@ -101,7 +102,7 @@ fn flood(rig: &mut Rig, seconds: u64) -> (f64, f64) {
         rig.leave(start + tx, &mut log);
     }
     let (mut passed, mut sent, mut lost) = (0, 0, 0);
-    for (seq, fate) in &log[late..] {
+    for (seq, fate) in &log[measured_from..] {
         let through = matches!(fate, Fate::Sent { .. });
         if flows[*seq as usize] == 0 {
             passed += u32::from(through);
@@ -114,23 +115,24 @@ fn flood(rig: &mut Rig, seconds: u64) -> (f64, f64) {
     (f64::from(passed) / (seconds - WARM_UP) as f64, f64::from(lost) / f64::from(sent))
 }
 
-/// A box for flows above 0.9, where the bins of flow 0 stand after a few seconds.
+/// Parameters with a penalty box for flows whose probability is above 0.9, as that of flow 0 is after a few seconds.
 fn boxing(boxed: Boxed) -> Params {
     let penalty_box = PenaltyBox { boxed, threshold: Fraction(0.9), ..PenaltyBox::default() };
     Params { ecn: true, penalty_box, ..Params::default() }
 }
 
 #[test]
-fn a_flow_that_does_not_respond_is_held_to_a_packet_per_interval() {
+fn a_flow_that_does_not_respond_is_limited_to_a_packet_per_interval() {
     for boxed in [Boxed::Pressure, Boxed::Hold, Boxed::Keep] {
         let (passed, lost) = flood(&mut rig(boxing(boxed), 1), 30);
+        // The interval is 50 ms: 20 packets a second.
         assert!((19.0..21.5).contains(&passed), "{boxed:?}: {passed}");
         assert!(lost < 0.02, "{boxed:?}: {lost}");
     }
 }
 
-/// Flow 0 has driven its bins to 1 and left them empty, at 2 s. Another, which has one bin in common
-/// with it, comes at each of `times`, in ms after that, and flow 0 at each of `boxed_at`. Flow 0's
+/// Flow 0 has driven its bins to 1 and left them empty at 2 s. Another flow, which shares one bin with it,
+/// sends a packet at each of `times`, in ms after 2 s, and flow 0 at each of `boxed_at`. Returns flow 0's
 /// probability after each of `times`.
 fn falls(params: Params, boxed_at: &[u64], times: &[u64]) -> Vec<f64> {
     let steps = Params { increment: Some(1.0), decrement: Some(0.25), bin_size: Some(0), ..params };
@@ -159,18 +161,19 @@ fn falls(params: Params, boxed_at: &[u64], times: &[u64]) -> Vec<f64> {
 }
 
 #[test]
-fn decrements_with_a_timer_of_their_own_wait_for_it_alone() {
+fn decrements_with_a_separate_timer_wait_only_for_that_timer() {
     let shared = Params { freeze: Some(Dur::from_ms(10)), ..Params::default() };
     let own = Params { freeze_down: Some(Dur::from_ms(40)), ..shared.clone() };
     assert_eq!(falls(shared, &[], &[5, 11, 22, 33, 44]), [1.0, 0.75, 0.5, 0.25, 0.0]);
-    // The last decrement was before the increment at 2 s, which does not hold the next one back.
+    // The last decrement was before the increment at 2 s, and the increment does not delay the next decrement.
     assert_eq!(falls(own, &[], &[5, 11, 22, 33, 46]), [0.75, 0.75, 0.75, 0.75, 0.5]);
 }
 
 /// Steps of 1 up and 0.25 down, no freeze time, bins full from one packet on. Flow 0 drives its bins to 1 with one packet
-/// waiting; that packet leaves; another flow, which shares one bin, comes, and leaves. Flow 0's probability after each of these.
+/// waiting; that packet leaves; another flow, which shares one bin, comes, and leaves. `expected`: flow 0's probability
+/// after each of these four events.
 #[test]
-fn a_bin_falls_at_an_arrival_that_finds_it_empty_or_at_the_departure_that_leaves_it_so() {
+fn a_bin_s_probability_falls_at_an_arrival_that_finds_it_empty_or_at_the_departure_that_empties_it() {
     for (lower_at, expected) in
         [(LowerAt::Arrival, [1.0, 1.0, 0.75, 0.75]), (LowerAt::Departure, [1.0, 0.75, 0.75, 0.5])]
     {
@@ -189,8 +192,8 @@ fn a_bin_falls_at_an_arrival_that_finds_it_empty_or_at_the_departure_that_leaves
         let (first, second) = bins(&law, 0);
         let other = (1..1000).find(|flow| bins(&law, *flow).0 == first && bins(&law, *flow).1 != second);
         let other = other.expect("one of 1000 flows shares a bin of 23");
-        // Its other bin stands at 0, so that it passes.
-        let Verdict::Pass(ticket) = law.arrive(ms(3), other, rng) else { panic!("it shares but one bin") };
+        // The probability of its other bin is 0, so that it passes.
+        let Verdict::Pass(ticket) = law.arrive(ms(3), other, rng) else { panic!("it shares only one bin") };
         law.accept(other, ticket);
         seen.push(law.probability(0));
         law.depart(ms(4), other, ticket);
@@ -202,7 +205,7 @@ fn a_bin_falls_at_an_arrival_that_finds_it_empty_or_at_the_departure_that_leaves
 }
 
 #[test]
-fn only_those_who_keep_their_bins_stop_others_from_lowering_them() {
+fn a_boxed_flow_prevents_decrements_by_others_only_if_it_keeps_its_bins() {
     let with = |boxed| {
         let penalty_box = PenaltyBox { boxed, threshold: Fraction(0.5), ..PenaltyBox::default() };
         Params { penalty_box, freeze: Some(Dur::from_ms(10)), ..Params::default() }
@@ -210,7 +213,7 @@ fn only_those_who_keep_their_bins_stop_others_from_lowering_them() {
     let boxed_at = [10, 21, 32, 43];
     assert_eq!(falls(with(Boxed::Hold), &boxed_at, &[12, 23, 34]), [0.75, 0.5, 0.25]);
     assert_eq!(falls(with(Boxed::Keep), &boxed_at, &[12, 23, 34]), [1.0, 1.0, 1.0]);
-    // It has gone: the probability falls.
+    // Without packets of flow 0 its probability falls.
     assert_eq!(falls(with(Boxed::Keep), &[], &[12, 23, 34]), [0.75, 0.5, 0.25]);
 }
 
@@ -226,8 +229,8 @@ fn only_flows_covered_by_the_flood_are_boxed() {
 }
 
 #[test]
-fn each_scope_shares_the_rate_among_whom_it_says() {
-    // Two flows, all of whose bins stand at 1 from the start, send a packet per millisecond each.
+fn the_penalty_box_has_one_rate_in_total_or_one_per_bin_or_one_per_flow() {
+    // Two flows, all of whose bins have the probability 1 from the start, send a packet per millisecond each.
     let passed = |scope| {
         let penalty_box = PenaltyBox { scope, boxed: Boxed::Hold, threshold: Fraction(1e-9), ..PenaltyBox::default() };
         let params = Params { penalty_box, increment: Some(1.0), freeze: Some(Dur::ZERO), ..Params::default() };
@@ -253,22 +256,22 @@ fn each_scope_shares_the_rate_among_whom_it_says() {
     assert_eq!(passed(Scope::PerFlow), [20, 20]);
 }
 
-fn moving(double_buffer: bool, warmed_by: Warmed) -> Params {
+fn rehashing(double_buffer: bool, warmed_by: Warmed) -> Params {
     let rehash = Rehash { interval: Dur::from_secs(4), warm_up: None, warmed_by, double_buffer, cap: Fraction(1.0) };
     Params { rehash: Some(rehash), ..boxing(Boxed::Pressure) }
 }
 
 #[test]
-fn a_warmed_set_knows_the_flood_and_a_cold_one_lets_it_in_again() {
+fn after_a_rehash_a_warmed_up_set_limits_the_flood_and_a_cold_set_does_not() {
     let passed = |params| flood(&mut rig(params, 1), 30).0;
-    let (all, unresponsive) = (passed(moving(true, Warmed::All)), passed(moving(true, Warmed::Unresponsive)));
-    let cold = passed(moving(false, Warmed::All));
+    let (all, unresponsive) = (passed(rehashing(true, Warmed::All)), passed(rehashing(true, Warmed::Unresponsive)));
+    let cold = passed(rehashing(false, Warmed::All));
     assert!(all < 22.0 && unresponsive < 22.0, "{all} {unresponsive}");
     assert!(cold > 20.0 * all, "{cold} {all}");
 }
 
 #[test]
-fn bins_are_empty_when_the_queue_is_whatever_the_hash_does() {
+fn bins_are_empty_when_the_queue_is_empty_with_and_without_rehashing() {
     let rate = Rate::mbit(10);
     let traffic = Traffic { packets: 60_000, ..Traffic::default() };
     let quick = |params: Params| Params {
@@ -277,10 +280,10 @@ fn bins_are_empty_when_the_queue_is_whatever_the_hash_does() {
     };
     for params in [
         Params::default(),
-        quick(moving(true, Warmed::All)),
-        quick(moving(true, Warmed::Unresponsive)),
-        quick(moving(false, Warmed::All)),
-        Params { form: Form::Linux, ..quick(moving(true, Warmed::All)) },
+        quick(rehashing(true, Warmed::All)),
+        quick(rehashing(true, Warmed::Unresponsive)),
+        quick(rehashing(false, Warmed::All)),
+        Params { form: Form::Linux, ..quick(rehashing(true, Warmed::All)) },
     ] {
         let mut rig = Rig::new(&Spec::Sfb(params), &places(200, rate), Rng::named(1, "port"));
         let mut fullest = 0.0f64;
@@ -291,12 +294,12 @@ fn bins_are_empty_when_the_queue_is_whatever_the_hash_does() {
 }
 
 #[test]
-fn nonsense_is_refused_with_advice() {
+fn invalid_parameters_are_refused_with_their_path() {
     let refuse = |params: Params, path: &str| assert_eq!(params.check().unwrap_err().path, path);
     refuse(Params { levels: Some(0), ..Params::default() }, "levels");
     refuse(Params { bins: Some(0), ..Params::default() }, "bins");
     refuse(Params { increment: Some(0.0), ..Params::default() }, "increment");
-    let rehash = Rehash { interval: Dur::ZERO, ..moving(true, Warmed::All).rehash.unwrap() };
+    let rehash = Rehash { interval: Dur::ZERO, ..rehashing(true, Warmed::All).rehash.unwrap() };
     refuse(Params { rehash: Some(rehash.clone()), ..Params::default() }, "rehash.interval");
     let late = Rehash { interval: Dur::from_ms(1), warm_up: Some(Dur::from_ms(2)), ..rehash };
     refuse(Params { rehash: Some(late), ..Params::default() }, "rehash.warm-up");

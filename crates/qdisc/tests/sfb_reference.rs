@@ -1,5 +1,5 @@
-//! Stochastic fair Blue against literal transcriptions of the report's figure and of Linux's
-//! `sch_sfb`, decision by decision. Only the hash function is shared.
+//! Stochastic fair Blue against transcriptions of the report's figure and of Linux's
+//! `sch_sfb`, packet by packet. Only the hash function is shared.
 
 use crate::common::*;
 use std::collections::VecDeque;
@@ -13,9 +13,11 @@ struct Report {
     rng: Rng,
     q: VecDeque<Held>,
     limit: usize,
+    /// Level, bin: queue length, probability, and time in s of the probability's last change.
     b: Vec<Vec<(u64, f64, f64)>>,
     hash: Bins,
     bin_size: u64,
+    /// Increment and decrement.
     delta: (f64, f64),
     freeze: f64,
     drop_if_full: BinFull,
@@ -99,7 +101,7 @@ impl Queue for Report {
 }
 
 fn steep() -> Traffic {
-    // Few flows, so that some fill their bins for long.
+    // With few flows some keep their bins full for long.
     Traffic {
         flows: 12,
         loads: &[0.3, 1.1, 2.0, 4.0],
@@ -110,7 +112,7 @@ fn steep() -> Traffic {
 }
 
 #[test]
-fn the_published_form_decides_as_its_figure_for_each_of_150_000_packets() {
+fn the_published_form_gives_each_of_150_000_packets_its_fate_in_the_figure() {
     let traffic = steep();
     let arrivals = traffic.draw(1);
     let mut total = [0; 5];
@@ -264,7 +266,7 @@ impl Queue for Kernel {
 }
 
 #[test]
-fn linuxs_form_decides_as_the_kernel_for_each_of_150_000_packets() {
+fn linuxs_form_gives_each_of_150_000_packets_its_fate_in_the_kernel() {
     let traffic = steep();
     let arrivals = traffic.draw(2);
     let rng = Rng::named(1, "port");
@@ -296,5 +298,5 @@ fn linuxs_form_decides_as_the_kernel_for_each_of_150_000_packets() {
     let log = serve(&mut ours, traffic.rate, &arrivals, |_, _| {});
     assert_same(&log, &serve(&mut reference, traffic.rate, &arrivals, |_, _| {}));
     let tally = tally(&log);
-    assert!(tally[..3].iter().all(|n| *n > 100), "{tally:?}");
+    assert!(tally[..fate::FULL].iter().all(|n| *n > 100), "{tally:?}");
 }

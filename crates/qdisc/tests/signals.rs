@@ -1,4 +1,4 @@
-//! Marking, and the thresholds that warnings compare with a queue's limits, by hand from the documentation.
+//! Disciplines that mark, and the thresholds that warnings compare with a queue's limits: values by hand from the documentation.
 
 use serde_json::{Value, json};
 use tailback_document::decode;
@@ -6,8 +6,8 @@ use tailback_qdisc::signals::Signals;
 use tailback_qdisc::{Site, Spec};
 use tailback_units::Rate;
 
-/// Thresholds at a queue of 200 kB and 500 packets before a link of 10 Mbit/s: path, whether it is derived, value, and the
-/// limits of the queue in bytes and packets.
+/// Returns a text for each threshold at a queue of 200 kB and 500 packets in front of a link of 10 Mbit/s: path, "derived" or
+/// "written", value, and the limits of the queue in bytes and packets.
 fn thresholds(spec: &Spec) -> Vec<String> {
     let mut found = Vec::new();
     spec.each_threshold(&Site { bytes: 200_000, packets: 500, rate: Rate::mbit(10) }, &mut |threshold| {
@@ -23,7 +23,7 @@ fn read(document: &Value) -> Spec {
 }
 
 #[test]
-fn a_discipline_marks_if_its_parameters_or_those_of_one_inside_it_say_so() {
+fn a_discipline_marks_if_its_parameters_or_those_of_an_inner_discipline_enable_marks() {
     let inside = |marks: bool| json!({ "kind": "red", "ecn": marks });
     let rate = "1Mbit/s";
     for marks in [false, true] {
@@ -76,16 +76,16 @@ fn a_discipline_marks_if_its_parameters_or_those_of_one_inside_it_say_so() {
     ] {
         assert!(!read(&json!({ "kind": kind })).marks(), "{kind}");
     }
-    // They mark by default.
+    // FQ-CoDel and DualPI2 mark by default.
     assert!(read(&json!({ "kind": "fq-codel" })).marks() && read(&json!({ "kind": "dualpi2" })).marks());
     assert!(!read(&json!({ "kind": "fq-codel", "ecn": false })).marks());
 }
 
 #[test]
-fn thresholds_are_those_that_parameters_or_the_link_give() {
+fn thresholds_follow_from_the_parameters_or_from_the_link() {
     let q = "in 200000 B 500";
     let table: Vec<(Value, Vec<String>)> = vec![
-        // Half of what 10 Mbit/s send in 5 ms is 3125 B, more than five mean packets of 500 B; three times as much.
+        // min: half of what 10 Mbit/s send in 5 ms, 3125 B, which is more than five mean packets of 500 B. max: three times min.
         (
             json!({ "kind": "red" }),
             vec![format!("min derived Bytes(3125.0) {q}"), format!("max derived Bytes(9375.0) {q}")],
@@ -125,7 +125,8 @@ fn thresholds_are_those_that_parameters_or_the_link_give() {
         (json!({ "kind": "pi", "reference": "7packets" }), vec![format!("reference written Packets(7.0) {q}")]),
         (json!({ "kind": "rem" }), vec![format!("target derived Packets(20.0) {q}")]),
         (json!({ "kind": "rem", "target": "7packets" }), vec![format!("target written Packets(7.0) {q}")]),
-        // A quarter of the 200 packets that 200 kB hold, which is less than the 125 of a round trip of 100 ms; twice as much.
+        // min: a quarter of the 200 packets that 200 kB hold, which is less than the 125 packets of a round trip of 100 ms. max:
+        // twice min.
         (
             json!({ "kind": "fred" }),
             vec![format!("min derived Packets(50.0) {q}"), format!("max derived Packets(100.0) {q}")],
@@ -134,7 +135,7 @@ fn thresholds_are_those_that_parameters_or_the_link_give() {
             json!({ "kind": "fred", "mean-packet": "2kB" }),
             vec![format!("min derived Packets(25.0) {q}"), format!("max derived Packets(50.0) {q}")],
         ),
-        // The 500 places are fewer than the packets that fit; 3125 packets go in a round trip.
+        // min: a quarter of the 500 places, since 200 kB hold more packets and a round trip 3125.
         (
             json!({ "kind": "fred", "mean-packet": "40B" }),
             vec![format!("min derived Packets(125.0) {q}"), format!("max derived Packets(250.0) {q}")],
@@ -195,7 +196,7 @@ fn thresholds_inside_classes_have_the_path_of_the_class_and_its_limit() {
             }
         }
     }
-    // The waiting time in a class does not follow from a limit.
+    // The waiting time behind a shaper does not follow from the queue's limit.
     assert!(thresholds(&read(&json!({ "kind": "shaper", "discipline": { "kind": "codel" } }))).is_empty());
     let shaper = thresholds(&read(&json!({ "kind": "shaper", "discipline": inner })));
     let written = |name: &str, bytes: u32| format!("discipline.{name} written Bytes({bytes}.0) in 200000 B 500");

@@ -1,4 +1,4 @@
-//! State of disciplines other than their packets: exact bytes for some, by hand, and a lower bound for each.
+//! Bytes of a discipline's state without its packets: exact values for some, counted by hand, and a lower bound for each.
 
 use crate::common::{Arrival, Log, Queue, Rig, Traffic, places, serve};
 use serde_json::{Value, json};
@@ -11,14 +11,14 @@ fn site() -> Site {
     Site { bytes: 200_000, packets: u64::MAX, rate: Rate::mbit(45) }
 }
 
-/// Bytes of a new discipline.
+/// Bytes of state of a new discipline.
 fn fresh(document: Value) -> usize {
     let spec: Spec = tailback_document::decode(document).expect("it decodes");
     Checked::check(&spec).expect("it makes sense");
     spec.build(&site()).state_bytes()
 }
 
-/// Bytes after each of `flows` flows has sent a packet, all of which wait.
+/// Bytes of state after each of `flows` flows has sent a packet, while all these packets wait.
 fn with_flows(document: Value, flows: u64) -> usize {
     let spec: Spec = tailback_document::decode(document).expect("it decodes");
     let mut rig = Rig::new(&spec, &Site { bytes: u64::MAX, ..site() }, Rng::named(1, "port"));
@@ -32,27 +32,28 @@ fn with_flows(document: Value, flows: u64) -> usize {
     rig.q.state_bytes()
 }
 
-/// First and last packet, bytes between them.
+/// State of a queue: first packet, last packet, bytes.
 const QUEUE: usize = 3 * 8;
 
 #[test]
-fn laws_without_flows_keep_their_variables() {
+fn laws_without_flows_have_the_state_of_their_variables() {
     assert_eq!(fresh(json!({ "kind": "drop-tail" })), QUEUE);
     assert_eq!(fresh(json!({ "kind": "drop-head" })), QUEUE);
-    // Average; idle since when, if it is; packets and bytes since the last choice; whether the average is above min.
+    // Average; start of the idle time, if the queue is idle; packets and bytes since the last drop or mark; flag: the average
+    // is above min.
     let red = 8 + 16 + 16 + 1;
     assert_eq!(fresh(json!({ "kind": "red" })), QUEUE + red);
-    // max_p, its side of the band, when it changed.
+    // max_p; its side of the band; time of its last change.
     assert_eq!(fresh(json!({ "kind": "red", "adaptive": { "kind": "feng" } })), QUEUE + red + 8 + 1 + 8);
-    assert_eq!(fresh(json!({ "kind": "choke" })), QUEUE + red, "CHOKe keeps nothing more");
-    // Probability, two timers; idle since when.
+    assert_eq!(fresh(json!({ "kind": "choke" })), QUEUE + red, "CHOKe has the state of RED");
+    // Probability; two timers; start of the idle time, if the queue is idle.
     assert_eq!(fresh(json!({ "kind": "blue" })), QUEUE + 24 + 16);
     // First time above the target; dropping; next; two counts; what came before.
     assert_eq!(fresh(json!({ "kind": "codel" })), QUEUE + 16 + 1 + 8 + 4 + 4 + 1);
 }
 
 #[test]
-fn stochastic_fair_blue_keeps_its_bins_whatever_the_number_of_flows() {
+fn the_state_of_stochastic_fair_blue_does_not_grow_with_the_number_of_flows() {
     // Per bin a probability, two timers and a count of packets; the seed of the hashes; the penalty box's last packet.
     let set = |bins: usize| bins * 32 + 8;
     let plain = QUEUE + set(2 * 23) + 16;
@@ -60,33 +61,35 @@ fn stochastic_fair_blue_keeps_its_bins_whatever_the_number_of_flows() {
     for flows in [1, 400] {
         assert_eq!(with_flows(json!({ "kind": "sfb" }), flows), plain);
     }
-    // With a moving hash a second set, and when the first began and which it is.
-    let moving = plain + set(2 * 23) + 8 + 1;
-    assert_eq!(fresh(json!({ "kind": "sfb", "rehash": { "interval": "2s" } })), moving);
+    // With new hashes at intervals, in addition: a second set, the start of the interval, and which set is in use.
+    let rehashed = plain + set(2 * 23) + 8 + 1;
+    assert_eq!(fresh(json!({ "kind": "sfb", "rehash": { "interval": "2s" } })), rehashed);
     assert_eq!(fresh(json!({ "kind": "sfb", "levels": 3, "bins": 100 })), QUEUE + set(300) + 16);
 }
 
 #[test]
-fn queues_for_flows_keep_something_for_each() {
-    // A flow's queue number, the queue and its place among the occupied ones, its deficit and whether it has a turn, the turn.
+fn the_state_of_per_flow_queues_grows_by_the_same_bytes_for_each_flow() {
+    // A flow's queue number; its queue and its place among the occupied ones; its deficit and a flag: it is in the round; its
+    // entry in the round.
     let flow = 4 + (QUEUE + 4 + 4) + (8 + 1) + 4;
     for flows in [1, 10, 401] {
-        // Bytes and packets in all, whether the turn is a fresh one.
+        // Total bytes, total packets, a flag: the turn has just begun.
         assert_eq!(with_flows(json!({ "kind": "drr" }), flows), flows as usize * flow + 8 + 8 + 1);
     }
     // The weights are parameters.
     let (plain, weighted) = (json!({ "kind": "drr" }), json!({ "kind": "drr", "weights": { "1": 2.0 } }));
     assert_eq!(with_flows(plain, 5), with_flows(weighted, 5));
-    // A finish tag and whether there is one, the head's rank: a tag, an arrival and a queue; for all a time and the arrivals.
+    // Per flow an optional finish tag and the rank of its head (tag, arrival, queue); once the totals, the virtual time and
+    // the number of arrivals.
     let tagged = 4 + (QUEUE + 4 + 4) + 16 + (8 + 8 + 4);
     assert_eq!(with_flows(json!({ "kind": "scfq" }), 401), 401 * tagged + 8 + 8 + 8 + 8);
-    // With hashes, queues for the highest one so far and no flow numbers, and a salt.
+    // With hashes: queues up to the highest number so far, here one, without flow numbers, and a salt.
     let hashed = with_flows(json!({ "kind": "drr", "buckets": 1 }), 401);
     assert_eq!(hashed, flow - 4 + 8 + 8 + 8 + 1);
 }
 
 #[test]
-fn every_discipline_keeps_at_least_its_queue_and_no_less_after_packets() {
+fn the_peak_state_of_a_discipline_is_at_least_its_initial_state_and_that_of_a_queue() {
     let traffic = Traffic { packets: 2_000, ..Traffic::default() }.draw(1);
     for kind in Spec::NAMES {
         let spec: Spec = tailback_document::decode(json!({ "kind": kind })).expect("a default");

@@ -29,9 +29,9 @@ fn served(kind: &str, weights: &[f64], arrivals: &[Arrival]) -> Log {
     run(&mut build(weighted(kind, weights), &SITE), arrivals, RATE, 1, Time::NEVER)
 }
 
-/// When a fluid server that shares the link by weight among the backlogged flows finishes each
-/// packet, picoseconds. Literal: bytes flow out of the first packet of each flow until one is empty
-/// or another arrives; no virtual time.
+/// Returns the time, in ps, at which a fluid server that shares the link by weight among the backlogged
+/// flows finishes each packet. It is computed without virtual time: bytes flow out of the first packet of
+/// each flow until one of these packets is empty or another arrives.
 fn fluid(arrivals: &[Arrival], weights: &[f64]) -> Vec<f64> {
     let mut finish = vec![0.0; arrivals.len()];
     let mut queues = vec![std::collections::VecDeque::<(usize, f64)>::new(); weights.len()];
@@ -65,8 +65,8 @@ fn fluid(arrivals: &[Arrival], weights: &[f64]) -> Vec<f64> {
     }
 }
 
-/// When a server that gives each flow its share of the link, and not more, would finish each
-/// packet: expected arrival time plus size / rate (Goyal, Vin and Cheng 1996), picoseconds.
+/// Returns the time, in ps, at which a server that gives each flow exactly its share of the link would
+/// finish each packet: expected arrival time plus size / rate (Goyal, Vin and Cheng 1996).
 fn alone(arrivals: &[Arrival], weights: &[f64]) -> Vec<f64> {
     let sum: f64 = weights.iter().sum();
     let mut last = vec![0.0f64; weights.len()];
@@ -91,29 +91,29 @@ proptest! {
     fn wfq_finishes_each_packet_within_one_packet_time_of_the_fluid_server(seed in any::<u64>(), weights in weights(), load in 0.6f64..1.3) {
         let arrivals = random(seed, weights.len() as u32, 1500, RATE, load);
         let reference = fluid(&arrivals, &weights);
-        for d in &served("wfq", &weights, &arrivals).left {
+        for d in &served("wfq", &weights, &arrivals).departed {
             let (end, fluid) = (d.end.0 as f64, reference[d.arrival]);
             prop_assert!(end <= fluid + LARGEST_PACKET + ROUNDING, "packet {}: {end} after {fluid}", d.arrival);
         }
     }
 
     #[test]
-    fn each_keeps_its_delay_guarantee_to_each_flow(seed in any::<u64>(), weights in weights(), load in 0.6f64..1.3) {
+    fn each_discipline_keeps_its_delay_bound_for_each_flow(seed in any::<u64>(), weights in weights(), load in 0.6f64..1.3) {
         let arrivals = random(seed, weights.len() as u32, 1500, RATE, load);
         let reference = alone(&arrivals, &weights);
         let sum: f64 = weights.iter().sum();
         let others = (weights.len() - 1) as f64;
         for kind in ["wfq", "wf2q-plus", "virtual-clock", "scfq", "stfq"] {
             let log = served(kind, &weights, &arrivals);
-            prop_assert_eq!(log.left.len(), arrivals.len());
-            for d in &log.left {
+            prop_assert_eq!(log.departed.len(), arrivals.len());
+            for d in &log.departed {
                 let own = f64::from(d.bytes) * BYTE;
                 let (end, alone) = (d.end.0 as f64, reference[d.arrival]);
                 let bound = match kind {
-                    // Expected arrival, plus one packet of each other flow, plus its own time on the link.
+                    // Expected arrival, plus one packet of each other flow, plus the packet's own time on the link.
                     "stfq" => -own * sum / weights[d.flow as usize] + others * LARGEST_PACKET + own,
                     "scfq" => others * LARGEST_PACKET,
-                    // Its rate is a whole number of bit/s.
+                    // The rate is rounded to a whole number of bit/s.
                     "virtual-clock" => LARGEST_PACKET + alone * 1e-5,
                     _ => LARGEST_PACKET,
                 };
@@ -123,24 +123,25 @@ proptest! {
     }
 
     #[test]
-    fn two_backlogged_flows_get_service_by_weight(seed in any::<u64>(), ratio in 1.0f64..6.0) {
+    fn backlogged_flows_get_service_by_weight(seed in any::<u64>(), ratio in 1.0f64..6.0) {
         let weights = [1.0, ratio, 1.0];
         let mut arrivals = random(seed, 3, 3000, RATE, 1.0);
         for a in &mut arrivals { a.at = Time::ZERO; }
         for kind in ["wfq", "wf2q-plus", "scfq", "stfq", "virtual-clock"] {
             let log = served(kind, &weights, &arrivals);
             let mut shares = [0.0f64; 3];
-            let mut left = [0, 1, 2].map(|f| arrivals.iter().filter(|a| a.flow == f).count());
-            for d in &log.left {
+            let mut remaining = [0, 1, 2].map(|f| arrivals.iter().filter(|a| a.flow == f).count());
+            for d in &log.departed {
                 let f = d.flow as usize;
                 shares[f] += f64::from(d.bytes) / weights[f];
-                left[f] -= 1;
-                if left[f] == 0 {
+                remaining[f] -= 1;
+                if remaining[f] == 0 {
                     break;
                 }
-                // |W_f / r_f - W_m / r_m| <= L_f / r_f + L_m / r_m, twice for those that bound only intervals.
-                let spread = shares.iter().fold(0.0, |m: f64, s| m.max(*s)) - shares.iter().fold(f64::MAX, |m, s| m.min(*s));
-                prop_assert!(spread <= 2.0 * 3000.0, "{kind}: {shares:?}");
+                // |W_f / r_f - W_m / r_m| <= L_f / r_f + L_m / r_m, here 3000 B at most; twice that, since some disciplines have
+                // the bound only for intervals.
+                let difference = shares.iter().fold(0.0, |m: f64, s| m.max(*s)) - shares.iter().fold(f64::MAX, |m, s| m.min(*s));
+                prop_assert!(difference <= 2.0 * 3000.0, "{kind}: {shares:?}");
             }
         }
     }
@@ -148,7 +149,7 @@ proptest! {
 
 #[test]
 fn a_token_bucket_flow_meets_the_bound_of_parekh_and_gallager() {
-    // Flow 0: 1 Mbit/s with bursts of 8 packets; its weight gives it exactly its rate of 10 Mbit/s.
+    // Flow 0: 1 Mbit/s with bursts of 8 packets; its weight gives it exactly 1 of 10 Mbit/s.
     let mut sources = vec![];
     for k in 0..100u64 {
         let at = Time::ZERO + Dur::from_ms(64) * k;
@@ -158,11 +159,11 @@ fn a_token_bucket_flow_meets_the_bound_of_parekh_and_gallager() {
         sources.push(constant(f, 1500, Rate(3_000_000), Time(u64::from(f) * 77), Time::ZERO + Dur::from_secs(7)));
     }
     let arrivals = merged(sources);
-    // b / r + Lmax / C, the burst's own size being in b.
+    // b / r + Lmax / C, with the burst b of 8 packets and Lmax of 1500 B.
     let bound = Dur::from_ms(64) + Dur::from_us(1200);
     let mut slowest = Dur::ZERO;
     for kind in ["wfq", "wf2q-plus"] {
-        for d in served(kind, &[1.0; 10], &arrivals).left.iter().filter(|d| d.flow == 0) {
+        for d in served(kind, &[1.0; 10], &arrivals).departed.iter().filter(|d| d.flow == 0) {
             let delay = d.end.since(arrivals[d.arrival].at);
             assert!(delay <= bound, "{kind}: {delay}");
             slowest = slowest.max(delay);
@@ -170,7 +171,8 @@ fn a_token_bucket_flow_meets_the_bound_of_parekh_and_gallager() {
     }
     assert!(slowest > Dur::from_ms(55), "the bound is nearly reached: {slowest}");
     let fifo = run(&mut build(json!({ "kind": "drop-tail" }), &SITE), &arrivals, RATE, 1, Time::NEVER);
-    let worst = fifo.left.iter().filter(|d| d.flow == 0).map(|d| d.end.since(arrivals[d.arrival].at)).max().unwrap();
+    let worst =
+        fifo.departed.iter().filter(|d| d.flow == 0).map(|d| d.end.since(arrivals[d.arrival].at)).max().unwrap();
     assert!(worst > bound * 10, "{worst}");
 }
 
@@ -182,9 +184,9 @@ fn over_a_million_packets_wfq_never_exceeds_the_bounds_of_parekh_and_gallager() 
         let arrivals = random(seed, 8, 260_000, RATE, load);
         let (reference, alone) = (fluid(&arrivals, &weights), alone(&arrivals, &weights));
         let log = served("wfq", &weights, &arrivals);
-        // By flow the largest delay, and sigma / g: that of a link which serves the flow alone at g.
+        // By flow: the largest delay, and sigma / g, the largest delay on a link that serves only this flow, at rate g.
         let (mut worst, mut burst) = ([0.0f64; 8], [0.0f64; 8]);
-        for d in &log.left {
+        for d in &log.departed {
             let (end, at, flow) = (d.end.0 as f64, arrivals[d.arrival].at.0 as f64, d.flow as usize);
             assert!(end <= reference[d.arrival] + LARGEST_PACKET + ROUNDING, "packet {} lags the fluid", d.arrival);
             worst[flow] = worst[flow].max(end - at);
@@ -195,10 +197,10 @@ fn over_a_million_packets_wfq_never_exceeds_the_bounds_of_parekh_and_gallager() 
             assert!(worst[flow] <= bound, "flow {flow}: {} ps, at most {bound}", worst[flow]);
             tightest = tightest.min(bound / worst[flow]);
         }
-        packets += log.left.len();
+        packets += log.departed.len();
     }
     assert!(packets >= 1_000_000, "{packets} packets");
-    assert!(tightest < 2.0, "the bound says something: {tightest}");
+    assert!(tightest < 2.0, "no bound is within twice the largest delay: {tightest}");
 }
 
 /// Bennett and Zhang's example: flow 0 has half of the link and eleven packets at once, ten others
@@ -209,10 +211,11 @@ fn worst_case() -> (Vec<Arrival>, Vec<f64>) {
     (arrivals, std::iter::once(0.5).chain([0.05; 10]).collect())
 }
 
+/// Positions of the packets of flow 0 in the order of departures.
 fn places_of_flow_0(kind: &str) -> Vec<usize> {
     let (arrivals, weights) = worst_case();
     let log = served(kind, &weights, &arrivals);
-    log.left.iter().enumerate().filter(|(_, d)| d.flow == 0).map(|(i, _)| i).collect()
+    log.departed.iter().enumerate().filter(|(_, d)| d.flow == 0).map(|(i, _)| i).collect()
 }
 
 #[test]
@@ -222,7 +225,7 @@ fn wfq_runs_ahead_of_the_fluid_server_and_wf2q_plus_does_not() {
 }
 
 #[test]
-fn virtual_clock_punishes_past_use_and_fair_queueing_does_not() {
+fn virtual_clock_penalises_past_use_and_fair_queueing_does_not() {
     // Flow 0 alone for a second at the full rate, twice its reservation; then flow 1 comes.
     let second = Time::ZERO + Dur::from_secs(1);
     let arrivals = merged(vec![
@@ -231,12 +234,12 @@ fn virtual_clock_punishes_past_use_and_fair_queueing_does_not() {
     ]);
     let share = |document: serde_json::Value| {
         let log = run(&mut build(document, &SITE), &arrivals, RATE, 1, Time::ZERO + Dur::from_secs(2));
-        let after = log.left.iter().filter(|d| d.start > second && d.start < second + Dur::from_ms(450));
-        let bytes: Vec<f64> = after.map(|d| if d.flow == 0 { 1.0 } else { 0.0 }).collect();
-        bytes.iter().sum::<f64>() / bytes.len() as f64
+        let after = log.departed.iter().filter(|d| d.start > second && d.start < second + Dur::from_ms(450));
+        let of_flow_0: Vec<f64> = after.map(|d| if d.flow == 0 { 1.0 } else { 0.0 }).collect();
+        of_flow_0.iter().sum::<f64>() / of_flow_0.len() as f64
     };
-    let punished = share(json!({ "kind": "virtual-clock", "rate": "5Mbit/s" }));
-    assert!(punished < 0.01, "{punished}");
+    let penalised = share(json!({ "kind": "virtual-clock", "rate": "5Mbit/s" }));
+    assert!(penalised < 0.01, "{penalised}");
     for kind in ["wfq", "wf2q-plus", "scfq", "stfq"] {
         let fair = share(json!({ "kind": kind }));
         assert!((fair - 0.5).abs() < 0.01, "{kind}: {fair}");
@@ -244,28 +247,28 @@ fn virtual_clock_punishes_past_use_and_fair_queueing_does_not() {
 }
 
 #[test]
-fn the_packet_with_the_largest_tag_makes_room_and_its_flow_forgets_it() {
+fn a_full_queue_drops_waiting_packets_with_larger_tags_than_the_arrival_s() {
     let packet = |flow, at| Arrival { at: Time(at), flow, bytes: 1000, ecn: Ecn::NotEct };
-    // One of flow 0 goes into service at once; five wait; flow 1 comes to a full queue.
+    // One packet of flow 0 is in transmission and five wait; flow 1 arrives at a full queue.
     let mut arrivals: Vec<Arrival> = (0..6).map(|i| packet(0, i)).collect();
     arrivals.extend((0..4).map(|i| packet(1, 10 + i)));
     let site = Site { packets: 5, ..SITE };
     for kind in ["wfq", "wf2q-plus", "scfq", "stfq"] {
         let log = run(&mut build(json!({ "kind": kind }), &site), &arrivals, RATE, 1, Time::NEVER);
-        let dropped: Vec<u32> = log.dropped.iter().map(|d| d.1).collect();
+        let dropped: Vec<u32> = log.dropped.iter().map(|d| d.flow).collect();
         assert!(dropped.iter().filter(|f| **f == 0).count() >= 2 && dropped.len() == 4, "{kind}: {dropped:?}");
     }
 }
 
 #[test]
-fn after_an_idle_spell_nobody_is_ahead_of_a_flow_that_was_served_before() {
+fn after_an_idle_time_a_flow_is_not_delayed_for_its_past_service() {
     let packet = |flow, ms| Arrival { at: Time::ZERO + Dur::from_ms(ms), flow, bytes: 1000, ecn: Ecn::NotEct };
     let mut arrivals = vec![packet(0, 0); 10];
-    // All together on an idle link: in the order of arrival.
+    // At once on an idle link: they leave in the order of arrival.
     arrivals.extend([packet(2, 100), packet(0, 100), packet(1, 100)]);
     for kind in ["wfq", "wf2q-plus", "scfq", "stfq"] {
         let log = run(&mut build(json!({ "kind": kind }), &SITE), &arrivals, RATE, 1, Time::NEVER);
-        let last: Vec<u32> = log.left[10..].iter().map(|d| d.flow).collect();
+        let last: Vec<u32> = log.departed[10..].iter().map(|d| d.flow).collect();
         assert_eq!(last, [2, 0, 1], "{kind}");
     }
 }

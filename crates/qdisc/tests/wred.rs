@@ -1,4 +1,5 @@
-//! Weighted RED against a literal transcription, decision by decision, and against its equilibrium.
+//! Weighted RED against a transcription, packet by packet, and against its equilibrium; nonconforming packets; the upper
+//! threshold.
 
 use crate::common::*;
 use serde_json::json;
@@ -37,25 +38,25 @@ impl Queue for Transcription {
         } else {
             self.average = self.average * (1.0 - w) + w * queue;
         }
-        let kind = arrival.colour as usize;
-        let (min, max, denominator) = self.profiles[kind];
+        let colour = arrival.colour as usize;
+        let (min, max, denominator) = self.profiles[colour];
         let held = Held::new(arrival);
         let fate = if self.average < min {
-            self.count[kind] = 0;
+            self.count[colour] = 0;
             None
         } else if self.average >= max {
-            self.count[kind] = 0;
+            self.count[colour] = 0;
             Some(Fate::Dropped(Reason::Early))
         } else {
             let mut p = (1.0 / denominator) * (self.average - min) / (max - min);
             if p > 0.0 {
                 if self.spread {
-                    let spent = p * self.count[kind] as f64;
-                    self.count[kind] += 1;
+                    let spent = p * self.count[colour] as f64;
+                    self.count[colour] += 1;
                     p = if spent < 1.0 { p / (1.0 - spent) } else { 1.0 };
                 }
                 if self.rng.uniform() < p {
-                    self.count[kind] = 0;
+                    self.count[colour] = 0;
                     Some(Fate::Dropped(Reason::Early))
                 } else {
                     None
@@ -83,7 +84,7 @@ impl Queue for Transcription {
 }
 
 #[test]
-fn each_decision_is_that_of_the_transcription() {
+fn wred_gives_each_packet_its_fate_in_the_transcription() {
     let colours: &'static [Colour] = &[Colour::Green, Colour::Yellow, Colour::Red];
     for (seed, n, spread, limit) in [(1, 9, false, 64), (2, 1, false, 30), (3, 6, true, 64), (4, 9, true, 38)] {
         let document = json!({ "kind": "wred", "by": "colour", "exponent": n, "spread": spread, "profiles": {
@@ -108,11 +109,12 @@ fn each_decision_is_that_of_the_transcription() {
         let reference = serve(&mut transcription, RATE, &traffic, |_, _| {});
         assert_same(&ours, &reference);
         let [sent, _, early, ..] = tally(&ours);
-        assert!(sent > 100_000 && early > 10_000, "both kinds happen: {:?}", tally(&ours));
+        assert!(sent > 100_000 && early > 10_000, "packets are sent and dropped early: {:?}", tally(&ours));
     }
 }
 
-/// Mean of the law's average over the second half of a constant overload: `x` of what is offered must go.
+/// Runs a constant overload of which the share `x` must be dropped. Returns the mean, over the second half, of the law's average
+/// in packets, and the share of packets that are dropped early.
 fn equilibrium(x: f64) -> (f64, f64) {
     let document = json!({ "kind": "wred", "by": "precedence", "profiles": { "0": { "min": 24, "max": 42 } } });
     let spec: Spec = tailback_document::decode(document).unwrap();
@@ -135,20 +137,20 @@ fn equilibrium(x: f64) -> (f64, f64) {
             samples += 1;
         }
     });
-    let early = tally(&log)[2] as f64 / 200_000.0;
+    let early = tally(&log)[fate::EARLY] as f64 / 200_000.0;
     (sum / f64::from(samples), early)
 }
 
 #[test]
-fn the_average_settles_where_the_profile_drops_what_must_go() {
-    // Below 1/10 the slope does it: min + x · 10 · (max − min).
+fn the_average_settles_where_the_drop_probability_is_the_excess() {
+    // An excess below 1/10 is dropped on the slope, at min + x · 10 · (max − min).
     for x in [0.02, 0.05, 0.08] {
         let (average, lost) = equilibrium(x);
         let expected = 24.0 + x * 10.0 * 18.0;
         assert!((average - expected).abs() < 1.0, "{x}: {average}, expected {expected}");
         assert!((lost - x).abs() < 0.003, "{x}: {lost} lost");
     }
-    // Above it, only the end of the slope does: the average stays at max.
+    // A larger excess can only be dropped at the end of the slope: the average stays at max.
     for x in [0.217, 0.413] {
         let (average, lost) = equilibrium(x);
         assert!((average - 42.0).abs() < 1.0, "{x}: {average}");
@@ -157,11 +159,11 @@ fn the_average_settles_where_the_profile_drops_what_must_go() {
 }
 
 #[test]
-fn what_does_not_conform_goes_first() {
+fn nonconforming_packets_are_dropped_first() {
     let document = json!({ "kind": "wred", "by": "dscp", "nonconforming": { "min": 5, "max": 15 } });
     let spec: Spec = tailback_document::decode(document).unwrap();
     let colours: &'static [Colour] = &[Colour::Green, Colour::Red];
-    // Of 1.3 times the link, half conforms.
+    // Half of a load of 1.3 conforms; 0.3 / 1.3 of 50 000 packets, 11 500, must be dropped.
     let traffic = Traffic { colours, loads: &[1.3], packets: 50_000, ..Traffic::default() }.draw(5);
     let mut rig = Rig::new(&spec, &places(64, RATE), Rng::named(1, "port"));
     let log = serve(&mut rig, RATE, &traffic, |_, _| {});
@@ -177,7 +179,8 @@ fn what_does_not_conform_goes_first() {
     );
 }
 
-/// A queue of one packet for sixty arrivals: with a weight of a half the average is a power of two below 1, and then 1.
+/// Sixty arrivals find one packet waiting: with a weight of 1/2 the average is 1 − 2^−n after the nth of them, and 1 once a
+/// `f64` cannot represent the difference.
 #[test]
 fn at_the_upper_threshold_itself_even_ecn_capable_packets_are_dropped() {
     let spec: Spec = tailback_document::decode(json!({ "kind": "wred", "exponent": 1, "ecn": true, "by": "colour",
@@ -197,7 +200,7 @@ fn at_the_upper_threshold_itself_even_ecn_capable_packets_are_dropped() {
             assert!(matches!(log.last(), Some((_, Fate::Sent { marked: false }))));
         }
     }
-    // The first finds nothing, the 54th after it an average of 1.
+    // The first packet finds an empty queue; at the 54th after it the average is 1.
     let dropped: Vec<u32> = fates.iter().map(|(seq, _)| *seq).collect();
     assert_eq!(dropped, (54..60).collect::<Vec<_>>());
     assert!(fates.iter().all(|(_, fate)| *fate == Fate::Dropped(Reason::Early)));

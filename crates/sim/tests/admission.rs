@@ -43,7 +43,7 @@ fn red(more: &str) -> Spec {
 
 #[test]
 fn both_port_forms_give_the_same_report_for_every_admission_policy() {
-    let rules = [
+    let policies = [
         Spec::default(),
         red("{}"),
         red(r#"{ "idle": "1993" }"#),
@@ -53,9 +53,9 @@ fn both_port_forms_give_the_same_report_for_every_admission_policy() {
     ];
     let limits = [(u64::MAX, 9), (20_000, u64::MAX), (9_000, 40), (400, 3), (u64::MAX, u64::MAX)];
     let (mut early, mut full, mut marked) = (0, 0, 0);
-    for rule in &rules {
+    for policy in &policies {
         for (bytes, packets) in limits {
-            let net = contended(rule, bytes, packets).routed();
+            let net = contended(policy, bytes, packets).routed();
             let reports = [Engine::Merged, Engine::Plain].map(|engine| {
                 let mut report = run(Plan { engine, ..net.clone() });
                 for cause in &report.ports[4].classes {
@@ -74,9 +74,9 @@ fn both_port_forms_give_the_same_report_for_every_admission_policy() {
                 (serde_json::to_value(&report).expect("a report"), events)
             });
             let [(merged, fewer), (plain, more)] = reports;
-            assert_eq!(merged, plain, "{rule:?} with {bytes} bytes and {packets} packets");
-            assert!(fewer < more, "the rule was not sent ahead: {fewer} and {more} events");
+            assert_eq!(merged, plain, "{policy:?} with {bytes} bytes and {packets} packets");
+            assert!(fewer < more, "the merged engine must have fewer events: {fewer} and {more}");
         }
     }
-    assert!(early > 500 && full > 500 && marked > 100, "{early} early, {full} for want of room, {marked} marked");
+    assert!(early > 500 && full > 500 && marked > 100, "{early} early, {full} at a full buffer, {marked} marked");
 }

@@ -27,7 +27,7 @@ fn merging(law: Option<BackPressure>) -> Net {
 
 #[test]
 fn nothing_is_lost_where_all_feeding_ports_obey() {
-    assert!(drops_of(&merging(None).run(), "s") > 1_000, "the case is hard enough");
+    assert!(drops_of(&merging(None).run(), "s") > 1_000, "without back-pressure many frames are lost");
     let mac = BackPressure { signal: Signal::Mac { quanta: 65_535 }, ..PLAIN };
     let feeding = BackPressure { notify: Notify::Feeding, ..PLAIN };
     let priority = BackPressure { scope: Scope::Class, ..mac.clone() };
@@ -63,7 +63,7 @@ fn four_flows(law: Option<BackPressure>) -> Report {
 }
 
 #[test]
-fn each_scope_stops_what_it_names_and_nothing_else() {
+fn each_scope_delays_exactly_the_flows_that_it_stops() {
     let mac = |scope| BackPressure { scope, signal: Signal::Mac { quanta: 1000 }, ..PLAIN };
     let cases = [
         (None, [false, true, false, false]),
@@ -74,12 +74,12 @@ fn each_scope_stops_what_it_names_and_nothing_else() {
         (Some(mac(Scope::Plain)), [true, true, true, true]),
         (Some(mac(Scope::Class)), [false, true, false, true]),
     ];
-    for (law, held_up) in cases {
+    for (law, delayed) in cases {
         let report = four_flows(law.clone());
-        for (flow, held_up) in report.flows.iter().zip(held_up) {
+        for (flow, delayed) in report.flows.iter().zip(delayed) {
             // Without stops, a frame waits for at most one other frame at each hop: 0.85 ms at the slow one. A stop
             // lasts as long as 5 kB take at 10 Mbit/s: 4 ms.
-            assert_eq!(max_s(&flow) > 3e-3, held_up, "{}: {} s under {law:?}", flow.name, max_s(&flow));
+            assert_eq!(max_s(&flow) > 3e-3, delayed, "{}: {} s under {law:?}", flow.name, max_s(&flow));
         }
         assert_eq!(total_drops(&report) > 0, law.is_none(), "{law:?}");
     }
@@ -105,7 +105,7 @@ fn chain(law: BackPressure) -> Net {
 }
 
 #[test]
-fn congestion_spreads_upstream_switch_by_switch_to_the_first_that_cannot_pass_it_on() {
+fn congestion_spreads_upstream_switch_by_switch_to_the_first_whose_neighbour_does_not_stop() {
     for law in SCOPES.map(scope) {
         let report = chain(law).run();
         assert_eq!((drops_of(&report, "s2"), drops_of(&report, "s3")), (0, 0));
@@ -155,11 +155,11 @@ fn two_neighbours(notify: Notify, both: bool) -> Report {
 
 #[test]
 fn only_feeding_neighbours_are_notified_unless_all_are() {
-    let reported = |report: &Report| [1, 2].map(|i| port(report, &format!("u{i}->s")).notifications_received > 0);
-    assert_eq!(reported(&two_neighbours(Notify::All, false)), [true, true]);
-    assert_eq!(reported(&two_neighbours(Notify::Feeding, false)), [true, false]);
+    let notified = |report: &Report| [1, 2].map(|i| port(report, &format!("u{i}->s")).notifications_received > 0);
+    assert_eq!(notified(&two_neighbours(Notify::All, false)), [true, true]);
+    assert_eq!(notified(&two_neighbours(Notify::Feeding, false)), [true, false]);
     let late = two_neighbours(Notify::Feeding, true);
-    assert_eq!(reported(&late), [true, true], "who begins to feed a congested queue is reported then");
+    assert_eq!(notified(&late), [true, true], "a neighbour that begins to feed a congested queue is notified then");
     assert_eq!(drops_of(&late, "s"), 0);
 }
 
@@ -186,7 +186,7 @@ fn frames_let_through(addresses: Addresses) -> u64 {
 }
 
 #[test]
-fn the_filtering_database_stops_addresses_that_the_buffer_has_not_seen() {
+fn the_filtering_database_stops_addresses_of_which_the_buffer_has_no_frame() {
     // With addresses from the buffer, d2 is stopped only when its first frame is in the buffer.
     assert_eq!(frames_let_through(Addresses::Buffer), frames_let_through(Addresses::FilteringDatabase) + 1);
 }

@@ -57,13 +57,13 @@ fn counted(report: &Report) -> [u64; 4] {
 }
 
 #[test]
-fn a_policer_passes_what_its_bucket_holds_and_not_a_packet_more() {
+fn a_policer_passes_the_packets_that_its_bucket_allows_and_drops_all_others() {
     let mut net = two_into_one();
     net.plan.conditioners =
         vec![conditioner(Place::Source, Some(vec![0]), true, bucket("1Mbit/s", "10kB"), Some(Colour::Red))];
     let report = net.run();
     let flow = &report.flows.row(0);
-    // 250 packets a second for 9.99 s, of which 125 conform, and 10 at the start.
+    // Of 250 packets a second 125 conform, for 9.99 s, and 10 at the start.
     let [green, _, red, policed] = counted(&report);
     assert_eq!((red, red), (policed, flow.dropped.packets));
     assert!(green.abs_diff(1258) <= 1, "{green}");
@@ -96,7 +96,7 @@ fn a_stream_gets_the_same_colours_at_the_source_before_a_port_and_after_a_link()
 }
 
 #[test]
-fn a_shared_meter_divides_among_the_flows_what_separate_meters_give_each() {
+fn flows_with_a_shared_meter_get_half_of_what_separate_meters_give_them() {
     let red = |per_flow: bool| {
         let mut net = two_into_one();
         net.plan.conditioners = vec![conditioner(Place::Source, None, per_flow, bucket("2Mbit/s", "2kB"), None)];

@@ -8,6 +8,7 @@ use tailback_sim::plan::*;
 use tailback_sim::{CongestionPointReport, Report};
 use tailback_units::{Dur, Rate, Time};
 
+/// Equilibrium of the queue in frames.
 const QEQ: f64 = 16.0;
 
 fn limiters() -> LimitersSpec {
@@ -23,8 +24,8 @@ fn limiters() -> LimitersSpec {
     }
 }
 
-/// `n` hosts that send `mbit` each, an edge switch for each host, one core switch and one sink. All links have 10
-/// Gbit/s and 0.5 us, all switches 1 us of latency: the control loop of Bergamasco's slides.
+/// `n` hosts that send `mbit` Mbit/s each for `end` ms, an edge switch for each host, one core switch and one sink. All
+/// links have 10 Gbit/s and 0.5 us, all switches 1 us of latency: the control loop of Bergamasco's slides.
 fn star(n: usize, mbit: u64, end: u64) -> Net {
     let mut net = Net::new(ETHERNET);
     let (core, sink) = (net.switch("core"), net.host("d"));
@@ -50,7 +51,7 @@ fn star(n: usize, mbit: u64, end: u64) -> Net {
 
 fn bottleneck(report: &Report) -> &CongestionPointReport {
     let points = &report.congestion.as_ref().expect("there are congestion points").points;
-    points.iter().find(|p| p.port == "core->d").expect("the bottleneck is one")
+    points.iter().find(|p| p.port == "core->d").expect("the bottleneck is a congestion point")
 }
 
 /// Returns the bytes that each edge switch has sent to the core.
@@ -98,15 +99,15 @@ fn with_qcn_sources_share_the_link_equally_with_the_queue_near_its_equilibrium_a
         println!("{n} sources: {} used, queue {queue:.0} B, Jain {fair:.4}, {} messages", port.utilisation, p.slower);
         assert!(port.utilisation > 0.97, "{n} sources: utilisation {}", port.utilisation);
         assert!((13e3..39e3).contains(&queue), "{n} sources: mean queue of {queue} B for Qeq = 26 kB");
-        // Not 0.95: QCN samples frames and not senders, so that its shares are uneven over a few hundred milliseconds
-        // (A. Kabbani and others, *AF-QCN*, Hot Interconnects 2010).
+        // The bound is lower than BCN's: QCN samples frames and not senders, so that its shares are uneven over a few
+        // hundred milliseconds (A. Kabbani and others, *AF-QCN*, Hot Interconnects 2010).
         assert!(fair > 0.9, "{n} sources: Jain's index {fair}");
         assert_eq!((p.stop, p.faster, port.classes[0].dropped.packets), (0, 0, 0), "{n} sources");
     }
 }
 
 #[test]
-fn a_start_of_50_sources_into_a_full_queue_ends_in_no_lock_up() {
+fn after_a_start_of_50_sources_into_a_full_queue_the_link_is_used() {
     let mut net = star(50, 3_000, 100);
     // All sources start at once and most frames are lost, so that the sources are stopped again and again.
     net.plan.warmup = ms(50);
@@ -117,11 +118,11 @@ fn a_start_of_50_sources_into_a_full_queue_ends_in_no_lock_up() {
         net.plan.warmup = Time::ZERO;
         net.run()
     };
-    assert!(bottleneck(&before).stop > 0, "the start was to fill the queue");
+    assert!(bottleneck(&before).stop > 0, "the queue was full at the start");
 }
 
 #[test]
-fn sources_that_remain_at_an_empty_queue_take_the_whole_link() {
+fn sources_that_remain_after_others_have_ended_take_the_whole_link() {
     let mut net = star(10, 6_000, 200);
     // Eight of ten sources end at 50 ms; each of the remaining two has a tenth of the link's rate at that time.
     for flow in &mut net.plan.flows[2..] {
@@ -144,12 +145,12 @@ fn each_message_is_a_frame_of_64_bytes_on_one_link_back_and_takes_effect_at_its_
     let sent = p.stop + p.slower + p.faster;
     let l = &report.congestion.as_ref().expect("limiters").limiters;
     let edge = l.iter().find(|l| l.port == "e0->core").expect("the edge's");
-    let heard = edge.stop + edge.slower + edge.faster + edge.ignored;
-    assert!(sent > 5 && sent - heard <= 1, "{sent} sent, {heard} heard");
-    assert_eq!(report.control_frames, sent, "each crosses one link, to the edge");
-    let back = report.ports.iter().find(|p| p.name == "core->e0").expect("the way back");
+    let received = edge.stop + edge.slower + edge.faster + edge.ignored;
+    assert!(sent > 5 && sent - received <= 1, "{sent} sent, {received} received");
+    assert_eq!(report.control_frames, sent, "each message crosses one link, to the edge");
+    let back = report.ports.iter().find(|p| p.name == "core->e0").expect("the port back to the edge");
     let busy = back.utilisation * 40e-3 * 1e10 / 8.0;
-    assert!((busy - 84.0 * sent as f64).abs() < 84.0, "{busy} bytes on the way back for {sent} messages");
+    assert!((busy - 84.0 * sent as f64).abs() < 84.0, "{busy} bytes back to the edge for {sent} messages");
 }
 
 #[test]
@@ -167,7 +168,7 @@ fn an_edge_whose_pool_fills_stops_its_hosts_and_loses_nothing() {
     assert_eq!(dropped, 0);
     // Four sources offer 36 Gbit/s to a link of 10 Gbit/s, and are measured for 40 ms each.
     let stopped: f64 = report.ports.iter().filter(|p| p.node.starts_with('h')).map(|p| p.held_s).sum();
-    assert!(stopped > 0.5 * 0.16, "{stopped} s of waiting in all");
+    assert!(stopped > 0.5 * 0.16, "{stopped} s of waiting in total");
     let limited = &report.congestion.as_ref().expect("limiters").limiters;
     assert!(limited.iter().all(|l| l.max_bytes < 150_000), "{limited:?}");
 }
@@ -232,12 +233,15 @@ fn messages_and_limiters_in_different_parts_give_the_report_of_one() {
     let mut net = star(6, 3_000, 40);
     net.plan.sample = Some(Dur::from_ms(1));
     let report = net.run();
-    let said = bottleneck(&report);
-    assert!(said.slower > 20 && said.faster > 5, "{said:?}");
+    let point = bottleneck(&report);
+    assert!(point.slower > 20 && point.faster > 5, "{point:?}");
     let counts = [2, 3, 4].map(|most| same_in_parts(net.routed(), &report, most));
     assert!(counts.iter().all(|count| *count > 1), "{counts:?}");
     let partition = tailback_sim::Parts::new(net.routed(), 2).partition().clone();
     let node = |name: &str| net.plan.nodes.iter().position(|n| n.name == name).expect("a node of that name") as u16;
     let core = partition.part_of(node("core"));
-    assert!((0..6).any(|k| partition.part_of(node(&format!("e{k}"))) != core), "limiters and point are apart");
+    assert!(
+        (0..6).any(|k| partition.part_of(node(&format!("e{k}"))) != core),
+        "limiters and congestion point are in different parts"
+    );
 }

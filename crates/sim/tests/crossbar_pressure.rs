@@ -6,8 +6,11 @@ use tailback_sim::Report;
 use tailback_sim::plan::*;
 use tailback_units::Dur;
 
+/// An input FIFO of 50 kB.
 const FIFO: Fabric = Fabric::InputFifo { buffer: 50_000 };
+/// Virtual output queues in one memory of 50 kB per input.
 const ONE_MEMORY: Fabric = Fabric::VirtualOutputQueues { buffer: 50_000, output_buffer: UNLIMITED, speedup: 1.0 };
+/// Virtual output queues of 50 kB each.
 const LIMITED: Fabric = Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: 50_000, speedup: 1.0 };
 
 /// The scopes for which a crossbar can detect congestion.
@@ -67,7 +70,7 @@ fn merging(fabric: &Fabric, law: Option<BackPressure>) -> Net {
 #[test]
 fn nothing_is_lost_at_inputs_whose_neighbours_obey() {
     for fabric in [FIFO, ONE_MEMORY, LIMITED] {
-        assert!(total_drops(&merging(&fabric, None).run()) > 1_000, "the case is hard enough");
+        assert!(total_drops(&merging(&fabric, None).run()) > 1_000, "without back-pressure many frames are lost");
         for scope_of in scopes(&fabric) {
             let idealised = BackPressure { end_stations: true, ..scope(*scope_of) };
             let mac = BackPressure { signal: Signal::Mac { quanta: 65_535 }, ..idealised.clone() };
@@ -86,18 +89,18 @@ fn nothing_is_lost_at_inputs_whose_neighbours_obey() {
 }
 
 /// Returns the mean delay of the packets to the idle host.
-fn aside(report: &Report) -> f64 {
+fn delay_to_idle(report: &Report) -> f64 {
     mean_s(&report.flows.row(1))
 }
 
 #[test]
 fn queues_with_limits_of_their_own_stop_a_destination_without_holding_up_the_others() {
     let end_stations = |scope_of| Some(BackPressure { end_stations: true, ..scope(scope_of) });
-    let limited = |scope_of| aside(&merging(&LIMITED, end_stations(scope_of)).run());
+    let limited = |scope_of| delay_to_idle(&merging(&LIMITED, end_stations(scope_of)).run());
     let (plain, destination) = (limited(Scope::Plain), limited(Scope::Destination));
     // The delay is as with unlimited queues, in which frames for the slow destination also compete at the crossing.
     let unlimited = Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: UNLIMITED, speedup: 1.0 };
-    let free = aside(&merging(&unlimited, None).run());
+    let free = delay_to_idle(&merging(&unlimited, None).run());
     assert!(destination < 1.3 * free, "{destination} s for {free} s");
     assert!(plain > 5.0 * destination, "{plain} s for {destination} s");
     let classes = limited(Scope::ClassDestination);
@@ -128,8 +131,8 @@ fn one_memory_for_all_outputs_loses_frames_to_an_idle_output_and_limits_per_queu
     assert_eq!((limited.dropped.packets, limited.offered.packets > 30_000), (0, true));
 }
 
-/// h sends 20 Mbit/s to d1, whose link is down (if `mended`, until 500 ms), and 5 Mbit/s to d2. The path leads over s1,
-/// which has the given model, and s2, which stops destinations.
+/// h sends 20 Mbit/s to d1, whose link is down (until 500 ms if `mended`, otherwise to the end), and 5 Mbit/s to d2. The
+/// path leads over s1, which has the given model, and s2, which stops destinations.
 fn behind(fabric: Fabric, mended: bool) -> Report {
     let mut net = Net::new(ETHERNET);
     let (h, s1, s2, d1, d2) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.host("d1"), net.host("d2"));
@@ -155,7 +158,7 @@ fn virtual_output_queues_pass_over_a_destination_that_is_stopped_behind_them_and
     for fabric in [Fabric::OutputQueued, unlimited(UNLIMITED), unlimited(10_000_000)] {
         let report = behind(fabric.clone(), false);
         assert!(max_s(&report.flows.row(1)) < 1e-3, "{fabric:?}: {}", max_s(&report.flows.row(1)));
-        assert_eq!(report.flows.row(0).delivered.packets, 0, "it is stopped");
+        assert_eq!(report.flows.row(0).delivered.packets, 0, "destination d1 is stopped");
         assert!(report.flows.iter().all(|flow| flow.reordered == 0 && flow.dropped.packets == 0));
     }
     let blocked = behind(Fabric::InputFifo { buffer: UNLIMITED }, true);
@@ -176,5 +179,5 @@ fn new_thresholds_and_a_link_that_comes_up_again_hold_for_inputs_too() {
     let report = net.run();
     let lost: u64 =
         report.flows.iter().flat_map(|f| f.drops).filter(|d| d.reason != "link down").map(|d| d.packets).sum();
-    assert_eq!(lost, 0, "its neighbour is reported again what stands");
+    assert_eq!(lost, 0, "the neighbour is notified again of the stops in force");
 }

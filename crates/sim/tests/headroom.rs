@@ -15,7 +15,7 @@ use tailback_sim::plan::*;
 use tailback_units::{Dur, Time};
 
 const DELAY: Dur = Dur::from_us(1);
-/// Frames that stay below the threshold.
+/// Number of frames with which the queue is still below the threshold.
 const BELOW: u64 = 20;
 
 /// h1 sends to d over a and b, and h2 sends to h3 in the reverse direction; the link from b to d is down. The buffer at
@@ -45,7 +45,7 @@ fn cut_off(mbit: u64, law: &BackPressure, room: u64) -> Report {
     net.run()
 }
 
-/// Frames that arrive after the one that crosses the threshold: those whose transmission starts upstream from one frame
+/// Number of frames that arrive after the one that crosses the threshold: those whose transmission starts upstream from one frame
 /// time after the start of that frame until the stop takes effect.
 fn after_the_crossing(mbit: u64, response: Dur) -> u64 {
     let (frame, pause) = (tx(mbit, WIRE), tx(mbit, PAUSE));
@@ -53,7 +53,7 @@ fn after_the_crossing(mbit: u64, response: Dur) -> u64 {
     until.0 / frame.0
 }
 
-/// The bound in the module's documentation, bytes on the wire.
+/// The bound in the module's documentation, in bytes on the wire.
 fn headroom(mbit: u64, response: Dur) -> u64 {
     let travel = DELAY + DELAY + response;
     u64::from(WIRE + PAUSE + WIRE) + travel.0 * mbit / 8_000_000
@@ -89,7 +89,7 @@ fn the_headroom_formula_is_sufficient_and_one_frame_less_is_not() {
                 let room = BELOW + 1 + after;
                 let enough = cut_off(mbit, &law, room);
                 assert_eq!(total_drops(&enough), 0, "{mbit} Mbit/s, {law:?}");
-                assert_eq!(port(&enough, "b->d").classes[1].max_bytes, room * FRAME, "the room is used up");
+                assert_eq!(port(&enough, "b->d").classes[1].max_bytes, room * FRAME, "the whole buffer is used");
                 let short = cut_off(mbit, &law, room - 1);
                 assert_eq!(drops_at(&short, "b->d"), 1, "{mbit} Mbit/s, {law:?}");
                 assert_eq!(total_drops(&short), 1);

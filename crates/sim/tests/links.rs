@@ -103,7 +103,7 @@ fn frames_that_would_arrive_after_the_end_of_time_are_never_delivered() {
 // At 1 bit/s a frame of 60 kB takes 480,000 s, and one is generated every 48,000 s. In nearly 210 of the 213 days that
 // time can represent, 37 frames are sent, the 38th is in transmission, and 340 of the 378 generated frames wait.
 #[test]
-fn a_queue_that_outlasts_time_is_counted_to_the_end() {
+fn a_queue_that_cannot_drain_in_the_representable_time_is_counted_to_the_end() {
     let mut net = pair(1);
     net.plan.links[0].rate = [Rate(1); 2];
     net.flow(0, 1, 0, cbr(60_000, 10));
@@ -150,8 +150,8 @@ fn a_link_that_goes_down_loses_only_the_frames_on_it() {
     net.change(ms(300), ChangeKind::LinkUp(link));
     let report = net.run();
     let flow = &report.flows.row(0);
-    let born_on_it = (0..=50u64).filter(|k| 2 * k + 1 + 10 > 100).count() as u64;
-    assert_eq!(flow.dropped.packets, born_on_it);
+    let lost_frames = (0..=50u64).filter(|k| 2 * k + 1 + 10 > 100).count() as u64;
+    assert_eq!(flow.dropped.packets, lost_frames);
     assert_eq!(flow.drops.len(), 1);
     assert_eq!((flow.drops[0].place.as_str(), flow.drops[0].reason.as_str()), ("a->s", "link down"));
     // The queue waited for 200 ms and then drained; no other packet is missing.
@@ -261,11 +261,11 @@ fn the_number_of_packets_in_the_network_stays_bounded_over_a_long_run() {
     net.plan.sample = Some(Dur::from_ms(20));
     let report = net.run_merged();
     let series = &report.series.as_ref().unwrap().in_network_packets;
-    // The limit covers 20 kB of queue, and the packets on links.
+    // The limit of 200 packets covers a queue of 20 kB and the packets on links.
     assert!(series.iter().all(|n| *n < 200));
-    let halves = series.split_at(series.len() / 2);
+    let (first, second) = series.split_at(series.len() / 2);
     let mean = |part: &[u64]| part.iter().sum::<u64>() as f64 / part.len() as f64;
-    assert!((mean(halves.0) / mean(halves.1) - 1.0).abs() < 0.2, "{} then {}", mean(halves.0), mean(halves.1));
+    assert!((mean(first) / mean(second) - 1.0).abs() < 0.2, "{} then {}", mean(first), mean(second));
     assert_eq!(report.flows.iter().map(|f| f.in_network.packets).sum::<u64>(), *series.last().unwrap());
 }
 

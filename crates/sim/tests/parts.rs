@@ -1,5 +1,5 @@
-//! A run in parts gives exactly the report of the whole run, with a case for each kind of thing that crosses a link
-//! between parts. Random networks are in `random_networks`, the gallery's scenarios in the Python tests.
+//! A run in parts gives exactly the report of the whole run, with a case for everything that can cross a link between
+//! parts. Random networks are in `random_networks`, the gallery's scenarios in the Python tests.
 
 use crate::common::*;
 use serde_json::json;
@@ -9,8 +9,8 @@ use tailback_sim::{Parts, Report};
 use tailback_transport::Tcp;
 use tailback_units::Dur;
 
-/// Hosts at switches in a row, `per` at each: each host sends to the one `ahead` of it, the last ones to the first
-/// ones.
+/// A row of switches with `per` hosts at each, without flows; all links have the rate `mbit` Mbit/s and the delay `delay`.
+/// Returns the network, the switches and the hosts, in the order of the row.
 fn row(switches: usize, per: usize, mbit: u64, delay: Dur) -> (Net, Vec<NodeId>, Vec<NodeId>) {
     let mut net = Net::new(ETHERNET);
     net.plan.end = ms(300);
@@ -43,7 +43,7 @@ fn agrees_in_parts(net: &Net) -> (Report, usize) {
 }
 
 #[test]
-fn datagrams_over_a_row_of_switches() {
+fn datagrams_between_parts_give_the_report_of_the_whole_run() {
     let (mut net, row, hosts) = row(4, 2, 100, Dur::from_us(5));
     net.limit(row[1], row[2], 30_000);
     for (i, h) in hosts.iter().enumerate() {
@@ -85,8 +85,8 @@ fn frames_lost_on_a_link_between_parts_at_random_or_when_it_goes_down_are_counte
 }
 
 #[test]
-fn back_pressure_of_every_scope_and_signal_between_parts() {
-    let mut together = 0;
+fn back_pressure_of_every_scope_and_signal_between_parts_gives_the_report_of_the_whole_run() {
+    let mut control_frames = 0;
     for (law, quanta) in SCOPES.into_iter().flat_map(|s| [(s, None), (s, Some(40)), (s, Some(65_535))]) {
         let by_address = matches!(law, Scope::Destination | Scope::ClassDestination);
         if by_address && quanta.is_some() {
@@ -109,13 +109,13 @@ fn back_pressure_of_every_scope_and_signal_between_parts() {
         net.change(ms(210), ChangeKind::PauseStorm { node: hosts[5], on: false });
         let (report, parts) = agrees_in_parts(&net);
         assert!(report.control_frames > 20 && parts > 1, "{law:?} {quanta:?}: {}", report.control_frames);
-        together += report.control_frames;
+        control_frames += report.control_frames;
     }
-    assert!(together > 1000);
+    assert!(control_frames > 1000);
 }
 
 #[test]
-fn crossbars_with_back_pressure_on_both_sides() {
+fn crossbars_with_back_pressure_in_both_parts_give_the_report_of_the_whole_run() {
     let limited = Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: 20_000, speedup: 1.5 };
     let one_memory = Fabric::VirtualOutputQueues { buffer: 30_000, output_buffer: UNLIMITED, speedup: 1.0 };
     let fifo = Fabric::InputFifo { buffer: 30_000 };
@@ -140,7 +140,7 @@ fn crossbars_with_back_pressure_on_both_sides() {
 }
 
 #[test]
-fn switches_of_every_model_on_both_sides() {
+fn switches_of_every_model_in_all_parts_give_the_report_of_the_whole_run() {
     let fabrics = [
         Fabric::SharedMemory { memory: 40_000, alpha: 1.0 },
         Fabric::InputFifo { buffer: 20_000 },
@@ -182,7 +182,7 @@ fn connections(document: serde_json::Value) -> Net {
 }
 
 #[test]
-fn tcp_with_selective_acknowledgements_handshakes_and_delays_between_parts() {
+fn tcp_connections_between_parts_give_the_report_of_the_whole_run() {
     let mut net = connections(json!({ "recovery": { "kind": "sack" }, "segment": "1000B" }));
     net.plan.links[0].loss = 0.002;
     net.change(ms(900), ChangeKind::LinkDown(0));
@@ -192,8 +192,9 @@ fn tcp_with_selective_acknowledgements_handshakes_and_delays_between_parts() {
     let sum = |get: fn(&tailback_sim::TransportReport) -> u64| -> u64 {
         report.flows.iter().filter_map(|flow| flow.transport).map(|transport| get(&transport)).sum()
     };
-    let seen = [sum(|t| t.fast_retransmits), sum(|t| t.timeouts), sum(|t| t.acks_lost)];
-    assert!(seen[0] > 20 && seen[1] > 0 && seen[2] > 0, "{seen:?}");
+    let seen @ [fast_retransmits, timeouts, acks_lost] =
+        [sum(|t| t.fast_retransmits), sum(|t| t.timeouts), sum(|t| t.acks_lost)];
+    assert!(fast_retransmits > 20 && timeouts > 0 && acks_lost > 0, "{seen:?}");
     assert!(report.completions.values().map(|c| c.count).sum::<u64>() > 20);
     assert!(parts > 1);
 }
@@ -206,7 +207,7 @@ fn telemetry_keeps_only_the_paths_of_its_flows_in_one_part() {
     net.plan.flows[flow].transport = Some(hpcc);
     let (_, parts) = agrees_in_parts(&net);
     let partition = Parts::new(net.routed(), 2).partition().clone();
-    assert_eq!(partition.part_of(0), partition.part_of(2), "the switch that its packets leave, and its source");
+    assert_eq!(partition.part_of(0), partition.part_of(2), "the first switch of the flow's path, and its source");
     assert!(parts > 1);
 }
 
@@ -246,14 +247,18 @@ fn without_lookahead_there_is_one_part() {
     let (mut net, _, hosts) = row(3, 1, 100, Dur::ZERO);
     net.flow(hosts[0], hosts[2], 0, poisson(500, 20_000_000));
     let (_, parts) = agrees_in_parts(&net);
-    assert!(parts > 1, "a frame takes some time");
+    assert!(parts > 1, "the transmission time of a frame gives lookahead");
     net.plan.links.iter_mut().for_each(|link| link.rate = [tailback_units::Rate(10_000_000_000_000_000); 2]);
     net.plan.framing = Framing { buffer: Length::Payload, ..RAW };
-    assert_eq!(Parts::new(net.routed(), 3).partition().parts(), 1, "a byte takes less than half a picosecond");
+    assert_eq!(
+        Parts::new(net.routed(), 3).partition().parts(),
+        1,
+        "a byte takes less than half a picosecond, so that there is no lookahead"
+    );
 }
 
 #[test]
-fn parts_that_no_link_joins_go_on_to_the_end_by_themselves() {
+fn parts_without_a_link_between_them_run_to_the_end_independently() {
     let (mut net, _, hosts) = row(2, 2, 100, Dur::from_us(1));
     net.plan.links.remove(0);
     net.flow(hosts[0], hosts[1], 0, poisson(500, 20_000_000));

@@ -9,7 +9,7 @@ fn mac(quanta: u16) -> BackPressure {
     BackPressure { signal: Signal::Mac { quanta }, ..PLAIN }
 }
 
-/// h1 at u1 and h2 at u2 share s (50 kB) -10- d with 12 Mbit/s of Poisson traffic, and d answers.
+/// h1 at u1 and h2 at u2 share s (50 kB) -10- d with 12 Mbit/s of Poisson traffic, and d sends packets back.
 fn overload(law: BackPressure) -> Net {
     let mut net = Net::new(ETHERNET);
     let (s, d) = (net.switch("s"), net.host("d"));
@@ -30,7 +30,7 @@ fn overload(law: BackPressure) -> Net {
 }
 
 #[test]
-fn refreshed_pauses_stop_the_same_traffic_as_on_and_off() {
+fn refreshed_pauses_stop_traffic_for_as_long_as_the_on_off_signal_within_3_per_cent() {
     let on_off = overload(PLAIN).run();
     let forward = |report: &Report| report.flows.iter().step_by(2).map(|f| f.dropped.packets).sum::<u64>() as f64;
     for quanta in [200, 1000, 65_535] {
@@ -79,7 +79,7 @@ fn a_pause_that_is_not_refreshed_in_time_expires() {
     // 47.44 ms.
     let frames = |millis: f64| (millis * 1e-3 / (f64::from(WIRE) * 8.0 / 100e6)) as u64;
     assert!((frames(44.0)..=frames(48.0)).contains(&late), "{late}");
-    // The receiver keeps the state of the idealised stop.
+    // An idealised stop needs no refreshes.
     assert_eq!(drops_of(&stretched(PLAIN, true), "s"), 0);
 }
 
@@ -146,7 +146,7 @@ fn two_queues_that_pause_each_others_neighbours_with_the_shortest_pauses_still_d
 }
 
 #[test]
-fn priority_pauses_are_counted_per_class() {
+fn when_one_queue_resumes_only_classes_that_no_other_queue_stops_resume() {
     // Class 1 is congested at two destinations, and class 0 at one: when the latter is relieved, class 0 resumes and
     // class 1 does not.
     let mut net = Net::new(ETHERNET);

@@ -1,5 +1,5 @@
 //! The closed forms of queueing theory. Each statistical claim is a 99.9 % confidence interval over replications that
-//! must contain the value of the theory and be narrow enough to refute another.
+//! must contain the value of the theory and be narrow enough to refute another value.
 
 use crate::common::*;
 use tailback_measure::oracle::{
@@ -10,8 +10,9 @@ use tailback_sim::Report;
 use tailback_traffic::{Model, Poisson, Sizes};
 use tailback_units::{Rate, Size, Time};
 
-/// A link of 8 Mbit/s: a byte takes a microsecond.
+/// Rate of the link in Mbit/s.
 const MBIT: u64 = 8;
+/// Transmission time of a byte in s.
 const BYTE_S: f64 = 1e-6;
 
 /// A network in which a host's queue and link are the server.
@@ -27,6 +28,7 @@ fn bps(load: f64) -> u64 {
     (load * 8e6) as u64
 }
 
+/// Mean delay of a flow minus the mean transmission time, in s.
 fn mean_wait(report: &Report, flow: usize, mean_size: f64) -> f64 {
     mean_s(&report.flows.row(flow)) - mean_size * BYTE_S
 }
@@ -109,7 +111,7 @@ fn three_classes_wait_as_cobham_says_and_keep_kleinrocks_conservation_law() {
 
 #[test]
 fn mm1k_loses_as_erlang_says() {
-    for (load, room) in [(0.5, 3), (0.9, 5), (1.2, 10)] {
+    for (load, capacity) in [(0.5, 3), (0.9, 5), (1.2, 10)] {
         let mut net = server();
         let sizes = Sizes::Exponential;
         net.flow(
@@ -120,22 +122,30 @@ fn mm1k_loses_as_erlang_says() {
         );
         // One of the K packets is in service.
         net.queue(0, 1).discipline =
-            Spec::DropTail(drop_tail::Params { packets: Some(room - 1), ..drop_tail::Params::default() });
+            Spec::DropTail(drop_tail::Params { packets: Some(capacity - 1), ..drop_tail::Params::default() });
         net.plan.warmup = ms(1000);
         net.plan.end = ms(200_000);
-        agrees(over(&net.replications(20), |report| loss(&report.flows.row(0))), mm1k_loss(load, room as u32), 0.03);
+        agrees(
+            over(&net.replications(20), |report| loss(&report.flows.row(0))),
+            mm1k_loss(load, capacity as u32),
+            0.03,
+        );
     }
 }
 
 #[test]
 fn md1k_loses_as_the_embedded_chain_says() {
-    for (load, room) in [(0.5, 3), (0.9, 5), (1.2, 10)] {
+    for (load, capacity) in [(0.5, 3), (0.9, 5), (1.2, 10)] {
         let mut net = server();
         net.flow(0, 1, 0, poisson(1000, bps(load)));
-        net.limit(0, 1, 1000 * (room - 1));
+        net.limit(0, 1, 1000 * (capacity - 1));
         net.plan.warmup = ms(1000);
         net.plan.end = ms(100_000);
-        agrees(over(&net.replications(20), |report| loss(&report.flows.row(0))), md1k_loss(load, room as u32), 0.03);
+        agrees(
+            over(&net.replications(20), |report| loss(&report.flows.row(0))),
+            md1k_loss(load, capacity as u32),
+            0.03,
+        );
     }
 }
 
@@ -192,13 +202,13 @@ fn the_mean_queue_is_the_throughput_times_the_mean_wait() {
             let slack = 2.0 * (queue.max_bytes as f64 + 1000.0) * measured.delay.max_s.unwrap();
             let measured = queue.mean_bytes * span;
             assert!((measured - area).abs() <= slack, "class {class}: {measured} for {area} within {slack}");
-            assert!(slack < 0.05 * area, "the bound says something");
+            assert!(slack < 0.05 * area, "the bound is tight");
         }
     }
 }
 
 #[test]
-fn utilisation_is_the_share_of_the_time_that_what_was_sent_takes() {
+fn utilisation_is_the_share_of_time_that_the_bytes_sent_take_on_the_link() {
     let mut net = server();
     net.flow(0, 1, 0, poisson(1000, bps(0.6)));
     net.plan.warmup = ms(500);
@@ -239,12 +249,12 @@ fn mismatch(burst: u64) -> Net {
 /// Lost and offered payload of a burst, replayed frame by frame in integer picoseconds: an independent model of a
 /// store-and-forward switch that counts waiting frames.
 fn replay(payload: u64) -> (u64, u64) {
-    let (mut left, mut lost, mut arrival) = (payload, 0, 0);
+    let (mut remaining, mut lost, mut arrival) = (payload, 0, 0);
     let mut free = 0;
     let mut waiting = std::collections::VecDeque::<(u64, u64)>::new();
-    while left > 0 {
-        let part = left.min(1500);
-        left -= part;
+    while remaining > 0 {
+        let part = remaining.min(1500);
+        remaining -= part;
         let frame = (part + 18).max(64);
         arrival += tx(100, frame as u32 + 20).0;
         while waiting.front().is_some_and(|(start, _)| *start <= arrival) {
@@ -276,8 +286,9 @@ fn isolated_bursts_lose_what_a_replay_and_the_closed_form_of_a_rate_mismatch_say
             assert!(measured.hi() < 1e-4 && fluid.closed_form() == 0.0, "{measured:?}");
             continue;
         }
-        let exact = (64..=2 * burst).map(replay).fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
-        agrees(measured, exact.0 as f64 / exact.1 as f64, 0.05);
+        let add = |(lost, offered), (more_lost, more_offered)| (lost + more_lost, offered + more_offered);
+        let (lost, offered) = (64..=2 * burst).map(replay).fold((0, 0), add);
+        agrees(measured, lost as f64 / offered as f64, 0.05);
         assert!((measured.mean - fluid.closed_form()).abs() < 0.02, "{measured:?} for {}", fluid.closed_form());
     }
 }

@@ -55,12 +55,12 @@ fn a_link_that_fails_while_it_carries_a_notification_resumes_when_it_is_up_again
         scope(Scope::Destination),
         BackPressure { signal: Signal::Mac { quanta: 65_535 }, ..PLAIN },
     ] {
-        for long in [Dur::ZERO, Dur::from_ms(1)] {
+        for response_time in [Dur::ZERO, Dur::from_ms(1)] {
             // Failures at every phase of stopping and resuming, on a link so long that each kind of notification is in
             // flight at some failure. The link to the destination stays up, so that all frames that are not lost are
             // delivered.
             for k in 0..40 {
-                let mut net = transfer(BackPressure { response_time: long, ..law.clone() });
+                let mut net = transfer(BackPressure { response_time, ..law.clone() });
                 net.plan.links[1].delay = Dur::from_ms(1);
                 net.limit(3, 2, UNLIMITED);
                 let down = us(100_000 + 500 * k);
@@ -101,7 +101,7 @@ fn a_neighbour_whose_link_comes_up_is_notified_of_congestion_that_began_while_it
         net.plan.flows.iter_mut().for_each(|flow| flow.stop = ms(1_000));
         net.plan.end = ms(1_900);
         let stopped = net.run();
-        assert_eq!(total_drops(&stopped), 0, "both are held back");
+        assert_eq!(total_drops(&stopped), 0, "both neighbours are stopped");
         net.plan.end = ms(5_000);
         let report = net.run();
         assert!(report.flows.iter().all(|flow| flow.delivered.packets == flow.offered.packets));
@@ -109,7 +109,7 @@ fn a_neighbour_whose_link_comes_up_is_notified_of_congestion_that_began_while_it
 }
 
 #[test]
-fn notifications_do_not_pile_up_at_a_link_that_is_down() {
+fn notifications_do_not_accumulate_at_a_link_that_is_down() {
     // A PAUSE of one quantum that stays in force is repeated 390 000 times a second at 100 Mbit/s.
     let mut net = transfer(BackPressure { signal: Signal::Mac { quanta: 1 }, ..PLAIN });
     net.change(ms(100), ChangeKind::LinkDown(2));
@@ -123,7 +123,7 @@ fn notifications_do_not_pile_up_at_a_link_that_is_down() {
 }
 
 #[test]
-fn a_limiter_whose_time_comes_during_a_frame_of_another_class_opens_when_that_has_left() {
+fn a_limiter_that_becomes_ready_during_a_frame_of_another_class_sends_after_that_frame() {
     // Class 1 is slowed to half the rate to the end; class 0 has a frame every 24 ms. If such a frame is in
     // transmission when class 1 may send, class 1 must not wait for the next one of class 0.
     let response = Response::Rate { decrease: 0.5, floor: 0.5, increase: 0.5, interval: Dur::from_ms(1000) };
@@ -239,7 +239,7 @@ fn star(n: usize, fabric: Fabric) -> Plan {
 }
 
 #[test]
-fn many_ports_cost_no_more_than_their_number() {
+fn stars_of_thousands_of_ports_need_no_work_that_is_quadratic_in_the_ports() {
     // Work that is quadratic in the number of ports for each frame, name or neighbour would take minutes.
     for (n, fabric) in [
         (4_000, Fabric::OutputQueued),

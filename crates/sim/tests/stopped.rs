@@ -43,7 +43,7 @@ fn a_burst_is_stopped_and_held_for_as_long_as_calculated_by_hand() {
 }
 
 #[test]
-fn the_time_series_has_each_instant_and_adds_up_to_the_total() {
+fn the_time_series_shows_the_first_stop_and_its_last_sample_the_totals() {
     let mut net = burst(PLAIN);
     net.plan.sample = Some(Dur::from_us(10));
     let report = net.run();
@@ -71,7 +71,7 @@ fn a_stop_that_begins_in_the_warm_up_counts_from_its_end() {
     assert_eq!(port(&reported, "s1->s2").stops[0].times, 6);
 }
 
-/// h sends 30 Mbit/s to d1 over a last link of 10 Mbit/s, and `other` to d2, both over s1 -100- s2.
+/// h sends 30 Mbit/s to d1 over a last link of 10 Mbit/s, and `other` bit/s to d2, both over s1 -100- s2.
 fn two_destinations(law: BackPressure, other: u64) -> tailback_sim::Report {
     let mut net = Net::new(ETHERNET);
     let (s1, s2, d1, d2) = (net.switch("s1"), net.switch("s2"), net.host("d1"), net.host("d2"));
@@ -96,7 +96,7 @@ fn a_destination_is_stopped_while_the_port_continues_to_send() {
     let [stop] = reported.stops.as_slice() else { panic!("only d1 is stopped: {:?}", reported.stops) };
     assert_eq!((stop.class, stop.destination.as_deref(), stop.stopped_s), (None, Some("d1"), reported.stopped_s));
     // Of the 97.5 Mbit/s that s1 could send, 10 Mbit/s pass to d1: d1 is stopped for 0.9 of the time, and the link is
-    // idle for what d2 leaves of that time.
+    // idle for the part of that time that traffic to d2 does not use.
     assert!((reported.stopped_s - 0.9).abs() < 0.02, "{}", reported.stopped_s);
     assert!(reported.held_s < 0.2 && reported.held_s < 0.2 * reported.stopped_s, "{}", reported.held_s);
     assert!(reported.utilisation > 0.95);

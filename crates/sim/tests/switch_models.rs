@@ -1,4 +1,4 @@
-//! The fabrics: their effect on throughput, delay and memory.
+//! Switch models: their effect on throughput, delay and memory.
 
 use crate::common::*;
 use tailback_sim::Report;
@@ -31,7 +31,7 @@ fn uniform(n: usize, load: f64, fabric: Fabric) -> Net {
     net
 }
 
-/// Returns the reports of `replications` runs of a star; what a host sends to itself is routed over the switch.
+/// Returns the reports of `replications` runs of a star; packets of a host to itself are routed over the switch.
 fn runs(net: &Net, replications: u64) -> Vec<Report> {
     let plan = net.routed();
     let to = |node: usize, d: usize| if node == 0 { d.wrapping_sub(1) as u32 } else { node as u32 - 1 };
@@ -63,7 +63,7 @@ fn input_fifos_saturate_where_karol_hluchyj_and_morgan_say() {
     let measured = over(&runs(&net, 10), throughput);
     assert!(
         measured.lo() > 0.5858 && measured.hi() < 0.6184,
-        "between those of 8 and of infinitely many: {measured:?}"
+        "between the saturation of 8 and of infinitely many ports: {measured:?}"
     );
 }
 
@@ -143,7 +143,7 @@ fn one_frame(fabric: Fabric, rates: [u64; 2]) -> Dur {
 }
 
 #[test]
-fn cut_through_costs_the_headers_time_where_store_and_forward_costs_the_frames() {
+fn cut_through_adds_the_time_of_a_header_and_store_and_forward_that_of_a_frame() {
     let cut = Fabric::CutThrough { header: 64 };
     let travel = Dur::from_us(2);
     for mbit in [10, 100, 1000] {
@@ -223,7 +223,7 @@ fn shared_memory_is_never_exceeded_and_queues_that_saturate_together_share_it_ev
         net.link(h, s, 100);
         net.link(s, d, 10);
         let flow = net.flow(h, d, 0, poisson(1500, 50_000_000));
-        // Queues that start later find room: the others must give some back.
+        // Queues that start later get memory only if the others release some.
         net.plan.flows[flow].start = ms(50 * i);
         net.plan.flows[flow].stop = ms(700);
     }
@@ -240,11 +240,11 @@ fn shared_memory_is_never_exceeded_and_queues_that_saturate_together_share_it_ev
         settled.iter().all(|q| *q as f64 <= share + FRAME as f64 && *q as f64 > share - 3.0 * FRAME as f64),
         "{settled:?}"
     );
-    assert!(at(series.time_s.len() - 1).iter().all(|q| *q == 0), "all memory is given back");
+    assert!(at(series.time_s.len() - 1).iter().all(|q| *q == 0), "all memory is free again");
 }
 
 #[test]
-fn input_buffers_lose_what_does_not_fit_and_the_switch_counts_it() {
+fn frames_that_do_not_fit_into_an_input_buffer_are_dropped_and_counted() {
     let mut net = Net::new(RAW);
     let (s, h, d) = (net.switch("s"), net.host("h"), net.host("d"));
     net.at_switch(s).fabric = Fabric::InputFifo { buffer: 10_000 };

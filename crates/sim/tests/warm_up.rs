@@ -36,7 +36,7 @@ fn a_ports_counters_include_arrivals_at_the_last_instant_of_the_warm_up() {
         net.plan.warmup = ms(warmup);
         let report = net.run();
         let reported = &report.ports[0].classes[0];
-        assert_eq!(reported.arrived.packets, 1_000 - warmup + 1, "as many as were born");
+        assert_eq!(reported.arrived.packets, 1_000 - warmup + 1, "as many as were generated");
         assert_eq!(reported.sent.packets, 1_000 - warmup);
         assert_eq!(reported.queued.packets, 1);
         let busy = 0.1e-3 * (1_000 - warmup) as f64;

@@ -1,4 +1,4 @@
-//! BBR on a link of fixed rate: what it measures, what it keeps outstanding, when it probes.
+//! BBR on a link of fixed rate: its estimates, its data in flight, its probes, and its response to losses.
 
 use crate::common::{Fate, MS, Net, answer, at, deliver, tcp};
 use serde_json::{Value, json};
@@ -9,7 +9,7 @@ use tailback_random::Rng;
 use tailback_transport::Segment;
 use tailback_units::{Dur, Time};
 
-/// The control's own state after each step of 1 ms, and segments outstanding.
+/// State of a run after each step of 1 ms: time, segments in flight, variables of the control. `delivered` is in segments.
 struct Trace {
     rows: Vec<(Time, u32, BTreeMap<&'static str, f64>)>,
     retransmissions: u64,
@@ -35,8 +35,9 @@ fn run(control: Value, seconds: u64) -> Trace {
 }
 
 impl Trace {
-    /// The stretches of time in which the mode is `mode`.
-    fn stretches(&self, mode: f64) -> Vec<(Time, Dur)> {
+    /// Start and duration of each period in the mode `mode` (version 1: 0 Startup, 1 Drain, 2 ProbeBW, 3 ProbeRTT; version 3: 6
+    /// ProbeRTT).
+    fn periods(&self, mode: f64) -> Vec<(Time, Dur)> {
         let mut found: Vec<(Time, Dur)> = Vec::new();
         let mut last = None;
         for (now, _, state) in &self.rows {
@@ -64,11 +65,11 @@ impl Trace {
 }
 
 #[test]
-fn version_1_finds_the_bandwidth_and_the_smallest_round_trip() {
+fn version_1_finds_the_bandwidth_and_the_minimum_round_trip_time() {
     let trace = run(json!({ "kind": "bbr" }), 30);
     for (_, _, state) in &trace.rows[3_000..] {
         assert!((state["bandwidth"] / 1_000.0 - 1.0).abs() < 0.02, "{state:?}");
-        // ProbeRTT begins by believing the first sample, of a queue.
+        // At its start ProbeRTT takes a sample with queueing delay as the minimum.
         assert!(state["mode"] == 3.0 || (0.1..0.102).contains(&state["min-rtt"]), "{state:?}");
     }
     assert_eq!(trace.retransmissions, 0);
@@ -83,7 +84,7 @@ fn version_1_keeps_one_to_two_times_the_bandwidth_delay_product_outstanding() {
     let (mut sum, mut n) = (0.0, 0);
     for (now, in_flight, state) in &trace.rows[3_000..] {
         let bdp = 100.0;
-        // Two times it, and three quanta of two segments.
+        // Twice the product, with a margin of 10 %, and three quanta of two segments.
         assert!(f64::from(*in_flight) <= 2.0 * bdp * 1.1 + 6.0, "{now:?}: {in_flight} in flight {state:?}");
         if state["mode"] == 2.0 {
             sum += f64::from(*in_flight) / bdp;
@@ -96,23 +97,29 @@ fn version_1_keeps_one_to_two_times_the_bandwidth_delay_product_outstanding() {
 }
 
 #[test]
-fn version_1_probes_for_the_round_trip_every_10_s_for_200_ms() {
+fn version_1_probes_the_round_trip_time_every_10_s_for_at_least_200_ms() {
     let trace = run(json!({ "kind": "bbr" }), 45);
     trace.print();
-    let probes = trace.stretches(3.0);
+    let probes = trace.periods(3.0);
     assert!(probes.len() >= 3, "{probes:?}");
     for pair in probes.windows(2) {
-        // Ten seconds after the last sample of the smallest round trip: until a queue has formed again,
-        // within one gain cycle.
-        let idle = pair[1].0.since(pair[0].0 + pair[0].1).as_secs();
+        // Ten seconds after the last sample of the minimum round-trip time; such samples come until a queue has
+        // formed again, within one gain cycle.
+        let &[(start, duration), (next, _)] = pair else { unreachable!("windows of two") };
+        let idle = next.since(start + duration).as_secs();
         assert!((9.9..10.9).contains(&idle), "{probes:?}");
     }
-    for (_, lasts) in &probes {
-        // 200 ms from when four segments are outstanding, which takes a round trip, and whole round trips.
-        assert!((0.2..0.55).contains(&lasts.as_secs()), "{probes:?}");
+    for (_, duration) in &probes {
+        // One round trip until only four segments are outstanding, then 200 ms, up to the end of a round trip.
+        assert!((0.2..0.55).contains(&duration.as_secs()), "{probes:?}");
     }
     for (start, _) in &probes {
-        let least = trace.rows.iter().filter(|(t, ..)| t.since(*start) < MS(300) && t >= start).map(|r| r.1).min();
+        let least = trace
+            .rows
+            .iter()
+            .filter(|(t, ..)| t.since(*start) < MS(300) && t >= start)
+            .map(|(_, in_flight, _)| *in_flight)
+            .min();
         assert!(least.is_some_and(|n| n <= 4), "{least:?} outstanding at least");
     }
 }
@@ -120,20 +127,20 @@ fn version_1_probes_for_the_round_trip_every_10_s_for_200_ms() {
 #[test]
 fn version_1_leaves_startup_after_three_rounds_without_growth() {
     let trace = run(json!({ "kind": "bbr" }), 5);
-    let startup = trace.stretches(0.0);
+    let startup = trace.periods(0.0);
     assert_eq!(startup.len(), 1, "{startup:?}");
     let end = startup[0].1.as_secs();
     let full = trace.rows.iter().find(|(_, _, s)| s["bandwidth"] > 950.0).expect("it finds the bandwidth").0.as_secs();
     println!("bandwidth found at {full:.3} s, Startup left at {end:.3} s");
-    // Three rounds, stretched by a queue of up to 1.9 times what fills the link.
+    // Three rounds, longer than 100 ms because of a queue of up to 1.9 times the bandwidth-delay product.
     assert!(end - full > 0.2 && end - full < 1.0, "{full} to {end}");
-    let drain = trace.stretches(1.0);
+    let drain = trace.periods(1.0);
     assert_eq!(drain.len(), 1);
     assert!(drain[0].1.as_secs() < 0.5, "{drain:?}");
 }
 
 #[test]
-fn version_3_finds_the_path_and_keeps_about_its_product_outstanding() {
+fn version_3_finds_the_path_and_keeps_about_its_bandwidth_delay_product_outstanding() {
     let trace = run(json!({ "kind": "bbr3" }), 30);
     trace.print();
     let (mut sum, mut n) = (0.0, 0);
@@ -147,30 +154,37 @@ fn version_3_finds_the_path_and_keeps_about_its_product_outstanding() {
         }
     }
     let mean = sum / f64::from(n);
-    println!("mean in flight {mean:.3} times the product, delivered {} of 30000", trace.delivered);
+    println!("mean in flight {mean:.3} times the bandwidth-delay product, delivered {} of 30000", trace.delivered);
     assert!((0.95..1.5).contains(&mean), "{mean}");
     assert!(trace.delivered > 28_500, "{}", trace.delivered);
     assert_eq!(trace.retransmissions, 0);
 }
 
 #[test]
-fn version_3_probes_for_the_round_trip_every_5_s_at_half_the_product() {
+fn version_3_probes_the_round_trip_time_every_5_s_at_half_the_bandwidth_delay_product() {
     let trace = run(json!({ "kind": "bbr3" }), 45);
-    let probes = trace.stretches(6.0);
+    let probes = trace.periods(6.0);
     assert!(probes.len() >= 7, "{probes:?}");
     for pair in probes.windows(2) {
-        let idle = pair[1].0.since(pair[0].0 + pair[0].1).as_secs();
+        let &[(start, duration), (next, _)] = pair else { unreachable!("windows of two") };
+        let idle = next.since(start + duration).as_secs();
         assert!((4.9..5.2).contains(&idle), "{probes:?}");
     }
-    for (start, lasts) in &probes {
-        assert!((0.2..0.45).contains(&lasts.as_secs()), "{probes:?}");
-        let least = trace.rows.iter().filter(|(t, ..)| t.since(*start) < *lasts && t >= start).map(|r| r.1).min();
+    for (start, duration) in &probes {
+        assert!((0.2..0.45).contains(&duration.as_secs()), "{probes:?}");
+        let least = trace
+            .rows
+            .iter()
+            .filter(|(t, ..)| t.since(*start) < *duration && t >= start)
+            .map(|(_, in_flight, _)| *in_flight)
+            .min();
         assert!(least.is_some_and(|n| (45..=51).contains(&n)), "{least:?} outstanding at least");
     }
 }
 
-/// Goodput and loss, as fractions, over the last 40 of 50 s through a queue of `limit` segments that
-/// drops what comes on top; 100 segments fill the link. Segments are lost at random with `p`, too.
+/// Returns the goodput as a fraction of the link's rate, and the fraction of segments lost, over the last 40 of
+/// 50 s. The queue drops arrivals beyond `limit` segments; the bandwidth-delay product is 100 segments. In
+/// addition each segment is lost with probability `p`.
 fn shallow(control: Value, limit: u64, p: f64) -> (f64, f64) {
     let per_segment = Dur::from_ms(1);
     let mut rng = Rng::named(1, "loss");
@@ -192,10 +206,10 @@ fn shallow(control: Value, limit: u64, p: f64) -> (f64, f64) {
     net.keep_log = false;
     net.offer(u64::MAX);
     net.run_until(at(10_000));
-    let (first, before) = (net.receiver.next(), counts.get());
+    let (first, (sent_before, lost_before)) = (net.receiver.next(), counts.get());
     net.run_until(at(50_000));
     let (sent, lost) = counts.get();
-    (f64::from(net.receiver.next() - first) / 40_000.0, (lost - before.1) as f64 / (sent - before.0) as f64)
+    (f64::from(net.receiver.next() - first) / 40_000.0, (lost - lost_before) as f64 / (sent - sent_before) as f64)
 }
 
 #[test]

@@ -1,7 +1,8 @@
 //! BBR version 1 against a transcription of the pseudocode of draft-cardwell-iccrg-bbr-congestion-control-00.
 //!
 //! Functions have the draft's names in snake case, windows are in segments, rates in segments per second, times in
-//! seconds. Where the draft leaves a choice (section 4.2.3.4, loss recovery), this takes the way that it spells out.
+//! seconds. Where the draft leaves a choice (section 4.2.3.4, loss recovery), the transcription takes the alternative that it
+//! spells out.
 
 use std::collections::BTreeMap;
 use tailback_random::Rng;
@@ -24,7 +25,7 @@ enum State {
     ProbeRtt,
 }
 
-/// Kathleen Nichols's estimator (Linux lib/win_minmax.c, minmax_running_max).
+/// Kathleen Nichols's estimator (Linux lib/win_minmax.c, minmax_running_max): round and value of the three best samples.
 #[derive(Default)]
 struct MaxFilter([(u64, f64); 3]);
 
@@ -56,7 +57,7 @@ impl MaxFilter {
     }
 }
 
-/// The loss recovery in which the sender is, as the transport sees it.
+/// Loss recovery of the sender, as the transport reports it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Recovery {
     None,
@@ -98,7 +99,7 @@ struct Draft {
     app_limited: Option<(u64, u64)>,
 }
 
-/// An acknowledgement in the draft's words.
+/// An acknowledgement in the draft's terms.
 struct Ack {
     now: f64,
     rtt: Option<f64>,
@@ -403,7 +404,7 @@ impl Path {
         let delivered = 1 + rng.below(2) as u32;
         self.total += u64::from(delivered);
         self.una += delivered;
-        // At first all of the window, so that Drain has something to drain.
+        // At first nearly the whole window is in flight, so that Drain has a queue to drain.
         let fill = if i < 600 { 0.95 } else { (0.3 + 0.9 * rng.uniform()).min(1.0) };
         let in_flight = (cwnd * fill) as u32;
         let lossy = i % 3_000 < 150;
@@ -412,7 +413,7 @@ impl Path {
         // The base round-trip time changes now and then, so that its minimum expires.
         let base = 80 + 7 * u64::from(i / 20_000 % 5);
         let rtt = Dur::from_ms(base) + Dur(rng.below(40_000_000_000));
-        // The rate of what is delivered changes as well.
+        // The delivery rate changes as well.
         let share = [1.0, 0.5, 0.8][i as usize / 9_000 % 3] * (0.8 + 0.2 * rng.uniform());
         let sample = RateSample {
             delivered: (f64::from(in_flight) * share) as u32 + 1,
@@ -455,12 +456,12 @@ fn in_draft(acked: &Acked) -> Ack {
 }
 
 fn check(at: &str, control: &bbr::Bbr, cwnd: f64, draft: &Draft) {
-    let mut shown = BTreeMap::new();
+    let mut actual = BTreeMap::new();
     control.probe(&mut |name, value| {
-        shown.insert(name, value);
+        actual.insert(name, value);
     });
-    shown.insert("pacing rate", control.pacing().rate.expect("BBR paces"));
-    shown.insert("window", cwnd);
+    actual.insert("pacing rate", control.pacing().rate.expect("BBR paces"));
+    actual.insert("window", cwnd);
     let expected = [
         ("bandwidth", draft.btl_bw),
         ("min-rtt", draft.rtprop),
@@ -470,12 +471,12 @@ fn check(at: &str, control: &bbr::Bbr, cwnd: f64, draft: &Draft) {
         ("window", draft.cwnd),
     ];
     for (name, value) in expected {
-        let same = shown[name] == value || (shown[name] / value - 1.0).abs() < 1e-9;
-        assert!(same, "{at}, {:?} {:?}: {name} {} instead of {value}", draft.state, draft.recovery, shown[name]);
+        let same = actual[name] == value || (actual[name] / value - 1.0).abs() < 1e-9;
+        assert!(same, "{at}, {:?} {:?}: {name} {} instead of {value}", draft.state, draft.recovery, actual[name]);
     }
 }
 
-/// Events that both have seen.
+/// Numbers of acknowledgements in each state and under packet conservation, and of the events that occurred.
 #[derive(Default, Debug)]
 struct Seen {
     states: BTreeMap<String, u32>,
@@ -518,7 +519,7 @@ fn compare(seed: u64, acks: u32) -> Seen {
         seen.conserving += u32::from(draft.packet_conservation);
         *seen.states.entry(format!("{:?}", draft.state)).or_insert(0) += 1;
         if draft.recovery == Recovery::Fast && events.chance(0.002) {
-            // The loss was none: the transport undoes the recovery.
+            // The segment was not lost: the transport undoes the recovery.
             control.on_spurious(&mut window);
             draft.on_exit_recovery();
             path.fast = false;

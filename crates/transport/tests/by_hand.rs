@@ -14,7 +14,7 @@ fn at(ms: u64) -> Time {
     Time::ZERO + Dur::from_ms(ms)
 }
 
-/// A connection of segments of 1000 B with their headers, that begins with four of them.
+/// A connection with segments of 1000 B, header included, and an initial window of four segments.
 fn setup(ssthresh: Option<u32>) -> Setup {
     Setup {
         payload: 960,
@@ -28,7 +28,7 @@ fn setup(ssthresh: Option<u32>) -> Setup {
     }
 }
 
-/// An acknowledgement of `advanced` segments that the window had held up.
+/// An acknowledgement of `advanced` segments to a sender that its window limits.
 fn acked(now: Time, advanced: u32) -> Acked {
     Acked {
         now,
@@ -52,7 +52,7 @@ fn near(got: f64, expected: f64) {
     assert!((got - expected).abs() < 1e-9 * expected.abs().max(1.0), "{got} instead of {expected}");
 }
 
-/// The marking engine of Feng, Kandlur, Saha and Shin (1999) with a target of 1 MB/s, that is 1000 segments per second.
+/// The marking engine of Feng, Kandlur, Saha and Shin (1999) with a target of 1 MB/s, 1000 segments per second.
 struct Engine {
     control: PacketMarking,
     window: Window,
@@ -73,7 +73,7 @@ impl Engine {
     fn ack(&mut self, now: Time, advanced: u32) {
         self.control.on_ack(&mut self.window, &acked(now, advanced));
     }
-    fn feed(&mut self, advanced: u32) {
+    fn feedback(&mut self, advanced: u32) {
         let feedback = Feedback { advanced, ece: false, una: 0, next: 0, hops: None };
         self.control.on_feedback(&mut self.window, &feedback);
     }
@@ -93,48 +93,48 @@ impl Engine {
         });
         found
     }
-    fn is(&self, marked: f64, plain: f64) {
+    fn assert_windows(&self, marked: f64, best_effort: f64) {
         near(self.state("marked_window_segments"), marked);
-        near(self.state("best_effort_window_segments"), plain);
+        near(self.state("best_effort_window_segments"), best_effort);
     }
 }
 
 #[test]
 fn both_windows_of_a_marking_sender_grow_by_their_shares_in_slow_start_and_by_one_a_round_trip_after_it() {
     let mut engine = Engine::new(None);
-    engine.is(2.0, 2.0);
-    // Half a segment each for the first; two segments at most for one acknowledgement.
+    engine.assert_windows(2.0, 2.0);
+    // The first acknowledgement adds half a segment to each window. One acknowledgement adds at most two segments in total.
     engine.ack(at(1), 1);
-    engine.is(2.5, 2.5);
+    engine.assert_windows(2.5, 2.5);
     engine.ack(at(2), 3);
-    engine.is(3.5, 3.5);
+    engine.assert_windows(3.5, 3.5);
     near(engine.window.cwnd, 7.0);
-    // Nothing for a duplicate, nor while the window does not limit.
+    // A duplicate adds nothing, nor does an acknowledgement while the window is not the limit.
     engine.ack(at(3), 0);
     engine.control.on_ack(&mut engine.window, &Acked { window_limited: false, ..acked(at(3), 1) });
-    engine.is(3.5, 3.5);
+    engine.assert_windows(3.5, 3.5);
     // At its threshold each window grows by a segment per round trip.
     let mut engine = Engine::new(Some(4));
     engine.ack(at(1), 2);
-    engine.is(2.0 + 2.0 / 4.0, 2.0 + 2.0 / 4.0);
+    engine.assert_windows(2.0 + 2.0 / 4.0, 2.0 + 2.0 / 4.0);
     engine.ack(at(2), 1);
-    engine.is(2.5 + 1.0 / 5.0, 2.5 + 1.0 / 5.0);
+    engine.assert_windows(2.5 + 1.0 / 5.0, 2.5 + 1.0 / 5.0);
 }
 
 #[test]
 fn above_the_target_the_marked_window_shrinks_by_one_a_round_trip_and_then_no_longer_grows_exponentially() {
     let mut engine = Engine::new(None);
-    // 600 segments in 300 ms and 300 ms more: 600 kB / 0.6 s is just the target, which is not missed.
-    engine.feed(600);
+    // 600 segments in 300 ms, averaged with an interval of 300 ms: 600 kB / 0.6 s is exactly the target, which is reached.
+    engine.feedback(600);
     engine.ack(at(300), 1);
     near(engine.state("observed_bit_s"), 8e6);
-    engine.is(2.0 - 0.25, 2.0 + 0.5);
-    // Half as long again later the rate has fallen to 2/3: the marked window grows again, by 1/cwnd.
+    engine.assert_windows(2.0 - 0.25, 2.0 + 0.5);
+    // 150 ms later the rate has fallen to 2/3: the marked window grows again, by 1/cwnd.
     engine.ack(at(450), 1);
     let cwnd = 4.25;
-    engine.is(1.75 + 1.0 / cwnd, 2.5 + 2.5 / cwnd);
-    // It never falls below nothing.
-    engine.feed(1_000_000);
+    engine.assert_windows(1.75 + 1.0 / cwnd, 2.5 + 2.5 / cwnd);
+    // The marked window does not fall below 0.
+    engine.feedback(1_000_000);
     for n in 0..200 {
         engine.ack(at(451 + n), 1);
     }
@@ -142,29 +142,29 @@ fn above_the_target_the_marked_window_shrinks_by_one_a_round_trip_and_then_no_lo
 }
 
 #[test]
-fn an_unmarked_loss_halves_the_best_effort_window_and_a_marked_one_both_of_what_was_in_flight() {
-    // A full flight: seven segments and the one that was lost.
+fn an_unmarked_loss_halves_the_best_effort_window_in_flight_and_a_marked_loss_both_windows_in_flight() {
+    // The whole window is in flight: seven segments and the one that was lost.
     let mut engine = Engine::new(None);
     engine.ack(at(1), 2);
     engine.ack(at(1), 2);
-    engine.is(4.0, 4.0);
+    engine.assert_windows(4.0, 4.0);
     engine.congestion(Congestion::Loss, 7, false);
-    engine.is(4.0, 2.0);
+    engine.assert_windows(4.0, 2.0);
     near(engine.window.ssthresh, 6.0);
     near(engine.window.cwnd, 8.0);
-    // The sender sets the window in recovery; the parts follow, and the best-effort one is at its threshold.
+    // The sender sets the window in recovery; both parts keep their shares of it, and the best-effort one is at its threshold.
     engine.window.cwnd = 6.0;
     engine.ack(at(2), 1);
-    engine.is(4.0 + 4.0 / 6.0, 2.0 + 1.0 / 6.0);
+    engine.assert_windows(4.0 + 4.0 / 6.0, 2.0 + 1.0 / 6.0);
 
     let mut engine = Engine::new(None);
     engine.congestion(Congestion::Loss, 3, true);
-    engine.is(1.0, 1.0);
+    engine.assert_windows(1.0, 1.0);
     near(engine.window.ssthresh, 2.0);
     // A quarter of the window was in flight.
     let mut engine = Engine::new(None);
     engine.congestion(Congestion::Timeout, 0, true);
-    engine.is(0.25, 0.25);
+    engine.assert_windows(0.25, 0.25);
     near(engine.window.ssthresh, 2.0);
     // An echo sets the window as well, to one segment at least.
     let mut engine = Engine::new(None);
@@ -179,11 +179,11 @@ fn an_unmarked_loss_halves_the_best_effort_window_and_a_marked_one_both_of_what_
 fn the_parts_keep_their_shares_when_the_sender_sets_the_window() {
     let mut engine = Engine::new(Some(2));
     engine.congestion(Congestion::Loss, 3, false);
-    engine.is(2.0, 1.0);
-    // One segment after a timeout: a third of each.
+    engine.assert_windows(2.0, 1.0);
+    // The sender sets the window of three segments to one after a timeout: each part is divided by three.
     engine.window.cwnd = 1.0;
     engine.control.on_ack(&mut engine.window, &Acked { window_limited: false, ..acked(at(1), 1) });
-    engine.is(2.0 / 3.0, 1.0 / 3.0);
+    engine.assert_windows(2.0 / 3.0, 1.0 / 3.0);
     near(engine.window.cwnd, 1.0);
 }
 
@@ -192,42 +192,42 @@ fn a_spurious_reduction_is_undone_in_both_windows_once() {
     let mut engine = Engine::new(None);
     engine.congestion(Congestion::Loss, 3, true);
     engine.control.on_spurious(&mut engine.window);
-    engine.is(2.0, 2.0);
-    // Their thresholds too: slow start goes on.
+    engine.assert_windows(2.0, 2.0);
+    // The thresholds are restored, too: slow start continues.
     engine.window.cwnd = 4.0;
     engine.ack(at(1), 1);
-    engine.is(2.5, 2.5);
+    engine.assert_windows(2.5, 2.5);
     engine.control.on_spurious(&mut engine.window);
-    engine.is(2.5, 2.5);
+    engine.assert_windows(2.5, 2.5);
 }
 
 #[test]
-fn a_marked_segment_repaired_after_an_unmarked_loss_halves_the_marked_window_once_at_the_end() {
+fn a_marked_segment_repaired_after_an_unmarked_loss_halves_the_marked_window_once_at_the_end_of_recovery() {
     let mut engine = Engine::new(None);
     engine.congestion(Congestion::Loss, 3, false);
     engine.sent(at(1), Some(false));
     engine.sent(at(1), Some(true));
-    engine.is(2.0, 1.0);
+    engine.assert_windows(2.0, 1.0);
     engine.window.cwnd = 3.0;
     engine.ack(at(2), 0);
-    engine.is(1.0, 1.0);
+    engine.assert_windows(1.0, 1.0);
     near(engine.window.cwnd, 2.0);
     engine.ack(at(3), 0);
-    engine.is(1.0, 1.0);
-    // If the loss itself was marked, it has halved already.
+    engine.assert_windows(1.0, 1.0);
+    // If the lost segment itself was marked, the marked window has been halved already.
     let mut engine = Engine::new(None);
     engine.congestion(Congestion::Loss, 3, true);
     engine.sent(at(1), Some(true));
     engine.window.cwnd = 2.0;
     engine.ack(at(2), 0);
-    engine.is(1.0, 1.0);
-    // The next recovery is another one.
+    engine.assert_windows(1.0, 1.0);
+    // The next recovery halves the window again.
     engine.sent(at(3), Some(true));
     engine.ack(at(4), 0);
-    engine.is(0.5, 1.0);
+    engine.assert_windows(0.5, 1.0);
 }
 
-/// Fills the window with marked segments, or with as many of each.
+/// Returns an engine whose marked window is at least the share `share` of its window.
 fn engine_with(share: f64) -> Engine {
     let mut engine = Engine::new(Some(2));
     while engine.state("marked_window_segments") < share * engine.window.cwnd - 1e-9 {
@@ -240,25 +240,24 @@ fn engine_with(share: f64) -> Engine {
 fn marking_ends_for_a_minute_after_three_intervals_in_which_the_target_was_missed_and_marked_segments_were_lost() {
     let is_off = |engine: &mut Engine, now: Time| (0..2_000).all(|_| !engine.sent(now, None));
     let mut engine = engine_with(0.5);
-    // A marked loss in each of three intervals, which end at the first acknowledgements from 5 s on.
-    for (second, off) in
-        [(4_999, false), (5_000, false), (9_999, false), (10_000, false), (14_999, false), (15_000, true)]
+    // A marked loss in each of three intervals, which end at the first acknowledgement at or after 5, 10 and 15 s.
+    for (ms, off) in [(4_999, false), (5_000, false), (9_999, false), (10_000, false), (14_999, false), (15_000, true)]
     {
-        engine.sent(at(second), Some(true));
-        engine.ack(at(second), 0);
-        assert_eq!(is_off(&mut engine, at(second)), off, "at {second} ms");
+        engine.sent(at(ms), Some(true));
+        engine.ack(at(ms), 0);
+        assert_eq!(is_off(&mut engine, at(ms)), off, "at {ms} ms");
     }
-    // The whole window is best effort, and the marked one stays at nothing while it lasts.
+    // While marking is off, the whole window is best effort and the marked window 0.
     near(engine.state("marked_window_segments"), 0.0);
     let before = engine.window.cwnd;
     engine.ack(at(74_999), 1);
-    engine.is(0.0, before + 1.0 / before);
+    engine.assert_windows(0.0, before + 1.0 / before);
     assert!(is_off(&mut engine, at(74_999)));
     engine.ack(at(75_000), 1);
     assert!(engine.state("marked_window_segments") > 0.0);
     assert!(!is_off(&mut engine, at(75_000)));
 
-    // An interval without such a loss begins the count anew.
+    // An interval without such a loss restarts the count.
     let mut engine = engine_with(0.5);
     for (second, lost) in [(5, true), (10, true), (15, false), (20, true), (25, true), (30, false)] {
         if lost {
@@ -267,15 +266,15 @@ fn marking_ends_for_a_minute_after_three_intervals_in_which_the_target_was_misse
         engine.ack(at(second * 1_000), 0);
         assert!(!is_off(&mut engine, at(second * 1_000)), "at {second} s");
     }
-    // Nothing happens while the target is reached.
+    // Marking stays on while the target is reached.
     let mut engine = engine_with(0.5);
     for second in [5, 10, 15, 20] {
-        engine.feed(3_000_000);
+        engine.feedback(3_000_000);
         engine.sent(at(second * 1_000), Some(true));
         engine.ack(at(second * 1_000), 0);
         assert!(!is_off(&mut engine, at(second * 1_000)), "at {second} s");
     }
-    // Nine tenths of the window marked are a sign as well as a loss.
+    // A marked window of nine tenths of the whole counts like a marked loss.
     let mut engine = engine_with(0.9);
     for (second, off) in [(5, false), (10, false), (15, true)] {
         engine.ack(at(second * 1_000), 0);
@@ -366,7 +365,7 @@ fn subtcp_grows_by_a_tenth_or_by_a_segment_a_round_trip_and_spaces_segments_apar
     assert_eq!(subtcp.pacing().interval, Dur::from_ms(200));
     echo(&mut subtcp, 1.0);
     assert_eq!(subtcp.pacing().interval, Dur::from_ms(400));
-    // Each acknowledgement shrinks it by 1 + x, until it is a round trip.
+    // Each acknowledgement divides the interval by 1 + x, until it is shorter than a round trip.
     let mut seen = 0.0;
     subtcp.probe(&mut |_, value| seen = value);
     near(seen, 0.4);
@@ -379,12 +378,12 @@ fn subtcp_grows_by_a_tenth_or_by_a_segment_a_round_trip_and_spaces_segments_apar
     near(after(&mut subtcp, 1.0, 9.0, &acked(at(3), 1)), 1.0);
     assert!(interval / 1.1 < 0.1);
     assert_eq!(subtcp.pacing().interval, Dur::ZERO);
-    // An expiry of the timer doubles the timeout; at most its greatest value is waited.
+    // Each expiry doubles the interval, from the timeout of 1 s up to the maximum RTO of 60 s.
     for seconds in [2, 4, 8, 16, 32, 60, 60] {
         subtcp.on_timer(at(4), Timer::Retransmission(Dur::from_secs(1)));
         assert_eq!(subtcp.pacing().interval, Dur::from_secs(seconds));
     }
-    // The control's own timer has no part in it, and other back-offs keep to a segment per round trip.
+    // The control's own timer does not change the interval; with other back-offs the rate stays at one segment per round trip.
     let mut subtcp = build(1, BackOff::Interval);
     subtcp.on_timer(at(4), Timer::Control);
     assert_eq!(subtcp.pacing().interval, Dur::ZERO);
@@ -403,7 +402,7 @@ fn subtcp_grows_by_a_tenth_or_by_a_segment_a_round_trip_and_spaces_segments_apar
     }
 }
 
-/// Documents cannot have fractions above 1; parameters that are set by a program can.
+/// A document cannot have a fraction above 1; parameters that a program sets can.
 #[test]
 fn fractions_above_one_are_refused_and_one_itself_is_not() {
     use tailback_transport::cc::{dcqcn, dctcp};
@@ -412,14 +411,14 @@ fn fractions_above_one_are_refused_and_one_itself_is_not() {
         assert_eq!(SubTcp { x: fraction, ..SubTcp::default() }.check().is_ok(), fits, "x {value}");
         assert_eq!(dctcp::Params { g: fraction, ..Default::default() }.check().is_ok(), fits, "g {value}");
         assert_eq!(dcqcn::Params { g: fraction, ..Default::default() }.check().is_ok(), fits, "g {value}");
-        // An estimate of 0 is one, too.
+        // An initial estimate of 0 is valid, too.
         let initial = dctcp::Params { initial_alpha: fraction, ..Default::default() };
         assert_eq!(initial.check().is_ok(), fits || value == 0.0, "initial-alpha {value}");
     }
 }
 
-/// Returns a variable of a control.
-fn shown(control: &impl CongestionControl, name: &str) -> f64 {
+/// Returns the variable `name` of a control; NaN if it has no such variable.
+fn variable(control: &impl CongestionControl, name: &str) -> f64 {
     let mut found = f64::NAN;
     control.probe(&mut |n, value| {
         if n == name {
@@ -436,7 +435,7 @@ fn swift_at_one_segment_grows_only_if_the_window_limits_it() {
         let mut swift = tailback_transport::cc::swift::Params::default().build(&one, Rng::named(1, "swift"));
         let rtt = Some(Dur::from_us(1));
         after(&mut swift, 1.0, 9.0, &Acked { window_limited: limited, rtt, ..acked(at(1), 1) });
-        near(shown(&swift, "fraction"), grown);
+        near(variable(&swift, "fraction"), grown);
     }
 }
 
@@ -446,12 +445,12 @@ fn the_byte_counter_of_dcqcn_begins_anew_at_a_reduction() {
     let params =
         tailback_transport::cc::dcqcn::Params { increase_bytes: tailback_units::Size(961), ..Default::default() };
     let mut dcqcn = params.build(&setup(None), Rng::named(1, "dcqcn"));
-    let line = shown(&dcqcn, "rate");
+    let line = variable(&dcqcn, "rate");
     after(&mut dcqcn, 1.0, 9.0, &Acked { ece: true, ..acked(at(1), 1) });
-    near(shown(&dcqcn, "rate"), line / 2.0);
+    near(variable(&dcqcn, "rate"), line / 2.0);
     let sent = Sent { now: at(1), idle: false, was_marked: None };
     dcqcn.on_sent(&sent);
-    near(shown(&dcqcn, "rate"), line / 2.0);
+    near(variable(&dcqcn, "rate"), line / 2.0);
     dcqcn.on_sent(&sent);
-    near(shown(&dcqcn, "rate"), 0.75 * line);
+    near(variable(&dcqcn, "rate"), 0.75 * line);
 }

@@ -1,4 +1,4 @@
-//! The parameters of the congestion controls.
+//! Names and ranges of the parameters of congestion controls.
 
 use crate::common::tcp;
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! CUBIC against a literal transcription of RFC 9438, its mean window, and HyStart++.
+//! CUBIC against a transcription of RFC 9438, its mean window, and HyStart++.
 
 use crate::common::{Fate, MS, Net, answer, at, deliver, tcp};
 use serde_json::json;
@@ -7,7 +7,7 @@ use tailback_transport::cc::{Acked, Build, Congestion, CongestionControl, Conges
 use tailback_transport::{Segment, State, Tcp};
 use tailback_units::{Dur, Time};
 
-/// RFC 9438 in its own names, in segments and seconds; nothing is shared with the crate.
+/// RFC 9438 with the names of the RFC, in segments and seconds; no code is shared with the crate.
 #[derive(Clone, Default)]
 #[allow(non_snake_case)]
 struct Rfc {
@@ -29,6 +29,7 @@ impl Rfc {
     fn w_cubic(&self, t: f64) -> f64 {
         Self::C * maths::pow((t - self.K).abs(), 3.0).copysign(t - self.K) + self.W_max
     }
+    /// `first`: `false` in the slow start after a timeout, which counts one segment per acknowledgement; otherwise at most two.
     fn ack(&mut self, now: f64, rtt: f64, segments_acked: f64, first: bool) {
         if self.cwnd < self.ssthresh {
             self.cwnd += if first { segments_acked.min(2.0) } else { segments_acked.min(1.0) };
@@ -102,6 +103,7 @@ fn plain() -> cubic::Cubic {
 // RFC 9438 sections 4.1 to 4.10.
 #[test]
 fn the_window_is_that_of_the_formulas_of_rfc_9438_through_losses_echoes_timeouts_and_undoing() {
+    // Losses, ECN echoes, timeouts, undone losses.
     let mut seen = [0; 4];
     for seed in 0..20 {
         let mut rng = Rng::named(seed, "events");
@@ -140,7 +142,7 @@ fn the_window_is_that_of_the_formulas_of_rfc_9438_through_losses_echoes_timeouts
                         seen[2] += 1;
                     }
                     3 => {
-                        // A loss, half a round trip later found to be none.
+                        // A loss that turns out to be spurious a round trip later.
                         let before = window;
                         control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Loss, now, flight));
                         rfc.reduce(f64::from(flight));
@@ -170,7 +172,7 @@ fn the_window_is_that_of_the_formulas_of_rfc_9438_through_losses_echoes_timeouts
 
 // RFC 9438 section 4.2: the target is at most 1.5 cwnd.
 #[test]
-fn far_below_the_curve_a_round_trip_of_acknowledgements_grows_the_window_by_half_at_most() {
+fn far_below_the_curve_an_acknowledgement_grows_the_window_by_half_a_segment() {
     let mut control = plain();
     let mut window = Window { cwnd: 1_000.0, ssthresh: 1_000.0 };
     control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Loss, Time::ZERO, 1_000));
@@ -185,7 +187,7 @@ fn far_below_the_curve_a_round_trip_of_acknowledgements_grows_the_window_by_half
 
 // RFC 9438 section 4.2.
 #[test]
-fn time_in_which_the_application_limits_does_not_count() {
+fn application_limited_time_does_not_count() {
     let grow = |idle: u64| {
         let mut control = plain();
         let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
@@ -252,7 +254,7 @@ fn the_mean_window_under_periodic_loss_is_that_of_rfc_9438_section_5_2() {
 
 // RFC 9438 section 4.3.
 #[test]
-fn at_small_windows_it_is_as_fast_as_reno() {
+fn at_small_windows_cubic_is_about_as_fast_as_reno() {
     let throughput = |kind: &str| {
         let mut count = 0u64;
         let fate = move |_: Time, s: &Segment| {
@@ -273,9 +275,8 @@ fn at_small_windows_it_is_as_fast_as_reno() {
     assert!((0.85..1.25).contains(&ratio), "{ratio}");
 }
 
-/// The window at which slow start ends on a link of 10000 segments per second, round trip 100 ms,
-/// with an endless queue;
-/// none if it does not while 60000 segments are sent.
+/// Returns the window, in segments, and the time at which slow start ends on a link that takes `per_segment` for a segment,
+/// with a round-trip time of 100 ms and an unlimited queue; `None` if it does not end while 60000 segments are sent.
 fn slow_start_end(hystart: bool, per_segment: Dur) -> Option<(f64, Time)> {
     let control = json!({ "kind": "cubic", "hystart": hystart });
     let mut net = Net::new(tcp(json!({ "congestion-control": control })), MS(50), deliver, answer);
@@ -297,8 +298,8 @@ fn hystart_leaves_slow_start_before_loss_when_round_trips_lengthen() {
     let (cwnd, when) = slow_start_end(true, Dur::from_us(100)).expect("it leaves slow start");
     println!("slow start left at {cwnd:.0} segments after {when:?}");
     // 1000 segments fill the link. The round that grows from 1280 to 2560 still begins with segments
-    // that found no queue; the next one sees its round trips longer, and conservative slow start adds
-    // five times a quarter.
+    // that found no queue; the next round measures longer round-trip times, and each of the
+    // five rounds of conservative slow start adds a quarter.
     let expected = 2_560.0 * maths::pow(1.25, 5.0);
     assert!((cwnd / expected - 1.0).abs() < 0.05, "{cwnd} instead of {expected}");
     assert_eq!(slow_start_end(false, Dur::from_us(100)), None);
@@ -312,7 +313,7 @@ fn hystart_stays_in_slow_start_while_round_trips_do_not_lengthen() {
 // RFC 9438 section 4.4 adds (target - cwnd) / cwnd for each acknowledgement: 0.5 where the target is 1.5 windows. Linux
 // counts segments: an acknowledgement of two adds 1.
 #[test]
-fn growth_per_segment_is_twice_that_per_acknowledgement_where_each_is_for_two() {
+fn growth_per_segment_is_twice_that_per_acknowledgement_of_two_segments() {
     for (growth_per, step) in [(cubic::GrowthPer::Acknowledgement, 0.5), (cubic::GrowthPer::Segment, 1.0)] {
         let params = cubic::Params { hystart: false, growth_per, ..Default::default() };
         let mut control = params.build(&Tcp::default().setup(), Rng::named(1, "cc"));
@@ -323,7 +324,7 @@ fn growth_per_segment_is_twice_that_per_acknowledgement_where_each_is_for_two() 
         let before = window.cwnd;
         control.on_ack(&mut window, &acked(at(60_000), 2, MS(100)));
         assert!((window.cwnd - before - step).abs() < 1e-9, "{growth_per:?}: {before} to {}", window.cwnd);
-        // However many it is for, not beyond the target.
+        // An acknowledgement of many segments does not raise the window above the target.
         let before = window.cwnd;
         control.on_ack(&mut window, &acked(at(60_001), 1_000, MS(100)));
         assert!(window.cwnd <= 1.5 * before, "{growth_per:?}: {before} to {}", window.cwnd);

@@ -1,4 +1,4 @@
-//! DCQCN, TIMELY, HPCC and Swift by their papers' equations, and what network adapters do about losses.
+//! DCQCN, TIMELY, HPCC and Swift by their papers' equations, and loss recovery of network adapters.
 
 use crate::common::{Fate, Net, answer, tcp};
 use serde_json::json;
@@ -12,9 +12,11 @@ use tailback_transport::cc::{
 use tailback_transport::{Cc, EcnMode, Hop, Line, Rdma, Receiver, Sender, Tcp};
 use tailback_units::{Dur, Rate, Time};
 
+/// Rate of the line in bit/s.
 const LINE: f64 = 1e10;
 const BASE: Dur = Dur::from_us(10);
 
+/// A connection of an adapter whose path is known.
 fn known() -> Tcp {
     let line = Line { rate: Rate::mbit(10_000), wire: 1250, hops: 2, base_rtt: BASE };
     Tcp { line: Some(line), ..Rdma::default().connection() }
@@ -50,7 +52,7 @@ fn telemetry(hops: &[Hop]) -> Feedback<'_> {
     Feedback { advanced: 1, ece: false, una: 1, next: 10, hops: Some(hops) }
 }
 
-fn shown(control: &impl CongestionControl, name: &str) -> f64 {
+fn variable(control: &impl CongestionControl, name: &str) -> f64 {
     let mut found = f64::NAN;
     control.probe(&mut |key, value| {
         if key == name {
@@ -74,26 +76,26 @@ fn dcqcn_halves_the_gap_five_times_then_steps_and_its_estimate_decays() {
     let mut control = dcqcn::Params::default().build(&known().setup(), rng());
     let mut window = window();
     control.on_ack(&mut window, &acked(at_us(0), BASE, true));
-    // Equations 1: with an estimate of 1 the rate is halved.
-    near(shown(&control, "rate"), LINE / 2.0, 1e-12);
-    near(shown(&control, "target"), LINE, 1e-12);
+    // Equation 1: with an estimate of 1 the rate is halved.
+    near(variable(&control, "rate"), LINE / 2.0, 1e-12);
+    near(variable(&control, "target"), LINE, 1e-12);
     // A second notification finds an estimate of (1 - g) 1 + g = 1.
     control.on_ack(&mut window, &acked(at_us(50), BASE, true));
-    near(shown(&control, "rate"), LINE / 4.0, 1e-12);
+    near(variable(&control, "rate"), LINE / 4.0, 1e-12);
     for step in 1..=5 {
         control.on_timer(at_us(50 + 55 * step), Timer::Control);
         let gap = LINE / 4.0 / f64::from(1u32 << step);
-        near(shown(&control, "rate"), LINE / 2.0 - gap, 1e-12);
-        near(shown(&control, "alpha"), tailback_random::maths::pow(255.0 / 256.0, f64::from(step as u32)), 1e-12);
+        near(variable(&control, "rate"), LINE / 2.0 - gap, 1e-12);
+        near(variable(&control, "alpha"), tailback_random::maths::pow(255.0 / 256.0, f64::from(step as u32)), 1e-12);
     }
-    let (rate, target) = (shown(&control, "rate"), shown(&control, "target"));
+    let (rate, target) = (variable(&control, "rate"), variable(&control, "target"));
     control.on_timer(at_us(50 + 55 * 6), Timer::Control);
-    near(shown(&control, "target"), target + 40e6, 1e-12);
-    near(shown(&control, "rate"), f64::midpoint(rate, target + 40e6), 1e-12);
+    near(variable(&control, "target"), target + 40e6, 1e-12);
+    near(variable(&control, "rate"), f64::midpoint(rate, target + 40e6), 1e-12);
 }
 
 #[test]
-fn dcqcn_steps_ten_times_as_fast_when_timer_and_bytes_have_both_passed_five_steps() {
+fn dcqcn_takes_hyper_increases_when_timer_and_bytes_have_both_passed_five_steps() {
     let params = dcqcn::Params { increase_bytes: tailback_units::Size(1000), ..dcqcn::Params::default() };
     let mut control = params.build(&known().setup(), rng());
     let mut window = window();
@@ -103,13 +105,14 @@ fn dcqcn_steps_ten_times_as_fast_when_timer_and_bytes_have_both_passed_five_step
     for _ in 0..5 {
         control.on_sent(&Sent { now: at_us(340), idle: false, was_marked: None });
     }
-    let before = shown(&control, "target");
+    let before = variable(&control, "target");
     control.on_sent(&Sent { now: at_us(340), idle: false, was_marked: None });
     // The sixth event of both: i = 1, R_HAI = 100 Mbit/s.
-    near(shown(&control, "target") - before, 100e6, 1e-9);
+    near(variable(&control, "target") - before, 100e6, 1e-9);
+    // The next event of the timer adds 100 Mbit/s (i = 1), that of the byte counter 200 (i = 2).
     control.on_timer(at_us(1 + 55 * 7), Timer::Control);
     control.on_sent(&Sent { now: at_us(400), idle: false, was_marked: None });
-    near(shown(&control, "target") - before, 400e6, 1e-9);
+    near(variable(&control, "target") - before, 400e6, 1e-9);
 }
 
 #[test]
@@ -135,7 +138,10 @@ fn a_notification_does_not_wait_for_the_acknowledgement_of_other_segments() {
     assert!(receiver.on_segment(at_us(0), 0, 1000, at_us(0), false, false).is_none());
     let ack = receiver.on_segment(at_us(1), 1, 1000, at_us(1), true, false).expect("at once");
     assert!(ack.ece && ack.next == 2);
-    assert!(receiver.on_segment(at_us(2), 2, 1000, at_us(2), true, false).is_none(), "too soon for another");
+    assert!(
+        receiver.on_segment(at_us(2), 2, 1000, at_us(2), true, false).is_none(),
+        "no second notification within 50 us"
+    );
 }
 
 /// One completion event of 16 segments of 1000 B.
@@ -151,14 +157,14 @@ fn timely_follows_the_gradient_between_its_thresholds_and_ignores_it_beyond() {
     complete(&mut control, 110);
     // Difference 10 us, weight 0.875, by 20 us: gradient 0.4375; beta 0.8.
     let mut rate = LINE * (1.0 - 0.8 * 0.4375);
-    near(shown(&control, "rate"), rate, 1e-9);
-    near(shown(&control, "gradient"), 0.4375, 1e-9);
+    near(variable(&control, "rate"), rate, 1e-9);
+    near(variable(&control, "gradient"), 0.4375, 1e-9);
     complete(&mut control, 600);
     rate *= 1.0 - 0.8 * (1.0 - 500.0 / 600.0);
-    near(shown(&control, "rate"), rate, 1e-9);
+    near(variable(&control, "rate"), rate, 1e-9);
     complete(&mut control, 40);
     rate += 10e6;
-    near(shown(&control, "rate"), rate, 1e-9);
+    near(variable(&control, "rate"), rate, 1e-9);
 }
 
 #[test]
@@ -166,14 +172,14 @@ fn timely_steps_five_times_as_far_after_five_events_without_a_rising_round_trip(
     let mut control = timely::Params::default().build(&known().setup(), rng());
     complete(&mut control, 100);
     complete(&mut control, 120);
-    // The average difference is still above zero at first, but a fall of 100 us turns it.
+    // The average difference is positive at first; a fall of 100 us makes it negative.
     complete(&mut control, 300);
     complete(&mut control, 200);
-    let mut rate = shown(&control, "rate");
+    let mut rate = variable(&control, "rate");
     let steps: Vec<f64> = (0..6)
         .map(|_| {
             complete(&mut control, 100);
-            let step = shown(&control, "rate") - rate;
+            let step = variable(&control, "rate") - rate;
             rate += step;
             step
         })
@@ -193,14 +199,14 @@ fn patched_timely_weighs_its_step_and_its_error_by_the_gradient() {
     // Difference 2 us, weight 0.875, by 20 us: gradient 0.0875, w = 2 · 0.0875 + 1/2; error 102/50 − 1; beta 0.008.
     let (w, error) = (0.675, 1.04);
     let mut rate = 10e6 * (1.0 - w) + LINE * (1.0 - 0.008 * w * error);
-    near(shown(&control, "rate"), rate, 1e-9);
+    near(variable(&control, "rate"), rate, 1e-9);
     // Steeply down: w = 0, the step alone; steeply up: w = 1, the error alone.
     complete(&mut control, 80);
     rate += 10e6;
-    near(shown(&control, "rate"), rate.min(LINE), 1e-9);
-    rate = shown(&control, "rate");
+    near(variable(&control, "rate"), rate.min(LINE), 1e-9);
+    rate = variable(&control, "rate");
     complete(&mut control, 200);
-    near(shown(&control, "rate"), rate * (1.0 - 0.008 * 3.0), 1e-9);
+    near(variable(&control, "rate"), rate * (1.0 - 0.008 * 3.0), 1e-9);
 }
 
 #[test]
@@ -210,9 +216,9 @@ fn timely_may_be_updated_once_in_a_round_trip() {
     let mut window = window();
     let mut rate_after = |rtt: u64, round: bool| {
         control.on_ack(&mut window, &Acked { round, ..acked(at_us(0), Dur::from_us(rtt), false) });
-        shown(&control, "rate")
+        variable(&control, "rate")
     };
-    assert_eq!(rate_after(100, true), LINE, "the first sample has none before it");
+    assert_eq!(rate_after(100, true), LINE, "the first sample gives no difference");
     for _ in 0..100 {
         assert_eq!(rate_after(110, false), LINE, "100 segments are six chunks, and no round trip");
     }
@@ -220,15 +226,15 @@ fn timely_may_be_updated_once_in_a_round_trip() {
 }
 
 #[test]
-fn hpcc_adds_what_its_target_leaves_free_shared_by_the_senders() {
-    // Section 3.3 of the paper: W_AI = W_init (1 − eta)/N; at 100 Gbit/s, 13 us and N = 100 that is its 80 B.
+fn hpcc_s_additive_increase_is_the_free_part_of_the_initial_window_divided_by_the_number_of_senders() {
+    // Section 3.3 of the paper: W_AI = W_init (1 − eta)/N; at 100 Gbit/s, 13 us and N = 100 about the 80 B of the paper.
     for (rate, flows, bytes) in [(100_000, 100, 81.25), (10_000, 100, 8.125), (10_000, 15, 54.1667)] {
         let line = Line { rate: Rate::mbit(rate), wire: 1000, hops: 4, base_rtt: Dur::from_us(13) };
         let tcp = Tcp { line: Some(line), ..known() };
         let params = hpcc::Params { flows: Some(flows), ..hpcc::Params::default() };
         let mut control = params.build(&tcp.setup(), rng());
         let mut window = window();
-        // A link that sends nothing with a whole product waiting: U = 1, and W = 0.95 W_c + W_AI.
+        // A link that sends nothing while a bandwidth-delay product waits: U = 1, and W = 0.95 W_c + W_AI.
         let product = rate as f64 * 1e6 / 8.0 * 13e-6;
         let queue = product.round() as u32;
         for at in [0, 13] {
@@ -238,14 +244,14 @@ fn hpcc_adds_what_its_target_leaves_free_shared_by_the_senders() {
             );
             control.on_ack(&mut window, &Acked { round: true, ..acked(at_us(at), Dur::from_us(13), false) });
         }
-        near(1000.0 * shown(&control, "reference") - 0.95 * product, bytes, 1e-3);
+        near(1000.0 * variable(&control, "reference") - 0.95 * product, bytes, 1e-3);
     }
 }
 
-/// N equal HPCC senders at a link: each acknowledgement comes a round trip after its segment, and reports a
-/// queue of what is more than a product in flight.
+/// N equal HPCC senders at a link: each acknowledgement comes a round trip after its segment, and reports as
+/// queue the data in flight beyond a bandwidth-delay product.
 #[test]
-fn hpcc_keeps_the_busiest_link_at_ninety_five_per_cent_and_its_queue_empty() {
+fn hpcc_keeps_the_mean_load_of_the_busiest_link_at_95_per_cent_plus_its_additive_increase() {
     let senders = 4.0;
     let mut control = hpcc::Params::default().build(&known().setup(), rng());
     let mut window = window();
@@ -270,7 +276,7 @@ fn hpcc_keeps_the_busiest_link_at_ninety_five_per_cent_and_its_queue_empty() {
         }
     }
     let mean = loads.iter().sum::<f64>() / loads.len() as f64;
-    // Additive increase of up to five steps of W_AI each, which are 0.5 % of the line.
+    // Each of four senders adds up to five steps of W_AI, which is 0.5 % of the line; 1 % for rounding.
     assert!((0.95..0.95 + 4.0 * 5.0 * 0.005 + 0.01).contains(&mean), "{mean}");
 }
 
@@ -300,7 +306,7 @@ fn swift_converges_to_its_target_delay() {
         now += Dur::from_secs_f64(delay * 1e-6 / window.cwnd);
         control.on_ack(&mut window, &acked(now, Dur::from_secs_f64(delay * 1e-6), false));
         if step > 10_000 {
-            ratios.push(delay * 1e-6 / shown(&control, "target"));
+            ratios.push(delay * 1e-6 / variable(&control, "target"));
         }
     }
     let mean = ratios.iter().sum::<f64>() / ratios.len() as f64;
@@ -308,11 +314,11 @@ fn swift_converges_to_its_target_delay() {
 }
 
 #[test]
-fn swift_cuts_by_the_excess_at_most_by_half_and_once_a_round_trip() {
+fn swift_reduces_by_the_excess_delay_at_most_by_half_and_once_a_round_trip() {
     let tcp = known();
     let mut control = swift::Params::default().build(&tcp.setup(), rng());
     let mut window = window();
-    let target = shown(&control, "target");
+    let target = variable(&control, "target");
     // 20 us, two hops, and scaling for a window of ten.
     let root = |w: f64| 1.0 / w.sqrt();
     let scaling = 100e-6 * (root(10.0) - root(100.0)) / (root(0.1) - root(100.0));
@@ -328,13 +334,13 @@ fn swift_cuts_by_the_excess_at_most_by_half_and_once_a_round_trip() {
 }
 
 #[test]
-fn swift_below_one_segment_spaces_them_by_more_than_a_round_trip() {
+fn swift_below_one_segment_spaces_segments_by_more_than_a_round_trip() {
     let mut control = swift::Params::default().build(&known().setup(), rng());
     let mut window = window();
     for round in 0..20 {
         control.on_ack(&mut window, &acked(at_us(10_000 * (round + 1)), Dur::from_ms(5), false));
     }
-    near(shown(&control, "fraction"), 0.01, 1e-9);
+    near(variable(&control, "fraction"), 0.01, 1e-9);
     assert_eq!((window.cwnd, control.pacing().interval), (1.0, Dur::from_ms(500)));
 }
 
@@ -360,12 +366,12 @@ fn go_back_n_resends_all_segments_from_a_gap_and_the_receiver_discards_those_bey
     net.run_until(Time::ZERO + Dur::from_ms(20));
     assert_eq!(net.receiver.delivered(), 500_000);
     let statistics = net.sender.statistics();
-    // What was sent in the round trip between the loss and the news of it.
+    // The segments sent in the round trip between the loss and its report.
     assert!((10..=14).contains(&statistics.retransmissions), "{statistics:?}");
     assert_eq!(statistics.timeouts, 0);
 }
 
-/// A queue that marks would drop what cannot be marked: flow control would not be lossless for what is sent again.
+/// A marking queue drops packets that are not ECN-capable, so that retransmissions would be lost in spite of flow control.
 #[test]
 fn retransmissions_of_an_adapter_are_ecn_capable() {
     let (lost, again) = (Cell::new(false), Cell::new(0));
@@ -446,23 +452,24 @@ fn swift_reduces_once_per_round_trip_for_losses_and_resets_at_the_fifth_consecut
     let mut window = window();
     control.on_ack(&mut window, &acked(at_us(0), Dur::from_us(10), false));
     let start = window.cwnd;
+    // Returns the fraction and the window after a loss or timeout.
     let mut lose = |at: u64, why| {
         control.on_congestion(&mut window, &CongestionEvent::new(why, at_us(at), 10));
-        (shown(&control, "fraction"), window.cwnd)
+        (variable(&control, "fraction"), window.cwnd)
     };
     near(lose(100, Congestion::Loss).0, start / 2.0, 1e-9);
     near(lose(105, Congestion::Loss).0, start / 2.0, 1e-9);
     near(lose(111, Congestion::Loss).0, start / 4.0, 1e-9);
-    // Four expiries within a round trip cut nothing more; the fifth resets.
+    // Four expiries within a round trip reduce nothing more; the fifth resets the window.
     for _ in 0..4 {
         near(lose(115, Congestion::Timeout).0, start / 4.0, 1e-9);
     }
     assert_eq!(lose(116, Congestion::Timeout), (0.01, 1.0));
-    // What is acknowledged ends the count.
+    // An acknowledgement ends the count of expiries.
     control.on_ack(&mut window, &acked(at_us(200), Dur::from_us(10), false));
-    let after = shown(&control, "fraction");
+    let after = variable(&control, "fraction");
     control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Timeout, at_us(300), 10));
-    near(shown(&control, "fraction"), after / 2.0, 1e-9);
+    near(variable(&control, "fraction"), after / 2.0, 1e-9);
 
     let mut capped = swift::Params { most: Some(12.0), ..swift::Params::default() }.build(&known().setup(), rng());
     for at in 0..200 {

@@ -1,4 +1,5 @@
-//! DCTCP: the marked fraction, the saw-tooth in a queue that marks above K, and the answer to loss.
+//! DCTCP: the marked fraction, the sawtooth of a queue that marks above K, the response to loss, and the minimum K for a busy
+//! line.
 
 use crate::common::{Fate, Net, answer, at, tcp};
 use serde_json::json;
@@ -33,7 +34,7 @@ fn dctcp_needs_the_accurate_echo() {
 fn alpha_is_an_average_over_windows_of_the_fraction_of_marked_segments() {
     let mut control = build();
     let mut window = Window { cwnd: 10.0, ssthresh: 10.0 };
-    // The first window ends with the first segment, unmarked; then each has ten, three of them marked.
+    // The first window ends with the first segment, which is unmarked; each later window has ten segments, three of them marked.
     control.on_feedback(&mut window, &feedback(false, 1, 10));
     let mut expected = 15.0 / 16.0;
     for round in 0..50 {
@@ -51,7 +52,7 @@ fn without_marks_alpha_decays_by_a_sixteenth_per_window() {
     let mut control = build();
     let mut window = Window { cwnd: 1.0, ssthresh: 1.0 };
     for una in 1..=32 {
-        // A window of one segment: each acknowledgement ends one.
+        // With a window of one segment each acknowledgement ends a window.
         control.on_feedback(&mut window, &feedback(false, una, una));
     }
     let mut expected = 1.0;
@@ -62,7 +63,7 @@ fn without_marks_alpha_decays_by_a_sixteenth_per_window() {
 }
 
 #[test]
-fn an_echo_cuts_by_half_of_alpha_and_a_loss_halves_whatever_alpha_is() {
+fn an_echo_reduces_by_half_of_alpha_and_a_loss_halves_at_any_alpha() {
     let mut control = build();
     let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
     for una in 1..=32 {
@@ -75,9 +76,20 @@ fn an_echo_cuts_by_half_of_alpha_and_a_loss_halves_whatever_alpha_is() {
     assert_eq!(window.ssthresh, 40.0);
 }
 
-/// Mean of alpha, mean swing and maximum of the queue of one flow, and the share of the line that it uses: 100 segments
-/// fill the link, and segments that find more than `k` in the queue are marked.
-fn sawtooth(k: u64) -> (f64, f64, u64, f64) {
+/// Results of one flow whose bandwidth-delay product is 100 segments, and whose segments are marked if they find more than `k`
+/// in the queue.
+struct Sawtooth {
+    /// Mean of alpha.
+    alpha: f64,
+    /// Mean difference between the maximum and the minimum of the queue, in segments.
+    swing: f64,
+    /// Maximum of the queue in segments.
+    peak: u64,
+    /// Share of the line that the flow uses.
+    used: f64,
+}
+
+fn sawtooth(k: u64) -> Sawtooth {
     let per_segment = Dur::from_us(10);
     let queue = Rc::new(RefCell::new((Time::ZERO, Vec::new())));
     let seen = Rc::clone(&queue);
@@ -112,10 +124,10 @@ fn sawtooth(k: u64) -> (f64, f64, u64, f64) {
         });
     }
     assert_eq!(net.sender.statistics().retransmissions, 0);
-    // One each 10 us over 10,000 steps of 100 us.
+    // The line sends a segment every 10 us: 100,000 in 10,000 steps of 100 us.
     let used = (net.receiver.delivered() - before) as f64 / segment / 100_000.0;
     let lengths = &queue.borrow().1;
-    // Windows of 40 ms hold a few saw-teeth each.
+    // Windows of 40 ms contain a few teeth of the sawtooth each.
     let (mut swings, mut count, mut most) = (0, 0, 0);
     let mut start = 0;
     for end in 0..lengths.len() {
@@ -128,33 +140,33 @@ fn sawtooth(k: u64) -> (f64, f64, u64, f64) {
             start = end;
         }
     }
-    (sum / f64::from(n), swings as f64 / f64::from(count), most, used)
+    Sawtooth { alpha: sum / f64::from(n), swing: swings as f64 / f64::from(count), peak: most, used }
 }
 
 #[test]
 fn alpha_swing_and_peak_of_the_queue_are_those_of_alizadeh_and_others() {
     for k in [20u64, 40, 100] {
-        let (alpha, swing, most, _) = sawtooth(k);
+        let Sawtooth { alpha, swing, peak, .. } = sawtooth(k);
         let w = 100.0 + k as f64;
         let (want_alpha, want_swing) = ((2.0 / w).sqrt(), 0.5 * (2.0 * w).sqrt());
         println!(
-            "K {k}: alpha {alpha:.4} (sqrt(2/W) {want_alpha:.4}), swing {swing:.2} ({want_swing:.2}), peak {most}"
+            "K {k}: alpha {alpha:.4} (sqrt(2/W) {want_alpha:.4}), swing {swing:.2} ({want_swing:.2}), peak {peak}"
         );
         assert!((alpha / want_alpha - 1.0).abs() < 0.2, "K {k}: alpha {alpha} instead of {want_alpha}");
         assert!((swing - want_swing).abs() < 2.0 + 0.15 * want_swing, "K {k}: swing {swing} instead of {want_swing}");
-        assert!((k..=k + 3).contains(&most), "K {k}: peak {most}");
+        assert!((k..=k + 3).contains(&peak), "K {k}: peak {peak}");
     }
 }
 
-/// Alizadeh and others, section 3.4: K > C·RTT/7 never lets the queue run empty, whatever the number of flows; for one alone
-/// the queue's minimum is K + 1 − sqrt((C·RTT + K)/2), which is below zero up to K = 6 of C·RTT = 100.
+/// Alizadeh and others, section 3.4: K > C·RTT/7 keeps the queue from emptying with any number of flows; for one flow
+/// alone the queue's minimum is K + 1 − sqrt((C·RTT + K)/2), which is below zero up to K = 6 of C·RTT = 100.
 #[test]
-fn above_a_seventh_of_a_product_the_line_is_always_busy_and_far_below_it_is_not() {
+fn the_line_is_always_busy_with_k_above_a_seventh_of_the_bandwidth_delay_product_and_not_with_k_far_below() {
     for k in [15u64, 20, 40] {
-        let (.., used) = sawtooth(k);
+        let used = sawtooth(k).used;
         assert!(used > 0.9995, "K {k}: {used}");
     }
-    let [low, lower] = [3, 1].map(|k| sawtooth(k).3);
+    let [low, lower] = [3, 1].map(|k| sawtooth(k).used);
     println!("K 3: {low}, K 1: {lower}");
     assert!(low < 0.999 && lower < low, "K 3: {low}, K 1: {lower}");
 }

@@ -1,4 +1,4 @@
-//! Whatever the network does, everything offered arrives once and in order.
+//! Under losses, marks, reordering and duplication all offered data arrive once and in order.
 
 use crate::common::{Fate, MS, Net, at, seeded, tcp};
 use proptest::prelude::*;
@@ -98,9 +98,9 @@ fn run(case: &Case) -> Result<(), TestCaseError> {
     net.per_segment = Dur::from_us(case.rate_us);
     net.strict = true;
     net.check = |sender, segment| {
-        // Limited transmit sends two segments beyond the window, a probe one. Only new segments in the open state
-        // count: after a timeout F-RTO sends two segments regardless of those outstanding, a probe after a reduction
-        // does, too, and fast recovery without SACK counts by inflating the window.
+        // Limited transmit sends two segments beyond the window, a probe one. Only new segments in the open state are
+        // checked: F-RTO after a timeout and a probe after a reduction send regardless of the data in flight, and fast
+        // recovery without SACK inflates the window.
         let most = (sender.cwnd() as u32).max(1) + 3;
         let judged = !segment.retransmission && sender.state() == State::Open;
         assert!(!judged || sender.in_flight() <= most, "{} in flight: {sender:?}", sender.in_flight());
@@ -110,8 +110,8 @@ fn run(case: &Case) -> Result<(), TestCaseError> {
     };
     let bytes = case.segments * 100 - 7;
     net.offer(bytes);
-    // Long enough for the longest row of timeouts that this channel is likely to produce: a stall
-    // is for ever.
+    // Long enough for the longest row of timeouts that this channel is likely to produce, so that a sender that is not done
+    // is stalled.
     for _ in 0..600 {
         net.run_for(Dur::from_secs(5));
         if net.sender.done() {
@@ -123,7 +123,7 @@ fn run(case: &Case) -> Result<(), TestCaseError> {
     prop_assert_eq!(u64::from(net.receiver.next()), case.segments);
     prop_assert_eq!(net.receiver.out_of_order(), 0);
     net.run_for(Dur::from_secs(200));
-    prop_assert_eq!(net.sender.deadline(), Time::NEVER, "nothing is awaited any more");
+    prop_assert_eq!(net.sender.deadline(), Time::NEVER, "a timer runs although all is acknowledged");
     Ok(())
 }
 
@@ -137,7 +137,7 @@ proptest! {
 }
 
 #[test]
-fn every_flavour_delivers_without_loss_and_without_retransmission() {
+fn without_losses_every_flavour_delivers_everything_without_retransmissions() {
     for flavour in flavours() {
         let mut net =
             Net::new(tcp(json!({ "recovery": flavour })), MS(50), crate::common::deliver, crate::common::answer);

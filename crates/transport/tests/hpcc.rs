@@ -14,7 +14,7 @@ struct Link {
     b: f64,
 }
 
-/// Algorithm 1, windows in bytes. Differs from the paper: W is at most W_init and at least W_AI, as `Hpcc` documents.
+/// Algorithm 1, windows in bytes. It differs from the paper: W is at most W_init and at least W_AI, as `Hpcc` documents.
 struct Algorithm1 {
     eta: f64,
     max_stage: u32,
@@ -75,7 +75,9 @@ impl Algorithm1 {
     }
 }
 
+/// Base round-trip time.
 const T: Dur = Dur::from_us(13);
+/// Bytes of a segment on the wire.
 const WIRE: f64 = 1000.0;
 
 fn acked(now: Time, round: bool) -> Acked {
@@ -103,7 +105,7 @@ fn near(value: f64, expected: f64, what: &str) {
 }
 
 #[test]
-fn it_sets_the_window_of_algorithm_1_for_20_000_acknowledgements() {
+fn hpcc_sets_the_window_of_algorithm_1_at_each_of_20_000_acknowledgements() {
     let line = Line { rate: Rate::mbit(100_000), wire: WIRE as u32, hops: 3, base_rtt: T };
     let tcp = Tcp { line: Some(line), ..Rdma::default().connection() };
     let (params, setup) = (hpcc::Params::default(), tcp.setup());
@@ -130,7 +132,7 @@ fn it_sets_the_window_of_algorithm_1_for_20_000_acknowledgements() {
     for i in 0..20_000u32 {
         let gap = Dur(1 + rng.below(3_000_000));
         now += gap;
-        // Three links, loaded by up to their rate for a while each, with queues that rise and fall by more than a product.
+        // Each of three links in turn is loaded by up to its rate; queues rise and fall by more than a bandwidth-delay product.
         let loads = [0, 1, 2].map(|link| if i / 500 % 3 == link { 1.0 } else { 0.6 } * rng.uniform());
         let hops: Vec<Hop> = (0..3)
             .map(|link| {
@@ -160,6 +162,9 @@ fn it_sets_the_window_of_algorithm_1_for_20_000_acknowledgements() {
         assert_eq!(window.cwnd, (rate * t).ceil().max(1.0));
         smallest = smallest.min(paper.w / w_init);
     }
-    assert!(rising > 20_000 && falling > 20_000, "both readings of a queue are the smaller one at times");
+    assert!(
+        rising > 20_000 && falling > 20_000,
+        "queues both rise and fall between acknowledgements: {rising} {falling}"
+    );
     assert!(smallest < 0.5, "the window has been reduced: {smallest}");
 }

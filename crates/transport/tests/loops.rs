@@ -1,4 +1,5 @@
-//! Both ends together: what a mechanism is good for.
+//! Effects of mechanisms in a loop of sender and receiver: RACK, tail loss probes, detection of spurious timeouts, a fixed
+//! window; and repeatable runs.
 
 use crate::common::{Fate, MS, Net, answer, at, tcp};
 use serde_json::{Value, json};
@@ -6,7 +7,7 @@ use tailback_random::Rng;
 use tailback_transport::{Segment, State, Statistics};
 use tailback_units::{Dur, Time};
 
-/// Counts of a flow of 20 s whose segments are delayed by 8 ms in 2 % of the cases.
+/// Statistics of a flow of 20 s of whose segments 2 % are delayed by 8 ms.
 fn reordered(recovery: Value) -> Statistics {
     let mut rng = Rng::named(1, "reordering");
     let fate =
@@ -24,12 +25,12 @@ fn rack_tolerates_reordering_that_counting_considers_a_loss() {
     let rack = reordered(json!({ "kind": "sack" }));
     let count = reordered(json!({ "kind": "sack", "rack": false }));
     println!("rack {rack:?}\ncount {count:?}");
-    // Until reordering has been seen on a segment that was not retransmitted for it.
+    // RACK retransmits until a segment that was not retransmitted has arrived out of order.
     assert!(rack.fast_retransmits <= 3, "{rack:?}");
     assert!(count.fast_retransmits > 10 && count.sent * 2 < rack.sent, "{count:?}");
 }
 
-/// Time until 100 segments are acknowledged, and the counts, when the last three are lost once.
+/// Returns the time until 100 segments are acknowledged, the last three of which are lost once, and the statistics.
 fn lost_tail(tlp: bool) -> (Dur, Statistics) {
     let fate = |_: Time, s: &Segment| Fate { lost: s.seq >= 97 && !s.retransmission, ..Fate::default() };
     let parameters = json!({ "recovery": { "kind": "sack", "tlp": tlp }, "handshake": false,
@@ -44,14 +45,14 @@ fn lost_tail(tlp: bool) -> (Dur, Statistics) {
 }
 
 #[test]
-fn a_probe_saves_a_lost_tail_the_timeout() {
-    let (with, without) = (lost_tail(true), lost_tail(false));
-    println!("with {with:?}\nwithout {without:?}");
-    assert_eq!((with.1.timeouts, without.1.timeouts), (0, 1));
-    assert!(without.0.0 > with.0.0 + MS(500).0);
+fn a_probe_repairs_a_lost_tail_without_a_timeout() {
+    let ((time_with, with), (time_without, without)) = (lost_tail(true), lost_tail(false));
+    println!("with {time_with:?} {with:?}\nwithout {time_without:?} {without:?}");
+    assert_eq!((with.timeouts, without.timeouts), (0, 1));
+    assert!(time_without > time_with + MS(500));
 }
 
-/// Counts of a flow whose path stands still for one second.
+/// Statistics of a flow whose path holds all segments back for one second.
 fn spike(detection: &str, recovery: &str) -> Statistics {
     let until = at(3_000);
     let fate = move |now: Time, _: &Segment| Fate {
@@ -83,7 +84,7 @@ fn a_delay_spike_reduces_the_window_unless_the_timeout_is_detected_as_spurious()
 }
 
 #[test]
-fn two_runs_of_the_same_flow_are_the_same() {
+fn two_runs_of_a_flow_send_the_same_segments_at_the_same_times() {
     let run = || {
         let mut rng = Rng::named(9, "loss");
         let fate = move |_: Time, _: &Segment| Fate { lost: rng.chance(0.03), ..Fate::default() };
@@ -112,7 +113,7 @@ fn a_fixed_window_neither_shrinks_nor_waits_longer_for_its_timer() {
     let (log, statistics) = (std::mem::take(&mut net.log), net.sender.statistics());
     println!("{statistics:?}");
     assert_eq!(net.sender.cwnd(), 8.0);
-    // The first expiry is within 100 ms of the last acknowledgement; then there is one each 100 ms.
+    // The first expiry is within 100 ms of the last acknowledgement; then there is one every 100 ms.
     assert!((9..=11).contains(&statistics.timeouts), "{statistics:?}");
     let resent = log.iter().filter(|(sent, s)| (at(1_000)..at(2_000)).contains(sent) && s.retransmission).count();
     // Each sends the whole window again (go-back-N).

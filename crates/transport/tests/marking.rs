@@ -1,4 +1,4 @@
-//! Senders that mark: reservations, and the packet marking engine.
+//! Senders that mark packets: reservations, and the packet marking engine.
 
 use crate::common::{Fate, MS, Net, answer, at, tcp};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use tailback_random::Rng;
 use tailback_transport::{Segment, Sender};
 use tailback_units::{Dur, Time};
 
-/// Segments of 1000 B with their headers.
+/// Parameters with segments of 1000 B, headers included, and the keys of `more`.
 fn parameters(more: &Value) -> Value {
     let mut parameters = json!({ "handshake": false, "segment": "960B", "delayed-ack": { "every": 1 },
         "initial-window": 2, "spurious-timeout": "off" });
@@ -36,7 +36,7 @@ fn state(sender: &Sender, name: &str) -> f64 {
     found
 }
 
-/// Sends for 60 s with a round trip of 100 ms, losing `loss` of the unmarked segments; the log.
+/// Sends for 60 s with a round-trip time of 100 ms; the share `loss` of the unmarked segments is lost. Returns the log.
 fn sent(document: Value, loss: f64) -> Vec<(Time, Segment)> {
     let mut rng = Rng::named(1, "loss");
     let fate =
@@ -49,6 +49,7 @@ fn sent(document: Value, loss: f64) -> Vec<(Time, Segment)> {
     net.log
 }
 
+/// Segments per second, marked or unmarked, over 60 s.
 fn rate(log: &[(Time, Segment)], marked: bool) -> f64 {
     log.iter().filter(|(_, s)| s.marked == Some(marked)).count() as f64 / 60.0
 }
@@ -59,7 +60,7 @@ fn marked_bytes_never_exceed_the_bucket_over_any_interval() {
         let log = sent(reserved("10kB", "excess", transmission.clone()), 0.05);
         let marked: Vec<Time> = log.iter().filter(|(_, s)| s.marked == Some(true)).map(|(at, _)| *at).collect();
         assert!(marked.len() > 1000, "{transmission}: {}", marked.len());
-        // From each to each, 1000 B apiece: no more than b + r·t.
+        // From every seventh marked segment to each later one: at most b + r·t, with 1000 B per segment.
         for (i, first) in marked.iter().enumerate().step_by(7) {
             for (j, last) in marked.iter().enumerate().skip(i) {
                 let bytes = 1000 * (j - i + 1) as u64;
@@ -93,8 +94,8 @@ fn a_coarse_timer_wastes_the_tokens_that_a_shallow_bucket_cannot_keep() {
     assert!(deep > coarse);
 }
 
-/// Sends until `choose` has had one segment lost and the window is reduced: the reserved window, the
-/// window before and the threshold after.
+/// Sends until a segment chosen by `choose` is lost and the window reduced. Returns, in segments, the reserved window, the
+/// window before the reduction, and the threshold after it.
 fn reduced(document: Value, choose: impl Fn(&Segment) -> bool + Copy) -> (f64, f64, f64) {
     let mut lost = false;
     let fate = move |now: Time, s: &Segment| {
@@ -115,8 +116,8 @@ fn reduced(document: Value, choose: impl Fn(&Segment) -> bool + Copy) -> (f64, f
 }
 
 #[test]
-fn an_unmarked_loss_halves_the_excess_over_the_reservation_and_a_marked_one_all() {
-    // Slow start would go on for ever.
+fn an_unmarked_loss_halves_the_excess_over_the_reservation_and_a_marked_loss_the_whole_window() {
+    // Without a threshold slow start would not end.
     let mut document = reserved("10kB", "excess", by_ack());
     document["initial-ssthresh"] = json!(40);
     let (rwnd, before, after) = reduced(document.clone(), |s| s.marked == Some(false));
@@ -130,7 +131,7 @@ fn an_unmarked_loss_halves_the_excess_over_the_reservation_and_a_marked_one_all(
 }
 
 #[test]
-fn after_a_timeout_the_window_is_what_the_reservation_carries() {
+fn after_a_timeout_the_window_is_the_reserved_rate_times_the_round_trip_time() {
     // Everything is lost for a second.
     let fate = |now: Time, _: &Segment| Fate { lost: now > at(3_000) && now < at(4_000), ..Fate::default() };
     let mut document = reserved("10kB", "excess", by_ack());
@@ -146,14 +147,14 @@ fn after_a_timeout_the_window_is_what_the_reservation_carries() {
 }
 
 #[test]
-fn a_delayed_segment_waits_for_tokens_and_no_longer_than_it_may() {
+fn delayed_transmission_marks_more_segments_and_sends_some_unmarked_at_its_time_limit() {
     let delayed = reserved("2kB", "whole", json!({ "kind": "delayed", "most": "30ms" }));
     let by_delay = sent(delayed, 0.02);
     let at_once = sent(reserved("2kB", "whole", by_ack()), 0.02);
     let share = |log: &[(Time, Segment)]| rate(log, true) / (rate(log, true) + rate(log, false));
     println!("marked: delayed {} at once {}", share(&by_delay), share(&at_once));
     assert!(share(&by_delay) > share(&at_once));
-    assert!(rate(&by_delay, false) > 1.0, "what finds no token leaves unmarked");
+    assert!(rate(&by_delay, false) > 1.0, "segments that get no token in time leave unmarked");
 }
 
 fn engine(target: &str) -> Value {
@@ -161,7 +162,7 @@ fn engine(target: &str) -> Value {
 }
 
 #[test]
-fn the_marked_window_survives_an_unmarked_loss_and_both_shrink_at_a_marked_one() {
+fn an_unmarked_loss_halves_only_the_best_effort_window_and_a_marked_loss_both_windows() {
     for marked in [false, true] {
         let mut lost = false;
         let fate = move |now: Time, s: &Segment| {
@@ -190,7 +191,7 @@ fn the_marked_window_survives_an_unmarked_loss_and_both_shrink_at_a_marked_one()
 #[test]
 fn packet_marking_marks_up_to_the_target_and_nothing_if_best_effort_suffices() {
     for (target, most) in [("500kbit/s", 0.02), ("3Mbit/s", 1.0)] {
-        // A window of about 20 segments best effort: 1.6 Mbit/s.
+        // Best effort gives a window of about 20 segments: 1.6 Mbit/s.
         let log = sent(engine(target), 0.005);
         let late: Vec<_> = log.iter().filter(|(sent, _)| *sent > at(20_000)).collect();
         let marked = late.iter().filter(|(_, s)| s.marked == Some(true)).count() as f64 / late.len() as f64;
@@ -198,7 +199,7 @@ fn packet_marking_marks_up_to_the_target_and_nothing_if_best_effort_suffices() {
         println!("{target}: {reached} bit/s, marked {marked}");
         assert!(marked <= most, "{target}: {marked}");
         if most == 1.0 {
-            // What a loss takes comes back by a segment per round trip, so that one flow alone falls short.
+            // After a loss the window recovers by a segment per round trip, so that one flow alone stays below its target.
             assert!(marked > 0.1 && (reached / 3e6 - 1.0).abs() < 0.15, "{target}: {reached} {marked}");
         }
     }

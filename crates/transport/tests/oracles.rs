@@ -1,4 +1,4 @@
-//! Closed forms: Mathis, PFTK, the sawtooth, slow start, SubTCP's arithmetic.
+//! Closed forms (Mathis, PFTK, the sawtooth, slow start, SubTCP's arithmetic) and results of ns-2.35.
 
 use crate::common::{Fate, MS, Net, answer, at, deliver, tcp};
 use serde_json::{Value, json};
@@ -6,8 +6,8 @@ use tailback_random::{Rng, maths};
 use tailback_transport::{Segment, State};
 use tailback_units::{Dur, Time};
 
-/// Segments per second of one flow of round trip 100 ms through Bernoulli loss `p`, over 2000 s, with
-/// `changes` to the parameters.
+/// Segments per second, over 2000 s, of one flow with a round-trip time of 100 ms and independent losses of probability `p`;
+/// `changes` replace parameters.
 fn throughput(p: f64, recovery: Value, changes: &Value, seed: u64) -> f64 {
     let mut rng = Rng::named(seed, "loss");
     let fate = move |_: Time, _: &Segment| Fate { lost: rng.chance(p), ..Fate::default() };
@@ -20,7 +20,7 @@ fn throughput(p: f64, recovery: Value, changes: &Value, seed: u64) -> f64 {
     }
     let mut net = Net::new(tcp(parameters), MS(50), fate, answer);
     net.keep_log = false;
-    // A fixed rate far above what the loss allows.
+    // A link far faster than the flow under these losses.
     net.per_segment = Dur::from_us(1);
     net.offer(u64::MAX);
     net.run_until(at(100_000));
@@ -29,12 +29,13 @@ fn throughput(p: f64, recovery: Value, changes: &Value, seed: u64) -> f64 {
     f64::from(net.receiver.next() - before) / 2_000.0
 }
 
-/// Mathis, Semke, Mahdavi and Ott 1997: 1.31/√p segments per round trip, random loss, each acknowledged.
+/// Mathis, Semke, Mahdavi and Ott 1997: 1.31/√p segments per round trip with random loss and an acknowledgement
+/// for each segment; in segments per second at 100 ms.
 fn mathis(p: f64) -> f64 {
     1.31 / p.sqrt() / 0.1
 }
 
-/// Padhye, Firoiu, Towsley and Kurose 1998, full model without a receive window, b = 1.
+/// Padhye, Firoiu, Towsley and Kurose 1998, full model without a receive window, b = 1; in segments per second.
 fn pftk(p: f64, rtt: f64, t0: f64) -> f64 {
     let b = 1.0;
     let square = |x: f64| x * x;
@@ -67,7 +68,7 @@ fn throughput_under_random_loss_is_that_of_mathis_within_15_per_cent() {
 #[test]
 fn throughput_of_reno_is_that_of_pftk_within_20_per_cent() {
     for p in [0.001, 0.01, 0.02, 0.05] {
-        // Round trip 100 ms without variation: the timeout is at its floor of 200 ms.
+        // The round-trip time of 100 ms does not vary: the timeout is the minimum RTO of 200 ms.
         let ratio = throughput(p, json!({ "kind": "reno" }), &json!({}), 1) / pftk(p, 0.1, 0.2);
         println!("reno p {p}: {ratio:.3} of PFTK");
         assert!((ratio - 1.0).abs() < 0.20, "at {p}: {ratio}");
@@ -91,14 +92,14 @@ fn growth(iw: u32, every: u32, round_trips: u64) -> Vec<f64> {
 fn slow_start_reaches_a_window_in_log2_round_trips() {
     assert_eq!(growth(1, 1, 8), [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0, 128.0]);
     assert_eq!(growth(10, 1, 4), [10.0, 20.0, 40.0, 80.0]);
-    // Counting segments (RFC 3465) makes it independent of delayed acknowledgements.
+    // With counted segments (RFC 3465) the growth does not depend on delayed acknowledgements.
     assert_eq!(growth(10, 2, 4), [10.0, 20.0, 40.0, 80.0]);
 }
 
 #[test]
 fn one_loss_a_cycle_gives_the_sawtooth() {
-    // One loss in 150 segments: 3/8·W² of them in a cycle, so W = 20, and its mean is 3/4 of it. The
-    // round trip of recovery, in which the window does not grow, and its integer part take a little off.
+    // One loss in 150 segments: a cycle has 3/8·W² segments, so that W = 20 and the mean window 15. The measured window is a
+    // little smaller: it does not grow in the round trip of recovery, and only whole segments are sent.
     let parameters = json!({
         "recovery": { "kind": "sack", "rack": false, "prr": false }, "delayed-ack": { "every": 1 },
         "handshake": false, "initial-window": 10, "initial-ssthresh": 10, "limited-transmit": true,
@@ -128,7 +129,7 @@ fn one_loss_a_cycle_gives_the_sawtooth() {
     assert_eq!(net.sender.statistics().timeouts, 0);
 }
 
-/// Sum of the windows of `flows` flows one round trip after they filled 100 kB, in kB.
+/// Sum, in kB, of the windows of `flows` flows one round trip after that sum was 100 kB.
 fn after_one_round_trip(flows: u32, control: Value) -> f64 {
     let window = 100 / flows;
     let parameters = json!({
@@ -136,7 +137,7 @@ fn after_one_round_trip(flows: u32, control: Value) -> f64 {
         "delayed-ack": { "every": 1 }, "slow-start-restart": false,
     });
     let mut parameters = tcp(parameters);
-    // In congestion avoidance from the start, also at a window of one, which no scenario may ask for.
+    // In congestion avoidance from the start, also at a window of one, which no scenario can have.
     parameters.initial_ssthresh = Some(window);
     let mut net = Net::unchecked(parameters, MS(50), deliver, answer);
     net.offer(u64::MAX);
@@ -144,21 +145,21 @@ fn after_one_round_trip(flows: u32, control: Value) -> f64 {
     net.sender.cwnd() * f64::from(flows)
 }
 
-/// Feng's arithmetic for 100 kB of segments of 1 kB.
+/// Feng's example of 100 kB of segments of 1 kB.
 #[test]
 fn a_hundred_windows_of_one_double_under_tcp_and_grow_by_a_tenth_under_subtcp() {
     let [reno, subtcp] = ["reno", "subtcp"].map(|kind| json!({ "kind": kind }));
     for (flows, control, want) in [(10, &reno, 110.0), (100, &reno, 200.0), (10, &subtcp, 110.0), (100, &subtcp, 110.0)]
     {
         let got = after_one_round_trip(flows, control.clone());
-        // Within a round trip each acknowledgement finds a window that the last has enlarged.
+        // The growth per acknowledgement is slightly less than in the example, since the window grows within the round trip.
         assert!((got / want - 1.0).abs() < 0.006, "{flows} flows, {control}: {got} kB instead of {want}");
     }
 }
 
 /// Segments per second that ns-2.35 gives for the same path: `Agent/TCP/{Reno,Newreno,Sack1}`, error
 /// model of packets before a link of 8 Gbit/s and 50 ms, `windowInit_ 10`, `minrto_ 0.2`, from 100 s
-/// to 4100 s. Its own spread over seeds is about 1 %.
+/// to 4100 s. The results of ns-2 vary by about 1 % between seeds.
 #[test]
 fn throughput_under_random_loss_is_that_of_ns_2_within_6_per_cent() {
     let fine =
@@ -173,8 +174,8 @@ fn throughput_under_random_loss_is_that_of_ns_2_within_6_per_cent() {
     }
 }
 
-/// The same with the clock of 1999. At 20 % ns-2 is slower by a tenth to a quarter; not
-/// traced. At 10 % runs with the same drops part first where it halves to windows below 2, and where
+/// The same path with a coarse clock, as usual in 1999. At a loss of 20 % (not tested) ns-2 is slower by a tenth to a quarter,
+/// for reasons not known. At 10 % runs with equal drops first differ where ns-2 halves the window to less than 2, and where
 /// its `Sack1` counts a lost segment as outstanding.
 #[test]
 fn throughput_with_a_coarse_clock_is_that_of_ns_2_within_8_per_cent() {
@@ -206,7 +207,7 @@ fn throughput_with_a_coarse_clock_is_that_of_ns_2_within_8_per_cent() {
 
 /// RFC 6582 section 4: twelve of forty segments are lost.
 #[test]
-fn impatient_newreno_ends_in_one_timeout_where_steady_takes_a_round_trip_for_each_loss() {
+fn impatient_newreno_has_one_timeout_where_steady_newreno_takes_a_round_trip_for_each_loss() {
     for (impatient, timeouts, milliseconds) in [(true, 1, 1_000..1_200), (false, 0, 1_300..1_500)] {
         let fate = |_: Time, s: &Segment| Fate {
             lost: !s.retransmission && s.seq < 36 && s.seq.is_multiple_of(3),

@@ -1,4 +1,4 @@
-//! Parameters that are accepted and refused, with the advice of the error.
+//! Parameters that are accepted or refused, with the advice of the error; defaults, serialisation and schema.
 
 use serde_json::{Value, json};
 use tailback_transport::{Cc, EcnEcho, Tcp};
@@ -11,7 +11,7 @@ fn read(document: Value) -> Result<Tcp, String> {
 
 #[test]
 fn an_empty_document_gives_the_default_parameters() {
-    let tcp = read(json!({})).expect("all is defaulted");
+    let tcp = read(json!({})).expect("every parameter has a default");
     assert_eq!(tcp, Tcp::default());
     assert_eq!((tcp.initial_window(), tcp.recovery.kind(), tcp.echo()), (10, "sack", EcnEcho::Classic));
 }

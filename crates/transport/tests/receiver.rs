@@ -1,4 +1,4 @@
-//! When the receiver acknowledges, and what it says.
+//! Times and contents of the receiver's acknowledgements.
 
 use serde_json::{Value, json};
 use tailback_transport::{Ack, Block, Receiver, Tcp};
@@ -18,6 +18,7 @@ fn arrives(r: &mut Receiver, ms: u64, seq: u32) -> Option<Ack> {
     r.on_segment(at(ms), seq, 100, at(ms - 10), false, false)
 }
 
+/// First and last segment of each SACK block.
 fn blocks(ack: &Ack) -> Vec<(u32, u32)> {
     ack.sack.iter().filter(|b| b.start != b.end).map(|b| (b.start, b.end - 1)).collect()
 }
@@ -29,7 +30,7 @@ fn every_second_segment_is_acknowledged_and_a_lone_one_after_the_timeout() {
     assert_eq!(arrives(&mut r, 100, 0), None);
     assert_eq!(r.deadline(), at(140));
     let ack = arrives(&mut r, 105, 1).expect("the second is acknowledged");
-    // The earliest is echoed (RFC 7323 section 4.3).
+    // The timestamp of the earlier segment is echoed (RFC 7323 section 4.3).
     assert_eq!((ack.next, ack.echo, r.deadline()), (2, at(90), Time::NEVER));
     assert_eq!(arrives(&mut r, 200, 2), None);
     assert_eq!(r.on_timer(at(239)), None);
@@ -47,7 +48,7 @@ fn on_a_heartbeat_acknowledgements_of_all_connections_leave_at_the_same_times() 
     assert_eq!(arrives(&mut other, 599, 0), None);
     assert_eq!((one.deadline(), other.deadline()), (at(600), at(600)));
     assert_eq!(one.on_timer(at(600)).expect("the beat acknowledges").next, 1);
-    // Every second segment is acknowledged at once all the same.
+    // Every second segment is acknowledged at once with a heartbeat, too.
     assert_eq!(other.on_segment(at(599), 1, 100, at(590), false, false).expect("the second").next, 2);
     assert_eq!(other.deadline(), Time::NEVER);
     // At a heartbeat itself the next one applies, so that no acknowledgement is due for longer than the timeout.
@@ -57,7 +58,7 @@ fn on_a_heartbeat_acknowledgements_of_all_connections_leave_at_the_same_times() 
 
 // RFC 5681 section 4.2.
 #[test]
-fn a_gap_and_what_fills_it_are_acknowledged_at_once() {
+fn segments_above_a_gap_and_those_that_fill_it_are_acknowledged_at_once() {
     let mut r = receiver(json!({ "delayed-ack": { "every": 4 } }));
     assert_eq!(arrives(&mut r, 100, 0), None);
     let ack = arrives(&mut r, 101, 2).expect("out of order");
@@ -75,7 +76,7 @@ fn the_block_with_the_newest_arrival_is_first_and_the_others_follow_by_age() {
         last = arrives(&mut r, 100, seq);
     }
     assert_eq!(blocks(&last.expect("out of order")), [(8, 8), (6, 6), (4, 4)]);
-    // 3 joins 2 and 4, which move to the front as one (RFC 2018 section 4).
+    // 3 joins the blocks of 2 and 4 to one, which comes first (RFC 2018 section 4).
     let ack = arrives(&mut r, 101, 3).expect("out of order");
     assert_eq!(blocks(&ack), [(2, 4), (8, 8), (6, 6)]);
     let ack = arrives(&mut r, 102, 0).expect("a gap remains");
@@ -85,7 +86,7 @@ fn the_block_with_the_newest_arrival_is_first_and_the_others_follow_by_age() {
 }
 
 #[test]
-fn duplicates_are_reported_first_below_and_above() {
+fn duplicates_below_and_above_the_cumulative_acknowledgement_are_reported_in_the_first_block() {
     let mut r = receiver(json!({ "delayed-ack": { "every": 1 } }));
     arrives(&mut r, 100, 0);
     arrives(&mut r, 100, 2);
@@ -126,7 +127,7 @@ fn a_change_of_an_accurate_echo_acknowledges_pending_segments_first() {
     let mut r = receiver(json!({ "ecn": "classic", "ecn-echo": "accurate" }));
     let mut send = |ms, seq, ce| r.on_segment(at(ms), seq, 100, at(ms - 10), ce, false).map(|a| (a.next, a.ece));
     assert_eq!(send(100, 0, false), None);
-    // 0 was not marked: it is acknowledged as such; 1 waits.
+    // 0 was not marked and is acknowledged so; 1 waits.
     assert_eq!(send(101, 1, true), Some((1, false)));
     assert_eq!(send(102, 2, true), Some((3, true)));
     assert_eq!(send(103, 3, true), None);

@@ -1,18 +1,18 @@
-//! Timelines after packetdrill: what is injected into a sender, what it must transmit, and the state
-//! it must be in.
+//! Timelines in the style of packetdrill: events at a sender, and the transmissions and states that must
+//! follow.
 //!
-//! A script is lines of `time what`, the time in milliseconds; `#` begins a comment.
+//! Each line of a script has a time in milliseconds, a verb and its arguments; `#` begins a comment.
 //!
 //! ```text
-//! tcp {...}                    parameters, once, on top of the ones below
+//! tcp {...}                    parameters that replace those of `plain`; a script may have several
 //! 0 offer 20                   the application writes 20 segments
-//! 0 > 0-9 10r 11ec             it must transmit these at this time, and nothing else: r again,
+//! 0 > 0-9 10r 11ec             it must transmit these at this time, and nothing else: r resent,
 //!                              e ECN-capable, c with CWR; `syn` is a SYN
-//! 100 < 5 sack 7-8 9 ece       an acknowledgement: next expected, blocks (both ends included); it
-//!                              echoes when the segment that caused it was last sent (the last of
-//!                              the first block, or the one before 5), or `echo 90`; a first block
+//! 100 < 5 sack 7-8 9 ece       an acknowledgement: next expected, blocks (both ends included). Its
+//!                              timestamp is the last transmission of the segment that caused it
+//!                              (the last of the first block, or 4), or 90 with `echo 90`; a block
 //!                              after `dsack` is a duplicate
-//! 100 = cwnd 5 ssthresh 4.5    its state: also state, flight, rto, srtt, done and statistics
+//! 100 = cwnd 5 ssthresh 4.5    the sender's state: also state, flight, rto, srtt, done and statistics
 //! ```
 
 use serde_json::{Value, json};
@@ -22,7 +22,7 @@ use tailback_random::Rng;
 use tailback_transport::{Ack, Block, Ecn, Segment, Sender, Tcp};
 use tailback_units::{Dur, Time};
 
-const NAMES: [&str; 3] = ["sack", "dsack", "echo"];
+const KEYWORDS: [&str; 3] = ["sack", "dsack", "echo"];
 
 struct Script {
     name: &'static str,
@@ -34,7 +34,7 @@ struct Script {
     segment: u64,
 }
 
-/// The plainest TCP: data without a handshake, an initial window of 1, no limited transmit.
+/// The simplest TCP: data without a handshake, an initial window of 1, no limited transmit.
 fn plain() -> Value {
     json!({
         "handshake": false, "initial-window": 1, "limited-transmit": false, "segment": "1000B",
@@ -67,8 +67,8 @@ fn run(name: &'static str, text: &str) {
 }
 
 impl Script {
-    fn fail(&self, what: &str) -> ! {
-        panic!("{} line {}: {what}\n{:?}", self.name, self.line, self.sender)
+    fn fail(&self, failure: &str) -> ! {
+        panic!("{} line {}: {failure}\n{:?}", self.name, self.line, self.sender)
     }
 
     fn step(&mut self, line: &str) {
@@ -123,7 +123,7 @@ impl Script {
         }
     }
 
-    /// `5`, `5-9`, with flags behind.
+    /// Compares the next transmissions with a token: `5` or `5-9`, followed by flags.
     fn expect(&mut self, at: Time, token: &str) {
         let flags = token.trim_start_matches(|c: char| c.is_ascii_digit() || c == '-');
         let numbers = &token[..token.len() - flags.len()];
@@ -138,7 +138,7 @@ impl Script {
             let got = (time, s.seq, s.retransmission, s.ecn != Ecn::NotEct, s.cwr);
             let want = (at, seq, letters.contains('r'), letters.contains('e'), letters.contains('c'));
             if got != want {
-                self.fail(&format!("transmitted {got:?} instead of {want:?} (time, number, again, ECT, CWR)"));
+                self.fail(&format!("transmitted {got:?} instead of {want:?} (time, number, retransmission, ECT, CWR)"));
             }
         }
     }
@@ -154,7 +154,7 @@ impl Script {
         for word in &words[1..] {
             match *word {
                 "ece" => ece = true,
-                word if NAMES.contains(&word) => name = word,
+                word if KEYWORDS.contains(&word) => name = word,
                 word if name == "echo" => echo = Some(Time::ZERO + Dur::from_ms(u64::from(number(word)))),
                 word => {
                     let (a, b) = word.split_once('-').unwrap_or((word, word));
@@ -204,7 +204,7 @@ impl Script {
 }
 
 fn number(text: &str) -> u32 {
-    text.parse().unwrap_or_else(|_| panic!("`{text}` is no number"))
+    text.parse().unwrap_or_else(|_| panic!("`{text}` is not a number"))
 }
 
 macro_rules! timelines {

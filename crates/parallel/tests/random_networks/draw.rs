@@ -24,19 +24,19 @@ impl Draw {
         self.0.below(length as u64) as usize
     }
     /// Returns one of the values with equal probability.
-    pub fn one<T: Clone>(&mut self, of: &[T]) -> T {
-        of[self.index(of.len())].clone()
+    pub fn one<T: Clone>(&mut self, choices: &[T]) -> T {
+        choices[self.index(choices.len())].clone()
     }
     /// Returns one of the values with probability in proportion to its weight.
-    pub fn weighted<T: Clone>(&mut self, of: &[(u64, T)]) -> T {
-        let mut left = self.0.below(of.iter().map(|(weight, _)| weight).sum());
-        for (weight, choice) in of {
-            match left.checked_sub(*weight) {
-                Some(rest) => left = rest,
+    pub fn weighted<T: Clone>(&mut self, choices: &[(u64, T)]) -> T {
+        let mut remaining = self.0.below(choices.iter().map(|(weight, _)| weight).sum());
+        for (weight, choice) in choices {
+            match remaining.checked_sub(*weight) {
+                Some(rest) => remaining = rest,
                 None => return choice.clone(),
             }
         }
-        unreachable!("what was drawn is below the sum of the weights")
+        unreachable!("the number drawn is below the sum of the weights")
     }
     /// Returns a duration in the notation of documents, from zero to `most` microseconds.
     pub fn micros(&mut self, most: u64) -> String {

@@ -169,6 +169,7 @@ fn control(draw: &mut Draw, traits: &Traits) -> Value {
     written
 }
 
+/// Returns TCP with random parameters.
 fn tcp(draw: &mut Draw, traits: &Traits) -> Value {
     let recovery = draw.one(&[
         json!({ "kind": "tahoe" }),
@@ -215,6 +216,7 @@ fn tcp(draw: &mut Draw, traits: &Traits) -> Value {
     written
 }
 
+/// Returns an RDMA transport with random parameters.
 fn rdma(draw: &mut Draw, traits: &Traits) -> Value {
     let mut written = json!({
         "kind": "rdma",

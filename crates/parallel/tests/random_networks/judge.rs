@@ -50,7 +50,7 @@ fn compare_all(scenario: &Scenario) -> Result<u64, String> {
 fn run(plan: Plan, engine: &str) -> Result<Report, String> {
     let mut world = World::new(plan);
     match world.run(MAX_EVENTS) {
-        Status::Running => Err(format!("the {engine} engine comes to no end: {MAX_EVENTS} events")),
+        Status::Running => Err(format!("the {engine} engine has not ended after {MAX_EVENTS} events")),
         Status::Done => Ok(world.report()),
     }
 }
@@ -64,19 +64,19 @@ fn same(whole: &Report, other: &Report, how: &str) -> Result<(), String> {
     };
     match difference(&comparable(whole), &comparable(other)) {
         None => Ok(()),
-        Some(found) => Err(format!("{how} and the whole by the merged engine differ: {found}")),
+        Some(found) => Err(format!("the reports of {how} and of the merged engine without parts differ: {found}")),
     }
 }
 
-/// Returns the first difference of two values.
+/// Returns the place and the values of the first difference; `None` if the values are equal.
 fn difference(a: &Value, b: &Value) -> Option<String> {
     let within = |key: &str, found: Option<String>| found.map(|found| format!("{key}.{found}"));
     match (a, b) {
         (Value::Object(a), Value::Object(b)) if a.keys().eq(b.keys()) => {
             // The digest does not locate a difference, so it is compared last.
-            let apart =
+            let found =
                 a.iter().filter(|(key, _)| *key != "digest").find_map(|(key, a)| within(key, difference(a, &b[key])));
-            apart.or_else(|| a.get("digest").and_then(|digest| within("digest", difference(digest, &b["digest"]))))
+            found.or_else(|| a.get("digest").and_then(|digest| within("digest", difference(digest, &b["digest"]))))
         }
         (Value::Array(a), Value::Array(b)) if a.len() == b.len() => {
             a.iter().zip(b).enumerate().find_map(|(n, (a, b))| within(&n.to_string(), difference(a, b)))
@@ -98,7 +98,7 @@ fn conserved(report: &Report) -> Result<(), String> {
         }
         let lost: u64 = flow.drops.iter().map(|d| d.packets).sum();
         if lost != dropped.packets {
-            return Err(format!("{}: {lost} losses by place, {} in all", flow.name, dropped.packets));
+            return Err(format!("{}: {lost} losses by place, {} in total", flow.name, dropped.packets));
         }
         if let Some(transport) = &flow.transport
             && (transport.retransmissions > transport.segments
@@ -113,7 +113,7 @@ fn conserved(report: &Report) -> Result<(), String> {
         // Sums of seconds have rounding errors.
         let within = |time: f64| (0.0..=measured * (1.0 + 1e-9)).contains(&time);
         if !(within(port.held_s) && within(port.stopped_s) && within(port.slowed_s) && port.utilisation <= 1.0 + 1e-9) {
-            return Err(format!("{} was stopped or busy for longer than there was time: {port:?}", port.name));
+            return Err(format!("{} was stopped or busy for longer than the measurement: {port:?}", port.name));
         }
     }
     for (group, result) in &report.applications {

@@ -24,8 +24,9 @@ use std::io::Write;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// First seed of the ordinary test, and its number of networks.
+/// First seed of the ordinary test.
 const FIRST: u64 = 1;
+/// Number of networks of the ordinary test.
 const ORDINARY: u32 = 300;
 /// Number of networks of the long test.
 const LONG: u32 = 10_000;
@@ -33,7 +34,7 @@ const LONG: u32 = 10_000;
 /// Reads an integer from the environment.
 fn variable(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
-    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is no whole number")))
+    Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a whole number")))
 }
 
 /// Judges `count` networks on all processors; stops at the first failure.
@@ -48,7 +49,7 @@ fn judge_all(first: u64, count: u32) {
     let work = || {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
-            let mut known = failed.lock().expect("nobody panics with it");
+            let mut known = failed.lock().expect("no thread panics while it holds the lock");
             // Networks with lower numbers are still judged, so that the first failure does not depend on the threads.
             if number >= count || known.as_ref().is_some_and(|(earlier, _)| *earlier < number) {
                 return;
@@ -56,10 +57,10 @@ fn judge_all(first: u64, count: u32) {
             drop(known);
             match fault(first.wrapping_add(number)) {
                 Ok(passed) => hops.fetch_add(passed, Ordering::Relaxed),
-                Err(what) => {
-                    known = failed.lock().expect("nobody panics with it");
+                Err(failure) => {
+                    known = failed.lock().expect("no thread panics while it holds the lock");
                     if known.as_ref().is_none_or(|(earlier, _)| number < *earlier) {
-                        *known = Some((number, what));
+                        *known = Some((number, failure));
                     }
                     return;
                 }
@@ -71,16 +72,19 @@ fn judge_all(first: u64, count: u32) {
             scope.spawn(work);
         }
     });
-    if let Some((number, what)) = failed.into_inner().expect("nobody panicked with it") {
+    if let Some((number, failure)) = failed.into_inner().expect("no thread panicked while it held the lock") {
         let seed = first.wrapping_add(number);
         panic!(
-            "network {} of {count}, TAILBACK_FUZZ_SEED={seed} TAILBACK_FUZZ=1: {what}\n{}",
+            "network {} of {count}, TAILBACK_FUZZ_SEED={seed} TAILBACK_FUZZ=1: {failure}\n{}",
             number + 1,
             smallest(seed)
         );
     }
     let hops = hops.into_inner();
-    assert!(count < 100 || hops > 100 * count, "{hops} packets on links in {count} networks: next to nothing happens");
+    assert!(
+        count < 100 || hops > 100 * count,
+        "{hops} packets on links in {count} networks: the networks carry hardly any traffic"
+    );
 }
 
 /// Returns the number of packets over links, or the violated property, of the network of a seed.
@@ -102,8 +106,8 @@ fn smallest(seed: u64) -> String {
     std::panic::set_hook(Box::new(|_| {}));
     let smallest = shrink::shrink(&document, fails);
     std::panic::set_hook(hook);
-    let scenario = judge::scenario(&smallest).expect("what fails was accepted");
-    format!("{}\n{}", judge::judge(&scenario).expect_err("what is smallest fails"), scenario.to_toml())
+    let scenario = judge::scenario(&smallest).expect("a document that fails is valid");
+    format!("{}\n{}", judge::judge(&scenario).expect_err("the smallest document fails"), scenario.to_toml())
 }
 
 #[test]

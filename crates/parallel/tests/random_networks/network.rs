@@ -69,6 +69,7 @@ impl Network {
     }
 }
 
+/// Returns a framing, and the largest payload of its packets in bytes.
 fn framing(draw: &mut Draw) -> (Value, u64) {
     match draw.index(6) {
         0 => (json!("none"), 65_535),

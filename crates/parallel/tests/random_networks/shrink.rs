@@ -1,4 +1,4 @@
-//! Shrinking: search for the smallest document that still fails.
+//! Shrinking: search for a document from which no entry can be removed so that it still fails.
 
 use serde_json::Value;
 
@@ -12,7 +12,7 @@ enum Step {
     Index(usize),
 }
 
-/// Returns `document` without the entries and keys that are not needed for `fails`.
+/// Returns `document` without the entries and keys that are not needed for `fails`, as far as [`MAX_TRIALS`] permits.
 pub fn shrink(document: &Value, mut fails: impl FnMut(&Value) -> bool) -> Value {
     let (mut smallest, mut trials) = (document.clone(), 0);
     loop {

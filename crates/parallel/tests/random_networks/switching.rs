@@ -62,9 +62,9 @@ pub fn model(draw: &mut Draw, traits: &Traits, inputs: u64, law: &mut Option<Val
         }),
         "shared-buffer" => {
             let (reserve, headroom) = (draw.one(&[0, 2_000]), draw.one(&[0, 3_000, 9_000]));
-            let aside = inputs * traits.classes * (reserve + headroom);
+            let reserved = inputs * traits.classes * (reserve + headroom);
             json!({
-                "kind": "shared-buffer", "memory": format!("{}B", aside + draw.one(&[4_000, 30_000, 200_000])),
+                "kind": "shared-buffer", "memory": format!("{}B", reserved + draw.one(&[4_000, 30_000, 200_000])),
                 "reserve": format!("{reserve}B"), "headroom": format!("{headroom}B"), "shift": draw.one(&[0, 1, 3, 16]),
                 "resume": draw.one(&["0B", "3kB"]),
             })

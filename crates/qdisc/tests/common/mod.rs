@@ -1,5 +1,5 @@
-//! A link that serves a queue, and random traffic: the same for a discipline and for the literal
-//! transcription of its reference, so that what becomes of each packet can be compared.
+//! A link that serves a queue, and random traffic. A discipline and the transcription of its reference
+//! get the same traffic on the same link, so that the fate of each packet can be compared.
 
 #![allow(dead_code, reason = "each test file uses its part")]
 
@@ -36,7 +36,7 @@ pub struct Arrival {
     pub colour: Colour,
 }
 
-/// A packet as a transcription holds it.
+/// A packet in the queue of a transcription.
 #[derive(Clone, Copy, Debug)]
 pub struct Held {
     pub seq: u32,
@@ -70,7 +70,8 @@ impl Held {
 /// A queue that a link serves.
 pub trait Queue {
     fn arrive(&mut self, arrival: &Arrival, log: &mut Log);
-    /// Buffer bytes of the packet that goes on the link; there it is [`wire`] bytes long.
+    /// Takes the next packet for the link and returns its buffer bytes (on the link it is [`wire`] bytes long); `None` if
+    /// there is no packet to send.
     fn leave(&mut self, now: Time, log: &mut Log) -> Option<u16>;
     fn idle(&mut self, _now: Time, _log: &mut Log) {}
     fn wake_at(&self) -> Option<Time> {
@@ -79,7 +80,7 @@ pub trait Queue {
     fn wake(&mut self, _now: Time, _log: &mut Log) {}
 }
 
-/// A discipline with what it needs around it.
+/// A discipline with its generator, its gate, and its drops and marks.
 pub struct Rig {
     pub q: Discipline,
     pub rng: Rng,
@@ -99,7 +100,7 @@ impl Rig {
         log.extend(self.dropped.drain(..).map(|d| (d.packet.seq, Fate::Dropped(d.why))));
         out
     }
-    /// The value of one of the law's numbers.
+    /// Value of the discipline's variable `name` in its probe; NaN if it has no such variable.
     pub fn state(&self, name: &str) -> f64 {
         let mut found = f64::NAN;
         self.q.probe(&mut |n, value| {
@@ -146,18 +147,18 @@ impl Queue for Rig {
     }
 }
 
-/// Bound on the steps of a loop that the law under test has to end: a broken one fails with a sentence, within a second also
-/// where proptest repeats it, instead of running for ever.
+/// Bound on the steps of a loop that ends only if the law under test works: a broken law fails the test with a message
+/// within a second, even if proptest repeats it, instead of running for ever.
 pub struct Steps(u64);
 
 impl Steps {
     pub fn at_most(steps: u64) -> Steps {
         Steps(steps)
     }
-    /// Counts a step; `what` says what the law does not do.
+    /// Counts a step; panics with `failure`, a description of what the law does not do, after the last permitted step.
     #[track_caller]
-    pub fn step(&mut self, what: &str) {
-        self.0 = self.0.checked_sub(1).unwrap_or_else(|| panic!("too many steps: {what}"));
+    pub fn step(&mut self, failure: &str) {
+        self.0 = self.0.checked_sub(1).unwrap_or_else(|| panic!("too many steps: {failure}"));
     }
 }
 
@@ -166,8 +167,8 @@ pub const MAX_STEPS: u64 = 20_000_000;
 /// More wakes than any discipline needs at one instant.
 pub const MAX_WAKES: u64 = 20_000;
 
-/// A link of `rate` that serves a queue until all traffic has come and gone. `look` sees the queue
-/// after each arrival.
+/// Runs `traffic` through a queue onto a link of `rate` until all packets have left; calls `look` with
+/// the queue and the time after each arrival.
 pub fn serve<Q: Queue>(queue: &mut Q, rate: Rate, traffic: &[Arrival], mut look: impl FnMut(&Q, Time)) -> Log {
     let clock = rate.clock();
     let mut log = Log::new();
@@ -209,7 +210,7 @@ pub fn serve<Q: Queue>(queue: &mut Q, rate: Rate, traffic: &[Arrival], mut look:
     }
 }
 
-/// Traffic for tests: by turns more than the link can carry, less, and nothing.
+/// Poisson traffic whose load changes at random, so that the link is overloaded, underused and nearly idle in turn.
 pub struct Traffic {
     pub rate: Rate,
     pub packets: u32,
@@ -217,13 +218,13 @@ pub struct Traffic {
     pub sizes: &'static [u16],
     /// Share of ECN-capable packets.
     pub ect: f64,
-    /// Share of these that are ECT(1).
+    /// Share of ECN-capable packets that are ECT(1); the others are ECT(0).
     pub l4s: f64,
-    /// Colours, by turns of the flows.
+    /// Colours: flow `f` has the one at index `f` modulo their number.
     pub colours: &'static [Colour],
-    /// Offered loads between which it changes at random.
+    /// Offered loads, as multiples of `rate`; each phase has one of them at random.
     pub loads: &'static [f64],
-    /// Mean time between changes.
+    /// Mean length of a phase.
     pub phase: Dur,
 }
 
@@ -280,8 +281,21 @@ pub fn assert_same(ours: &Log, reference: &Log) {
     assert_eq!(ours.len(), reference.len());
 }
 
-/// Returns the numbers of packets: sent without and with a mark, and dropped early, because the buffer was full, and as
-/// unresponsive.
+/// Indices of the fates in [`tally`].
+pub mod fate {
+    /// Sent without a mark.
+    pub const UNMARKED: usize = 0;
+    /// Sent with a mark.
+    pub const MARKED: usize = 1;
+    /// Dropped early.
+    pub const EARLY: usize = 2;
+    /// Dropped because the buffer was full.
+    pub const FULL: usize = 3;
+    /// Dropped as unresponsive.
+    pub const UNRESPONSIVE: usize = 4;
+}
+
+/// Returns the number of packets of each fate, at the index of [`fate`].
 pub fn tally(log: &Log) -> [usize; 5] {
     let count = |f: &dyn Fn(&Fate) -> bool| log.iter().filter(|(_, fate)| f(fate)).count();
     [

@@ -1,4 +1,4 @@
-//! PIE as RFC 8033 writes it, for one queue of one or many.
+//! PIE of RFC 8033 for a single queue.
 
 use super::{Arrival, Fate, Held, Log};
 use std::collections::VecDeque;
@@ -23,6 +23,7 @@ pub struct Rfc {
     avg_dq_time: f64,
 }
 
+/// Bytes of a measurement of the departure rate.
 const DQ_THRESHOLD: u64 = 16_384;
 
 impl Rfc {
@@ -69,7 +70,7 @@ impl Rfc {
             avg_dq_time: 0.0,
         }
     }
-    /// An arrival at a queue that is `full` or not.
+    /// Drops the arrival, or appends it to the queue; `full`: the buffer has no place for it.
     pub fn arrive(&mut self, arrival: &Arrival, full: bool, rng: &mut Rng, log: &mut Log) {
         let mut packet = Held::new(arrival);
         let half = self.p.target.as_secs() / 2.0;
@@ -92,7 +93,7 @@ impl Rfc {
         }
         self.q.push_back(packet);
     }
-    /// The departure of the oldest packet.
+    /// Removes the oldest packet and returns its buffer bytes.
     pub fn leave(&mut self, now: Time, log: &mut Log) -> Option<u16> {
         let packet = self.q.pop_front()?;
         match self.p.estimator {

@@ -17,13 +17,14 @@ pub struct Arrival {
     pub ecn: Ecn,
 }
 
-/// Buffer bytes of a packet of `wire` bytes on the wire: fewer by 4 to 40, and not in proportion, so that a discipline that
-/// counts the wrong ones serves in another order and keeps to another limit. Of 1000 bytes on the wire a buffer holds 982.
+/// Buffer bytes of a packet of `wire` bytes on the wire: 4 to 40 fewer (at least 1), and not in proportion, so that a
+/// discipline that counts the wrong length serves in another order and has another limit. A packet of 1000 B on the wire
+/// takes 982 B in a buffer.
 pub fn buffer(wire: u16) -> u16 {
     wire.saturating_sub(4 + wire / 8 % 37).max(1)
 }
 
-/// A packet that has left.
+/// A packet that has departed.
 #[derive(Clone, Copy, Debug)]
 pub struct Departure {
     /// Index of its arrival.
@@ -36,22 +37,30 @@ pub struct Departure {
     pub marked: bool,
 }
 
+/// A packet that was dropped.
+#[derive(Clone, Copy, Debug)]
+pub struct Loss {
+    /// Index of its arrival.
+    pub arrival: usize,
+    pub flow: u32,
+    pub reason: Reason,
+}
+
 /// Outcomes of the arrivals.
 #[derive(Debug, Default)]
 pub struct Log {
-    pub left: Vec<Departure>,
-    /// Index of the arrival, flow, reason, instant.
-    pub dropped: Vec<(usize, u32, Reason, Time)>,
+    pub departed: Vec<Departure>,
+    pub dropped: Vec<Loss>,
     pub marked: u64,
-    /// Most packets and buffer bytes that were seen waiting after an arrival.
-    pub most: (u64, u64),
+    /// Maximum number of buffer bytes that waited after an event.
+    pub peak_bytes: u64,
     /// Packets waiting at the end.
     pub waiting: u64,
 }
 
 impl Log {
     pub fn bytes_of(&self, flow: u32) -> u64 {
-        self.left.iter().filter(|d| d.flow == flow).map(|d| u64::from(d.bytes)).sum()
+        self.departed.iter().filter(|d| d.flow == flow).map(|d| u64::from(d.bytes)).sum()
     }
 }
 
@@ -68,7 +77,7 @@ pub fn packet(arrival: &Arrival, index: usize) -> Packet {
     packet
 }
 
-/// Sends the arrivals, in order of time, through the discipline onto a link; stops after `until`.
+/// Sends the arrivals, in order of time, through the discipline onto a link; stops before the first event after `until`.
 pub fn run(q: &mut Discipline, arrivals: &[Arrival], rate: Rate, seed: u64, until: Time) -> Log {
     let mut rng = Rng::named(seed, "port");
     let mut log = Log::default();
@@ -77,7 +86,7 @@ pub fn run(q: &mut Discipline, arrivals: &[Arrival], rate: Rate, seed: u64, unti
     let mut free = Time::ZERO;
     let mut busy = false;
     let mut next = 0;
-    let mut waiting = (0u64, 0u64);
+    let (mut packets, mut bytes) = (0u64, 0u64);
     let mut steps = Steps::at_most(MAX_STEPS);
     let (mut woken, mut wakes) = (Time::NEVER, Steps::at_most(MAX_WAKES));
     loop {
@@ -92,7 +101,7 @@ pub fn run(q: &mut Discipline, arrivals: &[Arrival], rate: Rate, seed: u64, unti
         let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut log.marked };
         if arrival == now {
             let a = &arrivals[next];
-            waiting = (waiting.0 + 1, waiting.1 + u64::from(buffer(a.bytes)));
+            (packets, bytes) = (packets + 1, bytes + u64::from(buffer(a.bytes)));
             q.enqueue(now, packet(a, next), cx);
             next += 1;
         } else if end == now {
@@ -104,12 +113,12 @@ pub fn run(q: &mut Discipline, arrivals: &[Arrival], rate: Rate, seed: u64, unti
             wakes.step("the discipline sets its timer to the present without end");
             q.wake(now, cx);
         }
-        // Arrivals of one instant are all seen before the link chooses.
+        // The link takes a packet only after all arrivals of the instant.
         if !busy && arrivals.get(next).is_none_or(|a| a.at > now) {
             if let Some(p) = q.dequeue(now, &gate, cx) {
                 let end = now + clock.tx_time(u32::from(p.wire()));
-                waiting = (waiting.0 - 1, waiting.1 - u64::from(p.size));
-                log.left.push(Departure {
+                (packets, bytes) = (packets - 1, bytes - u64::from(p.size));
+                log.departed.push(Departure {
                     arrival: p.seq as usize,
                     flow: p.flow(),
                     bytes: p.wire(),
@@ -123,17 +132,17 @@ pub fn run(q: &mut Discipline, arrivals: &[Arrival], rate: Rate, seed: u64, unti
             }
         }
         for d in dropped.drain(..) {
-            waiting = (waiting.0 - 1, waiting.1 - u64::from(d.packet.size));
-            log.dropped.push((d.packet.seq as usize, d.packet.flow(), d.why, now));
+            (packets, bytes) = (packets - 1, bytes - u64::from(d.packet.size));
+            log.dropped.push(Loss { arrival: d.packet.seq as usize, flow: d.packet.flow(), reason: d.why });
         }
-        assert_eq!(waiting.0, q.packets(), "the discipline and the link agree on what is waiting");
-        log.most = (log.most.0.max(waiting.0), log.most.1.max(waiting.1));
+        assert_eq!(packets, q.packets(), "the discipline and the link agree on the number of waiting packets");
+        log.peak_bytes = log.peak_bytes.max(bytes);
     }
     log.waiting = q.packets();
     log
 }
 
-/// Packets of `bytes` that come at even intervals at `rate`, from `from` on, until `until`.
+/// Packets of `bytes` on the wire at equal intervals, at `rate`, at and after `from` and before `until`.
 pub fn constant(flow: u32, bytes: u16, rate: Rate, from: Time, until: Time) -> Vec<Arrival> {
     let gap = Dur((u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.0)) as u64);
     let mut at = from;
@@ -152,7 +161,8 @@ pub fn merged(sources: Vec<Vec<Arrival>>) -> Vec<Arrival> {
     all
 }
 
-/// Bursts of random length, at random times, from random flows, `load` times what the link carries.
+/// At least `n` packets in bursts of random length from random flows, offering `load` times the link's `rate`; flows with
+/// even numbers are ECN-capable.
 pub fn random(seed: u64, flows: u32, n: usize, rate: Rate, load: f64) -> Vec<Arrival> {
     let mut rng = Rng::named(seed, "arrivals");
     let mut at = Time::ZERO;

@@ -1,4 +1,4 @@
-//! Properties of any change at any time.
+//! Properties of a change of any parameter at any time.
 
 use super::every_parameter::{bases, valid};
 use super::parameters::{Leaf, Schema, replaced};
@@ -11,7 +11,7 @@ use tailback_qdisc::{Discipline, Qdisc, Site, Spec};
 use tailback_random::Rng;
 use tailback_units::Time;
 
-/// Returns the waiting packets: their numbers, sizes and codepoints.
+/// Returns the waiting packets: number, buffer bytes, and `true` if the packet is marked.
 fn waiting(q: &Discipline) -> Vec<(u32, u16, bool)> {
     let mut all = Vec::new();
     q.visit(&mut |packet| all.push((packet.seq, packet.size, packet.ecn() == tailback_qdisc::Ecn::Ce)));
@@ -27,7 +27,7 @@ proptest! {
         let schema = Schema::of::<Spec>();
         let traffic = traffic(seed, 400);
         let rng = &mut Rng::named(seed, "changes");
-        let mut all = 0;
+        let mut total_changes = 0;
         for base in bases() {
             let mut leaves = Vec::new();
             schema.visit(&schema.0, "", &Path::root(), Some(&base), &mut leaves);
@@ -51,9 +51,9 @@ proptest! {
                 document = changed;
                 changes += 1;
             });
-            all += changes;
+            total_changes += changes;
             prop_assert_eq!(ride.q.packets(), 0, "{} after {} changes", document, changes);
         }
-        prop_assert!(all > 1_000, "{}", all);
+        prop_assert!(total_changes > 1_000, "{}", total_changes);
     }
 }

@@ -28,12 +28,13 @@ fn constant(load: f64, flows: u32, until: Time) -> Vec<Arrival> {
     all
 }
 
-/// Room for all packets.
+/// A site for `packets` packets of any size at a link of 10 Mbit/s.
 fn site(packets: u64) -> Site {
     Site { bytes: u64::MAX, packets, rate: Rate::mbit(10) }
 }
 
-/// Serves the traffic; at the time of each change the discipline takes the parameters and limit.
+/// Serves the traffic. A change consists of a time, parameters and a limit in packets; it is made before the next event, at
+/// the stated time or a little later.
 fn changed(first: Value, packets: u64, traffic: &[Arrival], changes: &[(Time, Value, u64)]) -> Ride {
     let mut ride = Ride::new(&spec(&first), &site(packets), 1);
     let (mut changes, mut before) = (changes.iter().peekable(), spec(&first));
@@ -49,7 +50,7 @@ fn changed(first: Value, packets: u64, traffic: &[Arrival], changes: &[(Time, Va
     ride
 }
 
-/// Returns the packets sent from one time to another, per flow.
+/// Returns the number of packets of each flow whose transmission begins at or after `from` and before `to`.
 fn sent(ride: &Ride, traffic: &[Arrival], from: Time, to: Time) -> Vec<u64> {
     let mut counts = vec![0; 8];
     for event in &ride.log {
@@ -62,7 +63,7 @@ fn sent(ride: &Ride, traffic: &[Arrival], from: Time, to: Time) -> Vec<u64> {
     counts
 }
 
-/// Returns the packets dropped from one time to another for a reason.
+/// Returns the times, at or after `from` and before `to`, at which packets are dropped for `reason`.
 fn dropped(ride: &Ride, from: Time, to: Time, reason: Reason) -> Vec<Time> {
     let times = ride.log.iter().filter_map(|event| match event {
         Event::Dropped { at, why, .. } if *why == reason => Some(*at),
@@ -71,7 +72,7 @@ fn dropped(ride: &Ride, from: Time, to: Time, reason: Reason) -> Vec<Time> {
     times.filter(|at| (from..to).contains(at)).collect()
 }
 
-/// Returns the mean time between arrival and transmission of the packets sent from one time to another, ms.
+/// Returns the mean time, in ms, from arrival to transmission of the packets sent at or after `from` and before `to`.
 fn mean_wait(ride: &Ride, traffic: &[Arrival], from: Time, to: Time) -> f64 {
     let waits: Vec<f64> = ride
         .log
@@ -89,7 +90,7 @@ fn mean_wait(ride: &Ride, traffic: &[Arrival], from: Time, to: Time) -> f64 {
 #[test]
 fn a_queue_above_its_new_limit_loses_no_packet_and_admits_none_until_it_is_below() {
     // 20 packets wait, and two arrive per transmission. With a limit of 10 the next 10 transmissions empty 10 places;
-    // meanwhile each arrival is refused. From then on each transmission admits one packet again.
+    // meanwhile each arrival is refused. After that each transmission makes room for one packet.
     let traffic = constant(2.0, 1, ms(200));
     let (plain, packet) = (json!({ "kind": "drop-tail", "packets": 20 }), Dur::from_us(800));
     for (change, limit) in [(json!({ "kind": "drop-tail", "packets": 10 }), 1_000), (plain.clone(), 10)] {
@@ -139,7 +140,7 @@ fn codel_begins_to_drop_one_interval_after_its_target_falls_below_the_delay() {
 }
 
 #[test]
-fn red_with_one_threshold_holds_the_queue_at_it_before_and_after_a_change() {
+fn red_with_equal_thresholds_keeps_the_queue_at_them_before_and_after_a_change() {
     // With min = max, no gentle region and a weight of 1, each arrival that finds the threshold waiting is dropped.
     let traffic = constant(2.0, 1, ms(600));
     let red = |packets: u64| {
@@ -175,7 +176,7 @@ fn deficit_round_robin_shares_by_the_new_weights_from_the_next_round_on() {
 }
 
 #[test]
-fn a_huge_quantum_does_not_outlive_its_change() {
+fn a_huge_quantum_has_no_effect_after_it_has_been_reduced() {
     // A turn of 1 GB would last 800 s.
     let traffic = constant(4.0, 2, ms(400));
     for kind in ["drr", "fq-codel", "fq"] {
@@ -190,7 +191,7 @@ fn a_huge_quantum_does_not_outlive_its_change() {
         let ride = changed(kind("1GB"), 1_000, &traffic, &[(ms(200), kind("1kB"), 1_000)]);
         let before = sent(&ride, &traffic, ms(10), ms(200));
         assert_eq!(before[0].min(before[1]), 0, "one turn");
-        // At most the largest packet, 65 kB, in addition: 53 ms.
+        // After the change the rest of the turn is at most the largest packet, 65 kB: 53 ms.
         let after = sent(&ride, &traffic, ms(260), ms(400));
         assert!(after[0].abs_diff(after[1]) <= 2, "{after:?}");
     }
@@ -270,7 +271,7 @@ fn a_shaped_rate_changes_at_once_also_while_a_packet_waits_for_its_tokens() {
             [(ms(300), kind("10kbit/s"), 100), (ms(400), kind("1Mbit/s"), 100), (ms(650), kind("2Mbit/s"), 100)];
         let ride = changed(kind("4Mbit/s"), 100, &traffic, &changes);
         let bytes = |from: u64, to: u64| u64::from(SIZE) * sent(&ride, &traffic, ms(from), ms(to))[0];
-        // rate · time, give or take the burst and a packet.
+        // rate · time, give or wakeup_after_retune the burst and a packet.
         for (from, to, expected) in [(100, 300, 100_000), (300, 400, 125), (400, 650, 31_250), (650, 890, 60_000)] {
             let found = bytes(from, to);
             assert!(found.abs_diff(expected) <= 3_000, "{}: {found} of {expected}", kind(""));
@@ -279,7 +280,7 @@ fn a_shaped_rate_changes_at_once_also_while_a_packet_waits_for_its_tokens() {
             Event::Sent { at, .. } if *at >= ms(400) => Some(*at),
             _ => None,
         });
-        // A packet has 8 ms at 1 Mbit/s.
+        // A packet takes 8 ms at 1 Mbit/s; 17 ms allow for two.
         assert!(first.is_some_and(|at| at <= ms(400) + Dur::from_us(17_000)), "{}: {first:?}", kind(""));
     }
 }
@@ -312,24 +313,24 @@ fn pie_moves_the_delay_to_its_new_target() {
 
 #[test]
 fn a_running_timer_keeps_its_time_unless_the_new_interval_ends_earlier() {
-    let wakes = |kind: &dyn Fn(&str) -> Value| {
+    let check_timer = |kind: &dyn Fn(&str) -> Value| {
         let mut ride = Ride::new(&spec(&kind("20ms")), &site(100), 1);
-        let take = |ride: &mut Ride, at: Time, interval: &str| {
+        let wakeup_after_retune = |ride: &mut Ride, at: Time, interval: &str| {
             ride.q.retune(at, &spec(&kind(interval)), &site(100));
             ride.q.next_wakeup().expect("a timer")
         };
-        assert_eq!(take(&mut ride, ms(1), "20ms"), ms(20));
+        assert_eq!(wakeup_after_retune(&mut ride, ms(1), "20ms"), ms(20));
         // A longer interval begins at the next expiry.
-        assert_eq!(take(&mut ride, ms(2), "5s"), ms(20));
-        assert_eq!(take(&mut ride, ms(3), "4ms"), ms(7));
-        assert_eq!(take(&mut ride, ms(6), "4ms"), ms(7));
+        assert_eq!(wakeup_after_retune(&mut ride, ms(2), "5s"), ms(20));
+        assert_eq!(wakeup_after_retune(&mut ride, ms(3), "4ms"), ms(7));
+        assert_eq!(wakeup_after_retune(&mut ride, ms(6), "4ms"), ms(7));
     };
-    wakes(&|update| json!({ "kind": "pie", "update": update }));
-    wakes(&|update| json!({ "kind": "rem", "update": update }));
-    wakes(&|update| json!({ "kind": "dualpi2", "update": update }));
-    wakes(&|update| json!({ "kind": "fq-pie", "pie": { "update": update } }));
+    check_timer(&|update| json!({ "kind": "pie", "update": update }));
+    check_timer(&|update| json!({ "kind": "rem", "update": update }));
+    check_timer(&|update| json!({ "kind": "dualpi2", "update": update }));
+    check_timer(&|update| json!({ "kind": "fq-pie", "pie": { "update": update } }));
     // The first interval of RED-PD is ten round-trip times.
-    wakes(&|interval| {
+    check_timer(&|interval| {
         let rtt = match interval {
             "20ms" => "2ms",
             "5s" => "500ms",
@@ -350,7 +351,8 @@ fn packets_after_a_shorter_delay_do_not_overtake_those_that_wait() {
         .filter_map(|event| if let Event::Sent { seq, .. } = event { Some(*seq) } else { None })
         .collect();
     assert!(order.is_sorted(), "{order:?}");
-    // Those that waited leave after 50 ms; 100 ms after the change all have left that were held up, and the delay is 5 ms.
+    // Packets that waited at the change leave after 50 ms. 100 ms after the change no packet waits behind them any more, and
+    // the delay is 5 ms.
     let wait = mean_wait(&ride, &traffic, ms(250), ms(300));
     assert!((4.99..5.01).contains(&wait), "{wait}");
     let wait = mean_wait(&ride, &traffic, ms(60), ms(149));

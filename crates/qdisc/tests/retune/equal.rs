@@ -1,4 +1,4 @@
-//! Equal parameters change nothing.
+//! A change to equal parameters changes nothing.
 
 use super::every_parameter::bases;
 use super::ride::{Ride, assert_equal, site, spec, traffic};
@@ -7,11 +7,11 @@ use crate::every_discipline::documents;
 use proptest::prelude::*;
 use tailback_random::Rng;
 
-/// Fails with the place at which two states differ, which may be long.
-fn assert_same_state(a: &str, b: &str, what: &str) {
+/// Fails at the first difference of two states, and shows only its surroundings, since states may be long.
+fn assert_same_state(a: &str, b: &str, context: &str) {
     if let Some(at) = a.bytes().zip(b.bytes()).position(|(a, b)| a != b) {
         let near = |text: &str| text.chars().skip(at.saturating_sub(60)).take(120).collect::<String>();
-        panic!("{what}:\n{}\n{}", near(a), near(b));
+        panic!("{context}:\n{}\n{}", near(a), near(b));
     }
 }
 
@@ -24,8 +24,8 @@ proptest! {
         for document in documents().into_iter().chain(bases()) {
             let spec = spec(&document);
             spec.check_retune(&spec).expect("equal parameters");
-            let mut still = Ride::new(&spec, &site(), seed);
-            still.serve(&traffic, |_, _| {});
+            let mut unchanged = Ride::new(&spec, &site(), seed);
+            unchanged.serve(&traffic, |_, _| {});
             let mut retuned = Ride::new(&spec, &site(), seed);
             let rng = &mut Rng::named(seed, "changes");
             retuned.serve(&traffic, |ride, now| {
@@ -35,7 +35,7 @@ proptest! {
                     assert_same_state(&before, &format!("{:?}", ride.q), &document.to_string());
                 }
             });
-            assert_equal(&retuned.log, &still.log, &document.to_string());
+            assert_equal(&retuned.log, &unchanged.log, &document.to_string());
         }
     }
 }

@@ -1,5 +1,6 @@
-//! Every parameter of every kind, as the schema lists them: a discipline that takes another value before its first packet
-//! is one that was built with it, or the parameter is in the list of those that are fixed.
+//! Every parameter of every kind, as the schema lists them: a discipline whose parameter changes before its first packet
+//! behaves as one that was built with the new value, or the parameter is in the list of fixed ones. The same for a change of
+//! the site; and the parameters that refusals name.
 
 use super::parameters::{Schema, try_all};
 use super::ride::{Ride, assert_equal, site, spec, traffic};
@@ -8,8 +9,8 @@ use tailback_document::{Checked, decode};
 use tailback_qdisc::{Site, Spec};
 use tailback_units::{Rate, Time};
 
-/// Returns parameters with which each parameter of each kind has an effect. Times, bursts and rates are above all values
-/// that are tried: a timer that runs and a bucket that is full keep the shorter of both values.
+/// Returns parameters with which each parameter of each kind has an effect. Times, bursts and rates are larger than all
+/// other values that are tried: a running timer and a full bucket keep the smaller of the old and the new value.
 pub fn bases() -> Vec<Value> {
     let red = json!({ "min": "2packets", "max": "12packets", "weight": 0.2, "ecn": true, "max-p": 0.3, "mean-packet": "800B" });
     let with = |more: Value| {
@@ -161,7 +162,7 @@ pub fn bases() -> Vec<Value> {
     ]
 }
 
-/// Parameters of which no other value is valid without another change, so that a change of one alone does not occur.
+/// Parameters that have no other valid value unless another parameter changes, too, so that they are never changed alone.
 const ALONE: &[&str] = &[
     "choke red.victim",
     "class-based classes[].priority",
@@ -261,7 +262,7 @@ const REFUSED: &[&str] = &[
     "wrr default.discipline: each kind has its own state",
 ];
 
-/// Parameters that are accepted and whose values here make no difference to the packets.
+/// Parameters whose change is accepted, but makes no difference to the packets with the values tried here.
 const WITHOUT_EFFECT: &[&str] = &[
     "ered red.adaptive(feng).freeze",
     "fair-queue scale",
@@ -276,10 +277,12 @@ const WITHOUT_EFFECT: &[&str] = &[
     "sfb levels",
 ];
 
+/// Returns the specification of a document that decodes and passes its check; `None` otherwise.
 pub fn valid(document: &Value) -> Option<Spec> {
     decode::<Spec>(document.clone()).ok().filter(|spec| Checked::check(spec).is_ok())
 }
 
+/// A run with the parameters `spec`, changed to `to`, if any, before the first packet.
 fn served(spec: &Spec, to: Option<&Spec>, packets: &[crate::common::Arrival]) -> Ride {
     let mut ride = Ride::new(spec, &site(), 1);
     if let Some(to) = to {
@@ -290,7 +293,7 @@ fn served(spec: &Spec, to: Option<&Spec>, packets: &[crate::common::Arrival]) ->
 }
 
 #[test]
-fn a_change_before_the_first_packet_is_construction_with_the_new_value_or_is_refused() {
+fn a_change_before_the_first_packet_equals_construction_with_the_new_value_or_is_refused() {
     let packets = traffic(7, 1_200);
     let run = |from: &Spec, to: Option<&Spec>| {
         let ride = served(from, to, &packets);
@@ -303,7 +306,7 @@ fn a_change_before_the_first_packet_is_construction_with_the_new_value_or_is_ref
 }
 
 #[test]
-fn a_change_of_the_site_before_the_first_packet_is_construction_at_the_new_site() {
+fn a_change_of_the_site_before_the_first_packet_equals_construction_at_the_new_site() {
     let packets = traffic(8, 600);
     let smaller = Site { bytes: 9_000, packets: 11, rate: Rate::mbit(6) };
     let mut different = 0;

@@ -1,4 +1,4 @@
-//! Congestion points and reaction points.
+//! Changes of parameters of congestion points and reaction points.
 
 use super::parameters::{Schema, try_all};
 use serde_json::{Value, json};
@@ -49,7 +49,7 @@ fn laws() -> Vec<Value> {
     ]
 }
 
-/// Answers of a congestion point about frames that find a random queue; `between` is called before each frame.
+/// Returns the answers of a congestion point to frames that find a random queue; calls `between` before each frame.
 fn watch(spec: &cp::Spec, mut between: impl FnMut(&mut cp::Point, Time)) -> Vec<String> {
     let (mut point, rng) = (spec.build(), &mut Rng::named(5, "point"));
     let (mut frames, draw) = (0i64, &mut Rng::named(6, "queue"));
@@ -64,7 +64,7 @@ fn watch(spec: &cp::Spec, mut between: impl FnMut(&mut cp::Point, Time)) -> Vec<
         .collect()
 }
 
-/// Rates of a limiter that sends and receives random messages.
+/// Returns the states of a rate limiter that sends frames and gets random messages; calls `between` before each frame.
 fn react(spec: &rp::Spec, mut between: impl FnMut(&mut rp::Reaction, Time)) -> Vec<String> {
     let (mut law, rng) = (spec.build(LINE, Time::ZERO), &mut Rng::named(5, "limiter"));
     let draw = &mut Rng::named(6, "messages");
@@ -72,7 +72,7 @@ fn react(spec: &rp::Spec, mut between: impl FnMut(&mut rp::Reaction, Time)) -> V
         .map(|i| {
             let now = us(7 * i);
             between(&mut law, now);
-            // Times with many messages and without.
+            // Periods with many messages alternate with periods without.
             if i / 300 % 3 == 0 && draw.chance(0.1) {
                 let unit = if spec.kind() == "bcn" { 1.0 } else { 12.0 };
                 let amount = unit * draw.between(1, 5) as f64 * if draw.chance(0.6) { -1.0 } else { 1.0 };
@@ -87,7 +87,7 @@ fn react(spec: &rp::Spec, mut between: impl FnMut(&mut rp::Reaction, Time)) -> V
 }
 
 #[test]
-fn every_parameter_of_a_congestion_point_may_change_except_its_unit() {
+fn every_parameter_of_a_congestion_point_may_change_except_the_unit_of_its_queue_length() {
     let run = |from: &cp::Spec, to: Option<&cp::Spec>| {
         let mut first = to;
         let all = watch(from, |point, now| {
@@ -149,19 +149,20 @@ fn equal_parameters_change_neither_points_nor_laws() {
 
 #[test]
 fn a_queue_between_two_equilibria_gets_feedback_of_the_other_sign_after_the_change() {
-    let of = |equilibrium: f64| point(&json!({ "kind": "bcn", "sampling": 1.0, "equilibrium": equilibrium })).unwrap();
-    let (mut bcn, rng) = (of(16.0).build(), &mut Rng::named(1, "point"));
-    let mut ask = |bcn: &mut cp::Point, frames: u64| {
+    let with_equilibrium =
+        |equilibrium: f64| point(&json!({ "kind": "bcn", "sampling": 1.0, "equilibrium": equilibrium })).unwrap();
+    let (mut bcn, rng) = (with_equilibrium(16.0).build(), &mut Rng::named(1, "point"));
+    let mut feedback = |bcn: &mut cp::Point, frames: u64| {
         let queued = Backlog { packets: frames, bytes: frames * 1_500 };
         bcn.judge(&cp::Arrival { queued, size: 1_500, limited: Some(true) }, rng).feedback
     };
     // The thresholds are evenly spaced: 30 frames are above T−0 = 16 and below T−1 = 34.5.
-    assert_eq!(ask(&mut bcn, 30), Some(Feedback::Change(-1.0)));
-    bcn.retune(us(1), &of(40.0));
-    // 29 frames are fewer than at the sample before; of 40, they are below T+1 = 30, and above T+2 = 20.
-    assert_eq!(ask(&mut bcn, 29), Some(Feedback::Change(2.0)));
-    bcn.retune(us(2), &of(16.0));
-    assert_eq!(ask(&mut bcn, 30), Some(Feedback::Change(-1.0)));
+    assert_eq!(feedback(&mut bcn, 30), Some(Feedback::Change(-1.0)));
+    bcn.retune(us(1), &with_equilibrium(40.0));
+    // 29 frames are fewer than at the previous sample. With an equilibrium of 40 they are below T+1 = 30 and above T+2 = 20.
+    assert_eq!(feedback(&mut bcn, 29), Some(Feedback::Change(2.0)));
+    bcn.retune(us(2), &with_equilibrium(16.0));
+    assert_eq!(feedback(&mut bcn, 30), Some(Feedback::Change(-1.0)));
 }
 
 fn limiters(law: Value) -> LimitersSpec {
@@ -177,7 +178,7 @@ fn limiters(law: Value) -> LimitersSpec {
     }
 }
 
-/// A reaction point with a limiter for destination 5, and what it drops.
+/// A reaction point with a limiter for destination 5, and its drops.
 struct Bench {
     limiters: Limiters,
     dropped: Vec<Dropped>,
@@ -275,7 +276,7 @@ fn equal_parameters_change_nothing_at_a_reaction_point() {
                     _ => log.extend(b.take(now).map(|packet| (now, packet.seq))),
                 }
                 if changes && i % 5 == 0 {
-                    // Updates the integrals, which a change does, too.
+                    // Reading the counters updates their integrals, as a change does, so that only other differences show.
                     b.limiters.counters(now);
                     let before = format!("{:?}", b.limiters);
                     b.retune(now, &spec);

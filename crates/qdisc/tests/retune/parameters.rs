@@ -14,6 +14,7 @@ pub struct Leaf {
     pub values: Vec<Value>,
 }
 
+/// JSON schema of a type.
 pub struct Schema(pub Value);
 
 impl Schema {
@@ -34,8 +35,8 @@ impl Schema {
         vec![node]
     }
 
-    /// Adds the parameters at a node of the schema: all of them, or with a value of a document those that it has a place
-    /// for; null: the document has none.
+    /// Adds the parameters below a node of the schema to `out`: all of them if `value` is `None`, otherwise those that the
+    /// document's value at this place can have. A null value: the document does not have this key.
     pub fn visit(&self, node: &Value, label: &str, at: &Path, value: Option<&Value>, out: &mut Vec<Leaf>) {
         let last = label.rsplit(['.', ' ']).next().unwrap_or("");
         let mut leaf = |values: Vec<Value>| out.push(Leaf { label: label.to_owned(), at: at.clone(), values });
@@ -115,7 +116,7 @@ impl Schema {
     }
 }
 
-/// Returns values of a scalar to try.
+/// Returns the values to try for a scalar.
 fn values(node: &Value) -> Vec<Value> {
     let words = node.get("enum").and_then(Value::as_array).into_iter().flatten().chain(node.get("const"));
     let mut all: Vec<Value> = words.cloned().collect();
@@ -139,7 +140,8 @@ fn values(node: &Value) -> Vec<Value> {
     all
 }
 
-/// Returns the document with another value; null removes the key. `None`: the table around it is missing.
+/// Returns the document with `value` at the place `at`; null removes the key. `None`: the document has no table or list that
+/// could hold the value.
 pub fn replaced(document: &Value, at: &Path, value: &Value) -> Option<Value> {
     let (mut all, (last, init)) = (document.clone(), at.0.split_last()?);
     let mut node = &mut all;
@@ -157,7 +159,8 @@ pub fn replaced(document: &Value, at: &Path, value: &Value) -> Option<Value> {
     Some(all)
 }
 
-/// Parameters and what became of changes of them, by label.
+/// Labels of all parameters and of those whose changes were accepted, refused (with the reason) or had an effect; and
+/// descriptions of the changes after which a run differed from one that was built with the new parameters.
 pub struct Found {
     pub all: BTreeSet<String>,
     accepted: BTreeSet<String>,
@@ -166,8 +169,8 @@ pub struct Found {
     unequal: Vec<String>,
 }
 
-/// Runs a discipline of these parameters that takes others at the start; returns all that is seen, and the part by which an
-/// effect is judged.
+/// Runs a discipline with the first parameters, changed to the second, if any, at the start. Returns all that a caller can
+/// observe, and the part of it that shows an effect on packets.
 pub type Run<'a, S, E> = dyn Fn(&S, Option<&S>) -> (Vec<E>, Vec<E>) + 'a;
 
 /// Tries other values of each parameter of each document: those that `check` accepts must make no difference between a run
@@ -190,16 +193,16 @@ pub fn try_all<S: PartialEq, E: Debug + PartialEq>(
     };
     for document in bases {
         let from = valid(document).unwrap_or_else(|| panic!("{document}"));
-        let (_, own) = run(&from, None);
+        let (_, unchanged) = run(&from, None);
         let mut leaves = Vec::new();
         schema.visit(&schema.0, "", &Path::root(), Some(document), &mut leaves);
         for Leaf { label, at, values } in leaves {
             for value in values {
                 let changed = replaced(document, &at, &value).expect("a place");
                 let Some(to) = valid(&changed).filter(|to| *to != from) else { continue };
-                let what = format!("{label} of {document}: {value}");
+                let context = format!("{label} of {document}: {value}");
                 if let Err(e) = check(&from, &to) {
-                    assert!(e.path.starts_with(&at.to_string()), "{what}: {e}");
+                    assert!(e.path.starts_with(&at.to_string()), "{context}: {e}");
                     let (_, why) = e.message.split_once("during a run: ").expect("a reason");
                     found.refused.insert((label.clone(), why.to_owned()));
                     continue;
@@ -207,11 +210,11 @@ pub fn try_all<S: PartialEq, E: Debug + PartialEq>(
                 found.accepted.insert(label.clone());
                 let ((built, effect), (retuned, _)) = (run(&to, None), run(&from, Some(&to)));
                 if let Some(i) = retuned.iter().zip(&built).position(|(a, b)| a != b) {
-                    found.unequal.push(format!("{what}\n{:?}\n{:?}", retuned[i], built[i]));
+                    found.unequal.push(format!("{context}\n{:?}\n{:?}", retuned[i], built[i]));
                 } else if retuned.len() != built.len() {
-                    found.unequal.push(format!("{what}: the end"));
+                    found.unequal.push(format!("{context}: the end"));
                 }
-                if effect != own {
+                if effect != unchanged {
                     found.effective.insert(label.clone());
                 }
             }
@@ -235,9 +238,9 @@ impl Found {
 }
 
 #[track_caller]
-fn assert_listed(found: &BTreeSet<String>, listed: &[&str], what: &str) {
+fn assert_listed(found: &BTreeSet<String>, listed: &[&str], context: &str) {
     let listed: BTreeSet<String> = listed.iter().map(|label| (*label).to_owned()).collect();
     let (new, stale): (Vec<&String>, Vec<&String>) =
         (found.difference(&listed).collect(), listed.difference(found).collect());
-    assert!(new.is_empty() && stale.is_empty(), "{what}: not in the list {new:#?}\nonly in the list {stale:#?}");
+    assert!(new.is_empty() && stale.is_empty(), "{context}: not in the list {new:#?}\nonly in the list {stale:#?}");
 }

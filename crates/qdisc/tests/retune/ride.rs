@@ -1,4 +1,4 @@
-//! A link that serves a discipline, with everything that a caller can see of it.
+//! A link that serves a discipline, with a log of all that a caller can observe.
 
 use crate::common::{Arrival, Steps, packet};
 use serde_json::Value;
@@ -11,7 +11,7 @@ use tailback_units::{Dur, Rate, Time};
 /// Rate of the link.
 pub const RATE: Rate = Rate::mbit(10);
 
-/// What a caller sees.
+/// An observation of a caller.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     Sent {
@@ -24,7 +24,7 @@ pub enum Event {
         seq: u32,
         why: Reason,
     },
-    /// Next wake-up, size of the state, and time series after a call, the latter by their bits.
+    /// State after a call: next wake-up, bytes of state, and the bits of the probed values.
     Seen {
         at: Time,
         wake: Option<Time>,
@@ -56,7 +56,7 @@ pub fn traffic(seed: u64, packets: u32) -> Vec<Arrival> {
             }
             let size = if rng.chance(0.3) { 1500 } else { rng.between(40, 1500) as u16 };
             at += Dur::from_secs_f64(rng.exponential(f64::from(size) * 8.0 / (load * RATE.0 as f64)));
-            // The first flows send most.
+            // Flows with lower numbers send more.
             let flow = rng.below(6).min(rng.below(7)) as u32;
             let ecn = [Ecn::Ect0, Ecn::NotEct, Ecn::Ect1][flow as usize % 3];
             let colour = [Colour::Green, Colour::Yellow, Colour::Red][flow as usize / 2];
@@ -68,7 +68,7 @@ pub fn traffic(seed: u64, packets: u32) -> Vec<Arrival> {
 /// Code points by flow.
 const CODES: [u8; 6] = [0, 46, 44, 34, 26, 8];
 
-/// A discipline on a link.
+/// A discipline that a link serves, and the log of its events.
 pub struct Ride {
     pub q: Discipline,
     pub log: Vec<Event>,
@@ -155,23 +155,23 @@ impl Ride {
         }
         self.assert_conserved(traffic.len() as u32 - arrivals.count() as u32);
     }
-    /// Checks that each of the first packets was sent, was dropped or waits, and is nowhere else.
+    /// Checks that each of the first `arrived` packets was sent, was dropped or waits, exactly one of these.
     pub fn assert_conserved(&self, arrived: u32) {
-        let mut gone = BTreeSet::new();
+        let mut counted = BTreeSet::new();
         for event in &self.log {
             if let Event::Sent { seq, .. } | Event::Dropped { seq, .. } = event {
-                assert!(gone.insert(*seq), "{seq} twice");
+                assert!(counted.insert(*seq), "{seq} twice");
             }
         }
         let mut waiting = 0;
         self.q.visit(&mut |packet| {
             waiting += 1;
-            assert!(gone.insert(packet.seq), "{} waits and is gone", packet.seq);
+            assert!(counted.insert(packet.seq), "{} waits although it was sent or dropped", packet.seq);
         });
         assert_eq!(waiting, self.q.packets());
-        assert_eq!(gone.len() as u32, arrived);
+        assert_eq!(counted.len() as u32, arrived);
     }
-    /// Returns the packets sent and dropped, without what is seen between.
+    /// Returns the events of packets sent and dropped, without the states between.
     pub fn fates(&self) -> Vec<&Event> {
         self.log.iter().filter(|event| !matches!(event, Event::Seen { .. })).collect()
     }
@@ -179,9 +179,9 @@ impl Ride {
 
 /// Fails at the first event that differs.
 #[track_caller]
-pub fn assert_equal(a: &[Event], b: &[Event], what: &str) {
+pub fn assert_equal(a: &[Event], b: &[Event], context: &str) {
     for (i, (a, b)) in a.iter().zip(b).enumerate() {
-        assert!(a == b, "{what}: event {i}\n{a:?}\n{b:?}");
+        assert!(a == b, "{context}: event {i}\n{a:?}\n{b:?}");
     }
-    assert_eq!(a.len(), b.len(), "{what}");
+    assert_eq!(a.len(), b.len(), "{context}");
 }

@@ -1,5 +1,5 @@
 //! A small builder of plans for the tests, and statistics to judge their results.
-#![allow(dead_code, reason = "each test file is a program of its own and uses a part of this one")]
+#![allow(dead_code, reason = "each test program uses a part of these items")]
 
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -14,9 +14,11 @@ use tailback_units::{Dur, Fraction, Rate, Size, Time};
 /// Framing in which the length of a packet is its payload, in buffers and on the wire.
 pub const RAW: Framing = Framing { mtu: 65_535, header: 0, min_frame: 0, overhead: 0, buffer: Length::Payload };
 pub const ETHERNET: Framing = Framing { mtu: 1500, header: 18, min_frame: 64, overhead: 20, buffer: Length::Frame };
-/// Length of a full Ethernet frame in buffers, of the same frame on the wire, and of a PAUSE on the wire, bytes.
+/// Buffer bytes of a full Ethernet frame.
 pub const FRAME: u64 = 1518;
+/// Bytes on the wire of a full Ethernet frame.
 pub const WIRE: u32 = 1538;
+/// Bytes on the wire of a PAUSE frame.
 pub const PAUSE: u32 = 84;
 pub const UNLIMITED: u64 = u64::MAX;
 
@@ -44,6 +46,7 @@ pub fn ms(n: u64) -> Time {
 pub fn us(n: u64) -> Time {
     Time(Dur::from_us(n).0)
 }
+/// Transmission time of `wire` bytes at `mbit` Mbit/s.
 pub fn tx(mbit: u64, wire: u32) -> Dur {
     Rate::mbit(mbit).clock().tx_time(wire)
 }
@@ -216,16 +219,16 @@ impl Net {
         Plan { routes: routes.into(), ..self.plan.clone() }
     }
 
-    /// Runs both engines to the end, whose reports must be identical, and returns the report.
+    /// Runs both engines to the end, checks that their reports are identical, and returns the report.
     pub fn run(&self) -> Report {
         let reports = [Engine::Merged, Engine::Plain].map(|engine| run(Plan { engine, ..self.routed() }));
         let [merged, plain] = reports;
         assert_eq!(merged.digest, plain.digest, "merged and plain engine differ");
-        // The times during which stops are in force are not in the digest.
+        // The durations of stops are not in the digest.
         let stops = |report: &Report| -> Vec<_> {
             report.ports.iter().map(|p| (p.stopped_s, p.slowed_s, p.stops.clone(), p.input_max_bytes)).collect()
         };
-        assert_eq!(stops(&merged), stops(&plain), "merged and plain engine differ in what they stop");
+        assert_eq!(stops(&merged), stops(&plain), "merged and plain engine differ in their stops");
         merged
     }
     /// Runs the merged engine alone, for long runs.
@@ -263,7 +266,7 @@ pub fn over(reports: &[Report], figure: impl Fn(&Report) -> f64) -> Interval {
     interval(&reports.iter().map(figure).collect::<Vec<f64>>())
 }
 
-/// Runs to the end. A run with more events than any of the tests has fails instead of going on for ever.
+/// Runs to the end. Panics after a billion events, more than any of the tests has, instead of running for ever.
 pub fn to_end(world: &mut World) {
     let ends = (0..1_000).any(|_| world.run(1 << 20) == Status::Done);
     assert!(ends, "more than a billion events, at {} of the run", world.progress());
@@ -279,11 +282,14 @@ pub fn interval(values: &[f64]) -> Interval {
     mean_interval(values, 0.999).expect("at least two replications")
 }
 
-/// Checks that the figure of the theory lies in the interval, and that the interval is narrow enough.
+/// Checks that the value of the theory lies in the interval, and that the interval is narrow enough.
 #[track_caller]
 pub fn agrees(measured: Interval, theory: f64, relative_half_width: f64) {
     assert!(measured.contains(theory), "theory says {theory}, the simulation {measured:?}");
-    assert!(measured.half_width <= relative_half_width * theory.abs(), "too wide to tell: {measured:?} for {theory}");
+    assert!(
+        measured.half_width <= relative_half_width * theory.abs(),
+        "the interval is too wide: {measured:?} for {theory}"
+    );
 }
 
 pub fn port<'a>(report: &'a Report, name: &str) -> &'a PortReport {

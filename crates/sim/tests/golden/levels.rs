@@ -1,12 +1,13 @@
-//! Pinned results of fixed scenarios on three levels, so that a change is named by the first level that it reaches.
+//! Pinned results of fixed scenarios on three levels, so that a difference is reported with the first level on which it shows.
 //!
 //! - *counts*: every counter of the report, by flow, port, class, conditioner and congestion point;
 //! - *times*: delays, completion times, time averages of queues, stops, and the digest of the run;
 //! - *state*: the sampled series, with the variables of laws, schedulers and senders, and the windows at the end.
 //!
-//! Behaviour that changes counts changes the later levels too; one that changes the state alone leaves packets as they were.
+//! A change of behaviour that changes counts changes the later levels, too; one that changes only the state leaves all packets
+//! unchanged.
 
-#![allow(clippy::disallowed_methods, reason = "the environment says whether changed results are accepted")]
+#![allow(clippy::disallowed_methods, reason = "a variable of the environment accepts changed results")]
 
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -33,13 +34,13 @@ pub struct Levels {
     digests: [Digest; 3],
     /// Sums of the report's counters by name, and drops by reason.
     pub totals: BTreeMap<String, u64>,
-    /// The totals that a reader wants first.
+    /// Text of the main totals.
     summary: String,
 }
 
 impl Levels {
     /// Returns the levels of a report. Fields that are 0, absent or empty are left out, so that a counter that is added
-    /// to the report changes nothing where it does not count.
+    /// to the report changes nothing where it is 0.
     pub fn of(report: &Report) -> Levels {
         let value = serde_json::to_value(report).expect("a report has text keys");
         let mut levels = Levels {
@@ -60,7 +61,7 @@ impl Levels {
         levels
     }
 
-    /// Adds a value of the report; `name` is its key, or that of the table around it if it counts packets.
+    /// Adds a value of the report; `name` is its key, or, for the key `packets`, that of the table around it.
     fn add(&mut self, path: &str, name: &str, value: &Value) {
         match value {
             Value::Null | Value::Bool(false) => {}
@@ -133,13 +134,13 @@ impl Levels {
     pub fn line(&self, name: &str) -> String {
         let mut line = format!("{name}: {}", self.summary);
         for (level, digest) in LEVELS.iter().zip(&self.digests) {
-            write!(line, "; {level} {}", &digest.finish()[4..20]).expect("a string takes all");
+            write!(line, "; {level} {}", &digest.finish()[4..20]).expect("writing to a string does not fail");
         }
         line
     }
 }
 
-/// Returns the bits of a sample; a missing one is different from any.
+/// Returns the bits of a sample; a missing sample differs from every number.
 fn bits(value: &Value) -> u64 {
     match value {
         Value::Number(number) => number.as_u64().or_else(|| Some(number.as_f64()?.to_bits())).unwrap_or(0),
@@ -174,12 +175,12 @@ fn summary(report: &Report) -> String {
     add("hops", report.packet_hops);
     let mut text = format!("offered {offered}, delivered {delivered}");
     for (name, count) in sums.iter().filter(|(_, count)| *count > 0) {
-        write!(text, ", {name} {count}").expect("a string takes all");
+        write!(text, ", {name} {count}").expect("writing to a string does not fail");
     }
     text
 }
 
-/// Compares lines with those of a file, or writes the file if the environment says so.
+/// Compares lines with those of a file, or writes the file if `TAILBACK_GOLDEN` is `accept`.
 ///
 /// # Panics
 /// If a line differs, with the first level at which it does.
@@ -195,7 +196,7 @@ pub fn compare(path: &Path, lines: &[String]) {
     assert!(changed.is_empty(), "{}:\n{}\n{ADVICE}", path.display(), changed.join("\n"));
 }
 
-/// Returns the scenarios that differ, each with the first level that does.
+/// Returns a text for each scenario that differs, with the first level on which it does.
 fn differences(before: &str, now: &str) -> Vec<String> {
     let (before, now) = (parsed(before), parsed(now));
     let mut changed = Vec::new();
@@ -219,7 +220,7 @@ fn differences(before: &str, now: &str) -> Vec<String> {
     changed
 }
 
-/// Returns the totals and the digests of each scenario of a file.
+/// Returns, by scenario, the texts of a file: totals, counts, times, state.
 pub fn parsed(file: &str) -> BTreeMap<&str, [&str; 4]> {
     fn scenario(line: &str) -> Option<(&str, [&str; 4])> {
         let (name, rest) = line.split_once(": ").filter(|_| !line.starts_with('#'))?;
@@ -229,7 +230,7 @@ pub fn parsed(file: &str) -> BTreeMap<&str, [&str; 4]> {
     file.lines().filter_map(scenario).collect()
 }
 
-/// Asserts that no two scenarios of the files are alike on any level.
+/// Asserts that no two scenarios of the files have equal digests on any level.
 #[track_caller]
 pub fn all_differ(files: &[(&str, String)]) {
     let scenarios = |(file, text): &'_ (&str, String)| -> Vec<(String, [String; 4])> {
@@ -250,10 +251,10 @@ pub fn all_differ(files: &[(&str, String)]) {
 #[test]
 fn a_difference_is_named_by_its_first_level() {
     let line = |counts, times, state| format!("a: offered 1; counts {counts}; times {times}; state {state}\n");
-    let said = |now: &str| differences(&line(1, 2, 3), now).join("\n");
-    assert_eq!(said(&line(1, 2, 3)), "");
-    assert!(said(&line(4, 5, 6)).starts_with("a: counts differ"));
-    assert!(said(&line(1, 5, 6)).starts_with("a: counts are the same, times differ"));
-    assert!(said(&line(1, 2, 6)).starts_with("a: counts and times are the same, the state differs"));
-    assert_eq!(said("b: offered 1; counts 1; times 2; state 3"), "b is new: offered 1\na is gone");
+    let reported = |now: &str| differences(&line(1, 2, 3), now).join("\n");
+    assert_eq!(reported(&line(1, 2, 3)), "");
+    assert!(reported(&line(4, 5, 6)).starts_with("a: counts differ"));
+    assert!(reported(&line(1, 5, 6)).starts_with("a: counts are the same, times differ"));
+    assert!(reported(&line(1, 2, 6)).starts_with("a: counts and times are the same, the state differs"));
+    assert_eq!(reported("b: offered 1; counts 1; times 2; state 3"), "b is new: offered 1\na is gone");
 }

@@ -1,5 +1,5 @@
 //! One fixed scenario per mechanism of a local network, whose results are pinned in `lan.txt` by levels. Both engines must
-//! give them, on every platform. They are our own results: they say that something has changed, not that it was right.
+//! give them, on every platform. They are our own results: they show that something has changed, not that it was right.
 
 mod levels;
 
@@ -12,7 +12,7 @@ use tailback_traffic::{Distribution, Model, OnOff, Peak, SelfSimilar, Truncation
 use tailback_units::{Dur, Rate, Size};
 
 /// s1 (hosts h0 to h3) and s4 (h4) send over s2 to d2 and, by 10 Mbit/s, to d1 and d3 at s3, which is
-/// too little for both; some traffic goes back. Of two classes each destination gets both.
+/// too slow for both; some traffic goes back. With two classes d1 and d2 get packets of both, d3 of class 1.
 fn campus(classes: u8, law: Option<BackPressure>) -> Net {
     let mut net = Net::new(ETHERNET);
     net.plan.classes = classes;
@@ -180,8 +180,8 @@ fn fixed_scenarios_give_the_results_that_they_gave_before() {
 }
 
 #[test]
-fn every_mechanism_leaves_its_mark_so_no_two_scenarios_are_alike() {
+fn no_two_fixed_scenarios_have_equal_results_on_any_level() {
     let pinned = std::fs::read_to_string(file()).expect("lan.txt");
-    assert_eq!(levels::parsed(&pinned).len(), scenarios().len(), "a line for each");
+    assert_eq!(levels::parsed(&pinned).len(), scenarios().len(), "a line for each scenario");
     all_differ(&[("lan", pinned)]);
 }

@@ -6,8 +6,9 @@ use tailback_qdisc::Accounting;
 use tailback_sim::plan::*;
 use tailback_units::{Rate, Time};
 
-/// Sources stop at this instant; after it all links are up.
+/// Sources stop at this instant.
 pub const SILENCE: Time = Time(200_000_000_000);
+/// All links come up and all pause storms end at this instant.
 const MENDED: Time = Time(250_000_000_000);
 /// End of the run, by which the network is empty: 100 MB at the lowest rate.
 const END: Time = Time(80_000_000_000_000);
@@ -78,13 +79,13 @@ pub fn built(case: &Case, pressed: bool) -> Net {
 /// Returns the hosts whose switch supports PAUSE frames.
 fn pause_hosts(net: &Net) -> Vec<NodeId> {
     let nodes = &net.plan.nodes;
-    let knows = |n: NodeId| {
+    let supports_pause = |n: NodeId| {
         matches!(&nodes[usize::from(n)].kind, NodeKind::Switch(switch)
             if switch.backpressure.as_ref().is_some_and(|law| matches!(law.signal, Signal::Mac { .. })))
     };
     let is_host = |n: NodeId| matches!(nodes[usize::from(n)].kind, NodeKind::Host(_));
     let links = net.plan.links.iter().flat_map(|link| [link.ends, [link.ends[1], link.ends[0]]]);
-    links.filter(|[host, switch]| is_host(*host) && knows(*switch)).map(|[host, _]| host).collect()
+    links.filter(|[host, switch]| is_host(*host) && supports_pause(*switch)).map(|[host, _]| host).collect()
 }
 
 /// Returns the network with its timeline, after which all links are up and no host sends a storm.
@@ -116,9 +117,9 @@ pub fn eventful(case: &Case) -> Net {
     let host = |n: u32| storming.get(n as usize % storming.len().max(1)).copied();
     for (at, event) in &case.events {
         match *event {
-            Event::Flap(link, long) => {
+            Event::Flap(link, duration) => {
                 net.change(*at, ChangeKind::LinkDown(link % links));
-                net.change(*at + long, ChangeKind::LinkUp(link % links));
+                net.change(*at + duration, ChangeKind::LinkUp(link % links));
             }
             Event::Rate(link, mbit) => net.change(*at, ChangeKind::LinkRate(link % links, Rate::mbit(mbit))),
             Event::Delay(link, delay) => net.change(*at, ChangeKind::LinkDelay(link % links, delay)),
@@ -129,10 +130,10 @@ pub fn eventful(case: &Case) -> Net {
                 let node = switches[node % switches.len()];
                 net.change(*at, ChangeKind::Thresholds { node, high, low: high / 2.0 });
             }
-            Event::Storm(n, long) => {
+            Event::Storm(n, duration) => {
                 if let Some(node) = host(n) {
                     net.change(*at, ChangeKind::PauseStorm { node, on: true });
-                    net.change(*at + long, ChangeKind::PauseStorm { node, on: false });
+                    net.change(*at + duration, ChangeKind::PauseStorm { node, on: false });
                 }
             }
             Event::Calm(n) => {

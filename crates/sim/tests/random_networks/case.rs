@@ -21,14 +21,18 @@ pub struct SwitchCase {
 
 #[derive(Clone, Debug)]
 pub struct LinkCase {
+    /// Rate in Mbit/s.
     pub mbit: u64,
     pub delay: Dur,
+    /// Probability of loss of a frame.
     pub loss: f64,
     pub jitter: [Dur; 2],
+    /// Limit of each class in bytes.
     pub limit: u64,
     pub spec: Spec,
-    /// Transmit ring, and the rate of a shaper in Mbit/s.
+    /// Size of the transmit ring in packets.
     pub ring: Option<u32>,
+    /// Rate of a shaper in Mbit/s.
     pub shaper: Option<u64>,
 }
 
@@ -53,11 +57,17 @@ pub struct ConditionerCase {
 /// Changes of the timeline; numbers of nodes, links and flows are taken modulo their number.
 #[derive(Clone, Debug)]
 pub enum Event {
+    /// A link goes down for this time.
     Flap(u32, Dur),
+    /// A link's rate changes, to Mbit/s.
     Rate(u32, u64),
+    /// A link's delay changes.
     Delay(u32, Dur),
+    /// A flow starts again.
     Restart(u32),
+    /// A flow stops.
     Stop(u32),
+    /// A switch's high threshold changes; the low one becomes half of it.
     Thresholds(usize, f64),
     /// A host sends PAUSE frames for this time.
     Storm(u32, Dur),
@@ -232,13 +242,13 @@ fn conditioner() -> impl Strategy<Value = ConditionerCase> {
 
 fn event() -> impl Strategy<Value = (Time, Event)> {
     let event = prop_oneof![
-        2 => (any::<u32>(), micros(30_000)).prop_map(|(link, long)| Event::Flap(link, long)),
+        2 => (any::<u32>(), micros(30_000)).prop_map(|(link, duration)| Event::Flap(link, duration)),
         1 => (any::<u32>(), select(vec![10u64, 50, 100])).prop_map(|(link, mbit)| Event::Rate(link, mbit)),
         1 => (any::<u32>(), micros(3_000)).prop_map(|(link, delay)| Event::Delay(link, delay)),
         1 => any::<u32>().prop_map(Event::Restart),
         1 => any::<u32>().prop_map(Event::Stop),
         1 => (0..100usize, select(vec![0.05, 0.5, 1.0])).prop_map(|(node, high)| Event::Thresholds(node, high)),
-        2 => (any::<u32>(), micros(60_000)).prop_map(|(host, long)| Event::Storm(host, long)),
+        2 => (any::<u32>(), micros(60_000)).prop_map(|(host, duration)| Event::Storm(host, duration)),
         1 => any::<u32>().prop_map(Event::Calm),
     ];
     // Whole milliseconds in some cases, so that changes coincide with other events.

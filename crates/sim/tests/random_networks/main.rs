@@ -40,6 +40,7 @@ fn config(cases: u32) -> Config {
     }
 }
 
+/// Numbers of packets offered, delivered, dropped, and in the network at the end.
 fn counts(report: &Report) -> [u64; 4] {
     let sum = |get: fn(&tailback_sim::FlowReport) -> u64| report.flows.iter().map(|flow| get(&flow)).sum();
     [
@@ -62,7 +63,8 @@ fn adds_up(view: &View) {
     let mut inside = 0;
     for (name, port) in &view.ports {
         for class in &port.classes {
-            let found = class.by_flow.values().fold((0, 0), |sum, n| (sum.0 + n.packets, sum.1 + n.bytes));
+            let found =
+                class.by_flow.values().fold((0, 0), |(packets, bytes), n| (packets + n.packets, bytes + n.bytes));
             assert_eq!(found, (class.queued.packets, class.queued.bytes), "{name} at {}", view.time_s);
             data += class.queued.packets;
         }
@@ -74,12 +76,12 @@ fn adds_up(view: &View) {
     }
     data += view.nodes.values().flat_map(|node| node.at_inputs.values()).map(|count| count.packets).sum::<u64>();
     for (name, flow) in &view.flows {
-        let left = flow.offered.packets - flow.delivered.packets - flow.dropped.packets;
-        assert_eq!(left, flow.in_network.packets, "{name}");
-        inside += left;
+        let expected = flow.offered.packets - flow.delivered.packets - flow.dropped.packets;
+        assert_eq!(expected, flow.in_network.packets, "{name}");
+        inside += expected;
     }
-    // On links there are control frames besides.
-    assert!(data >= inside, "{data} packets found of {inside} at {}", view.time_s);
+    // Links carry control frames, too.
+    assert!(data >= inside, "{data} packets found, {inside} in the network at {}", view.time_s);
 }
 
 /// Checks a view against the sample of its instant.
@@ -107,7 +109,7 @@ fn equals_sample(view: &View, series: &Series, sample: usize) {
     assert_eq!(inside, series.in_network_packets[sample]);
 }
 
-/// Returns a view without the instants of events, which are those of the engine.
+/// Returns a view without the times of events, which depend on the engine.
 fn comparable(mut view: View) -> serde_json::Value {
     view.next_event_s = None;
     view.ports.values_mut().for_each(|port| port.wake_s = None);
@@ -126,7 +128,7 @@ proptest! {
         in_parts(&net, &case, &report);
         let [offered, delivered, dropped, inside] = counts(&report);
         prop_assert_eq!(offered, delivered + dropped + inside);
-        prop_assert_eq!(inside, 0, "a network that nobody sends into runs empty");
+        prop_assert_eq!(inside, 0, "a network in which no source sends becomes empty");
         for flow in report.flows.iter() {
             prop_assert_eq!(flow.reordered, 0, "{}", flow.name);
             prop_assert_eq!(flow.drops.iter().map(|d| d.packets).sum::<u64>(), flow.dropped.packets);
@@ -147,7 +149,7 @@ proptest! {
     }
 
     #[test]
-    fn a_run_cut_short_conserves_packets_and_repeats_the_whole_ones_beginning(case in case(), end in 1..300_000u64) {
+    fn a_shorter_run_conserves_packets_and_equals_the_beginning_of_a_longer_one(case in case(), end in 1..300_000u64) {
         let mut net = eventful(&case);
         net.plan.end = us(end).max(case.warmup);
         net.plan.sample = Some(Dur::from_ms(1));
@@ -165,16 +167,16 @@ proptest! {
         }
     }
 
-    /// A run is stopped at each sample, in turn by each engine. What its views show is what the time series has, and its
-    /// packets are where the counters say.
+    /// A run is stopped at each sample, in turn by each engine. Its views equal the samples of the time series, and the
+    /// packets found in them agree with the counters.
     #[test]
-    fn stepping_changes_no_result_and_a_view_shows_what_a_sample_has(case in case(), end in 1_000..100_000u64) {
+    fn stepping_changes_no_result_and_views_equal_the_samples_of_their_times(case in case(), end in 1_000..100_000u64) {
         let mut net = eventful(&case);
         net.plan.end = us(end).max(case.warmup);
         net.plan.sample = Some(Dur::from_us(2_500));
         let whole = net.run();
         let series = whole.series.as_ref().expect("samples are taken");
-        let mut shown = Vec::new();
+        let mut views_by_engine = Vec::new();
         for engine in [Engine::Merged, Engine::Plain] {
             let mut world = World::new(Plan { engine, ..net.routed() });
             let mut views = Vec::new();
@@ -188,14 +190,14 @@ proptest! {
             world.run_until(Time::NEVER);
             let report = world.report();
             prop_assert_eq!(&report.digest, &whole.digest);
-            shown.push(views);
+            views_by_engine.push(views);
         }
-        prop_assert_eq!(&shown[0], &shown[1], "the engines show different states");
+        prop_assert_eq!(&views_by_engine[0], &views_by_engine[1], "the engines show different states");
     }
 
-    /// A switch whose feeding ports all obey loses no packet if it has ample headroom.
+    /// A switch whose feeding ports all obey loses no packet if its buffers have ample headroom.
     #[test]
-    fn nothing_is_lost_inside_where_every_port_obeys(case in case()) {
+    fn no_packet_is_lost_at_switches_whose_feeding_ports_all_obey(case in case()) {
         let mut case = case;
         case.events.clear();
         case.obeys = true;
@@ -231,7 +233,7 @@ proptest! {
             link.spec = Spec::default();
         }
         let mut net = built(&case, true);
-        // The hosts' own queues fill up instead.
+        // The queues of hosts fill up instead, and have no limit.
         for link in &mut net.plan.links {
             for (side, queue) in link.queue.iter_mut().enumerate() {
                 if matches!(net.plan.nodes[usize::from(link.ends[side])].kind, NodeKind::Host(_)) {

@@ -13,7 +13,7 @@ use tailback_traffic::Application;
 use tailback_transport::{Cc, Tcp};
 use tailback_units::{Dur, Time};
 
-/// A transport that a document may contain: one of each recovery, with and without ECN.
+/// A transport with any recovery and congestion control, with or without ECN; `None`: datagrams.
 fn transport() -> impl Strategy<Value = Option<Arc<Tcp>>> {
     let recovery = select(vec!["tahoe", "reno", "newreno", "sack"]);
     let control = select(Cc::NAMES.to_vec());
@@ -156,13 +156,14 @@ proptest! {
         prop_assert_eq!(offered, delivered + dropped + inside);
         for (index, most) in parallel {
             let reported = &report.applications[&format!("{index}")];
-            let session = laws[index].0.pages().is_some();
+            let (law, ..) = &laws[index];
+            let session = law.pages().is_some();
             let done = reported.time.count + reported.failed + reported.refused;
             prop_assert!(done <= reported.begun && reported.begun - done <= u64::from(if session { 1 } else { most }), "{:?}", reported);
-            prop_assert!(!session || reported.exchange.count >= reported.time.count, "a page has one at least: {:?}", reported);
+            prop_assert!(!session || reported.exchange.count >= reported.time.count, "a page has at least one exchange: {:?}", reported);
             if cut.is_none() && session {
                 // All exchanges have a timeout; the timer of a transfer may have been doubled beyond the end.
-                prop_assert_eq!(reported.begun, done, "by the end nobody waits");
+                prop_assert_eq!(reported.begun, done, "no page is in progress at the end");
             }
         }
     }

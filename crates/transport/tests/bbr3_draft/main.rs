@@ -76,12 +76,12 @@ fn in_draft(acked: &Acked) -> Ack {
 
 /// Checks that the control has the values of the draft.
 fn check(at: &str, control: &bbr3::Bbr3, cwnd: f64, draft: &Draft) {
-    let mut shown = BTreeMap::new();
+    let mut actual = BTreeMap::new();
     control.probe(&mut |name, value| {
-        shown.insert(name, value);
+        actual.insert(name, value);
     });
-    shown.insert("pacing rate", control.pacing().rate.expect("BBR paces"));
-    shown.insert("window", cwnd);
+    actual.insert("pacing rate", control.pacing().rate.expect("BBR paces"));
+    actual.insert("window", cwnd);
     let expected = [
         ("bandwidth", draft.max_bw()),
         ("bandwidth-short", draft.bw_shortterm),
@@ -94,12 +94,12 @@ fn check(at: &str, control: &bbr3::Bbr3, cwnd: f64, draft: &Draft) {
         ("window", draft.cwnd),
     ];
     for (name, value) in expected {
-        let same = shown[name] == value || (shown[name] / value - 1.0).abs() < 1e-9;
-        assert!(same, "{at}, {:?}: {name} {} instead of {value}", draft.state, shown[name]);
+        let same = actual[name] == value || (actual[name] / value - 1.0).abs() < 1e-9;
+        assert!(same, "{at}, {:?}: {name} {} instead of {value}", draft.state, actual[name]);
     }
 }
 
-/// Compares the control with the draft; both see the same acknowledgements, which depend on the window. Returns the number of
+/// Compares the control with the draft; both get the same acknowledgements, which depend on the window. Returns the number of
 /// acknowledgements in each state, and of those with a finite long-term bound.
 fn compare(seed: u64, acks: u32) -> (BTreeMap<String, u32>, u32) {
     let mut control = bbr3::Params {}.build(&Tcp::default().setup(), Rng::named(seed, "cc"));
@@ -120,7 +120,7 @@ fn compare(seed: u64, acks: u32) -> (BTreeMap<String, u32>, u32) {
 }
 
 #[test]
-fn it_follows_the_draft_through_30_000_acknowledgements_with_loss() {
+fn bbr3_follows_the_draft_through_30_000_acknowledgements_with_loss() {
     for seed in 1..=3 {
         let (seen, bounded) = compare(seed, 30_000);
         for state in ["Startup", "Drain", "Down", "Cruise", "Refill", "Up", "ProbeRtt"] {

@@ -5,6 +5,7 @@ use tailback_transport::cc::RateSample;
 
 pub const INF: f64 = f64::INFINITY;
 
+/// States in the order of the control's `mode`.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum State {
     Startup,
@@ -25,7 +26,7 @@ pub enum AckPhase {
     ProbeStopping,
 }
 
-/// Linux's lib/win_minmax.c, minmax_running_max.
+/// `minmax_running_max` of Linux's `lib/win_minmax.c`: round and value of the three best samples.
 #[derive(Clone, Copy, Default)]
 pub struct MinMax(pub [(u64, f64); 3]);
 
@@ -116,7 +117,7 @@ pub struct Draft {
     pub cwnd_limited: [bool; 2],
 }
 
-/// The acknowledgement, and RS of the draft.
+/// An acknowledgement with the draft's rate sample RS; times in seconds, `rate` in segments per second, the rest in segments.
 pub struct Ack {
     pub now: f64,
     pub rtt: f64,

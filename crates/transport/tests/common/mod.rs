@@ -17,11 +17,14 @@ use tailback_units::{Dur, Time};
 pub struct Fate {
     pub lost: bool,
     pub marked: bool,
+    /// Additional delay.
     pub later: Dur,
+    /// `true` if a copy arrives 10 µs later.
     pub twice: bool,
 }
 
 enum Event {
+    /// Arrival of a segment: the segment, time of its transmission, `true` if it is marked.
     Segment(Segment, Time, bool),
     Ack(Ack),
 }
@@ -31,7 +34,7 @@ pub struct Net<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> {
     pub receiver: Receiver,
     pub now: Time,
     pub delay: Dur,
-    /// Time of a segment on the link.
+    /// Transmission time of a segment; 0: the link has no limit.
     pub per_segment: Dur,
     pub forward: F,
     pub backward: G,
@@ -46,9 +49,11 @@ pub struct Net<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> {
     pub check: fn(&Sender, &Segment),
 }
 
+/// Fate of a segment on a path without losses.
 pub fn deliver(_: Time, _: &Segment) -> Fate {
     Fate::default()
 }
+/// Fate of an acknowledgement on a path without losses.
 pub fn answer(_: Time, _: &Ack) -> Fate {
     Fate::default()
 }
@@ -91,9 +96,10 @@ impl<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> Net<F, G> {
 
     fn pump(&mut self) {
         // More segments than any window of the tests holds.
-        let mut left = 1_000_000u32;
+        let mut remaining = 1_000_000u32;
         while let Some(segment) = self.sender.poll(self.now) {
-            left = left.checked_sub(1).unwrap_or_else(|| panic!("the sender sends without end at {:?}", self.now));
+            remaining =
+                remaining.checked_sub(1).unwrap_or_else(|| panic!("the sender sends without end at {:?}", self.now));
             if self.keep_log {
                 self.log.push((self.now, segment));
             }
@@ -126,7 +132,7 @@ impl<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> Net<F, G> {
         }
     }
 
-    /// Runs to `end`, or until nothing more will happen.
+    /// Runs all events up to `end`; the time is `end` then.
     pub fn run_until(&mut self, end: Time) {
         let (mut before, mut idle) = (Time::NEVER, 0);
         loop {
@@ -168,7 +174,7 @@ impl<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> Net<F, G> {
     }
 }
 
-/// Parameters from what a scenario writes.
+/// Parameters of a document; panics if they are invalid.
 pub fn tcp(document: serde_json::Value) -> Tcp {
     let tcp: Tcp = tailback_document::decode(document).expect("the test's parameters decode");
     tcp.check().expect("the test's parameters make sense");
