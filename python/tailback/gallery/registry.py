@@ -83,7 +83,7 @@ FOLDERS = {
     "datacentre-pfc": "pfc_failure_modes",
     "internet-1999": "thesis_headlines_1999",
 }
-"""Folder of each experiment below that of its group, by id, in the order of the reports. An id begins with its group."""
+"""Folder of each experiment below that of its group, by id, in the order of the reports. Ids begin with their group."""
 
 ON_REQUEST = ("internet-1999",)
 """Ids of the experiments that take too long to be part of `all` or of their group; they are run by their id only."""

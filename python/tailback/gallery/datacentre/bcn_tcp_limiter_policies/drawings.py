@@ -1,4 +1,4 @@
-"""Drawings of datacentre-seed: the slides' table, the order of the policies by variant, queues and rates, and choices."""
+"""Drawings of datacentre-seed: the slides' table, the order of the policies, queues and rates, and choices."""
 
 from __future__ import annotations
 
@@ -49,9 +49,9 @@ def _reach(found: Interval) -> list[list[float]]:
 
 
 def order(over: Results, paper_rows: Paper) -> Drawing:
-    """Draw the throughput of bulk and of on/off connections, a panel each, with a row per variant and a colour per policy.
+    """Draw the throughput of bulk and of on/off connections, a panel each.
 
-    Variants are combinations of framing, recovery and minimum RTO.
+    Rows are variants, combinations of framing, recovery and minimum RTO; policies have a colour each.
     """
     from tailback.plotting import plot
 

@@ -1,4 +1,4 @@
-"""datacentre-seed, the simulation of July 2005 with TCP only: four policies of the rate limiters, and the slides' table."""
+"""datacentre-seed, the simulation of July 2005 with TCP only: four policies of the rate limiters, and a table."""
 
 from __future__ import annotations
 
@@ -93,8 +93,7 @@ CHOICES = (
     "limiter per flow",
     "one memory",
 )
-"""Choices that the slides leave open. Each changes one property of the main variant, except that `EARLIER` changes five.
-"""
+"""Choices that the slides leave open. Each changes one property of the main variant, `EARLIER` five."""
 FRESH = "flows[on/off].application.connections"
 
 

@@ -95,8 +95,8 @@ class Udp(Experiment):
             Claim("U4", "With flow control alone no UDP packet is lost.", own, flow["udp_loss"].is_zero()),
             Claim(
                 "U5",
-                "More of the UDP traffic, which does not respond to congestion, is lost with queue management, dropping "
-                "or marking, than without flow control.",
+                "More of the UDP traffic, which does not respond to congestion, is lost with queue management, "
+                "dropping or marking, than without flow control.",
                 own,
                 (drop["udp_loss"] > none["udp_loss"]) & (mark["udp_loss"] > none["udp_loss"]),
             ),

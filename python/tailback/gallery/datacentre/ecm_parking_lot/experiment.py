@@ -76,7 +76,7 @@ class Ecm(Experiment):
         return grid(law=LAWS, links=LINKS, others=(1, 4))
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return the settings of the law, of the long flow's first switch, and of the number of other flows per link."""
+        """Return the settings of the law, the long flow's first switch, and the number of other flows per link."""
         del profile
         law = {"kind": LAWS[str(point["law"])]}
         hosts: Settings = {f"hosts.{name}.count": point["others"] for name in ("a", "b", "c", "da", "db", "dc")}

@@ -117,8 +117,8 @@ class Blocking(Experiment):
             ),
             Claim(
                 "K2",
-                "With separate memories and no flow control, connections with no congestion on their path lose no frame "
-                "at the edge.",
+                "With separate memories and no flow control, connections with no congestion on their path lose no "
+                "frame at the edge.",
                 "derived: the default path alone never fills its buffer",
                 own.where(policy="no flow control")["neighbour_lost"].is_zero()
                 & own.where(policy="no flow control")["same_host_lost"].is_zero(),

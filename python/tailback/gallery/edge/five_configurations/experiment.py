@@ -96,7 +96,7 @@ class Configurations(ce.AtTheEdge):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return the points: every configuration; other rings and sources for FIFO and LLQ, other overheads for FIFO."""
+        """Return the points: every configuration; for FIFO and LLQ other rings and sources, for FIFO overheads."""
         del profile
         usual: dict[str, list[AxisValue]] = {"ring": [RING], "overhead": [0], "source": [JITTER]}
         return [

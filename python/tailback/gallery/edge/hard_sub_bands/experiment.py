@@ -37,7 +37,7 @@ class SubBands(ce.AtTheEdge):
         return grid(sub_bands=[HARD, SHARED], video=VIDEO)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return the settings of a token bucket hierarchy without borrowing, or of class-based queues, and of the load."""
+        """Return the settings of hierarchical token buckets without borrowing, or class-based queues, and load."""
         del profile
         load: Settings = {"flows[af41].source.rate": f"{float(point['video']) / 10:g}Mbit/s"}
         if point["sub_bands"] == SHARED:

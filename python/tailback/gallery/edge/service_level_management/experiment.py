@@ -1,4 +1,4 @@
-"""edge-slm: targets for every class, checked each second at several loads, and forecasts of the loads that miss them."""
+"""edge-slm: targets for every class, checked each second at several loads, and forecasts of their violation."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ class Starvation(ce.AtTheEdge):
         return grid(scheduler=[PQ, LLQ], voice=VOICE)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return the settings of four levels with their usual limits, or of configuration iv, and of the rate of voice."""
+        """Return the settings of four levels with their usual limits, or configuration iv, and the rate of voice."""
         del profile
         load: Settings = {"flows[ef].source.rate": f"{float(point['voice']) / 10:g}Mbit/s"}
         if point["scheduler"] == LLQ:

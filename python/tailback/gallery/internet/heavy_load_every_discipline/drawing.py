@@ -32,7 +32,7 @@ _MODEL = "#c9c9c9"
 
 
 def places() -> tuple[dict[str, float], dict[str, float]]:
-    """Return the vertical positions of the rows and of the groups' names, by name; the top is 0, a row's height is 1."""
+    """Return the positions of the rows and of the groups' names, by name: the top is 0, a row has the height 1."""
     heights: dict[str, float] = {}
     titles: dict[str, float] = {}
     at = 0.0

@@ -180,7 +180,7 @@ def board() -> Mapping[str, Row]:
 
 
 def _registered() -> list[Row]:
-    """Return the rows of the registered disciplines with defaults, without those that serve others or emulate a link."""
+    """Return the rows of the registered disciplines, except those that serve others or emulate a link."""
     names: dict[str, list[str]] = json.loads(_native.names())
     rows = []
     for name in names["disciplines"]:

@@ -98,8 +98,8 @@ class RedAndLoss(Experiment):
             ),
             Claim(
                 "C4",
-                "With a buffer of 80 kB the loss grows with the number of connections, from 8 to 128, with RED and with "
-                "drop-tail.",
+                "With a buffer of 80 kB the loss grows with the number of connections, from 8 to 128, with RED and "
+                "with drop-tail.",
                 "slide Comments on Model; stated",
                 results.where(buffer=USUAL_KB)["loss"].non_decreasing("sources", tolerance=0.1),
             ),

@@ -1,4 +1,4 @@
-"""internet-e17: SFB with static hashes, and with hashes that change periodically, with and without a warm-up of bins."""
+"""internet-e17: SFB with static hashes, and with hashes that change periodically, with and without a warm-up."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ class MovingHash(Experiment):
     }
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return the points: eight non-responsive flows, none, or a reformed one, with the claims' hashes and senders."""
+        """Return the points: eight non-responsive flows, none, or a reformed one, by hashes and senders."""
         del profile
         points = grid(hash=(STATIC, MOVING), others=[EIGHT], sender=(RFC3168, NS2, Y1999))
         points += grid(hash=[COLD], others=[EIGHT], sender=(RFC3168, NS2))

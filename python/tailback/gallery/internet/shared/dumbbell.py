@@ -58,8 +58,8 @@ def red(
 ) -> Settings:
     """Return the settings of the thesis' RED at the bottleneck: not gentle, and its average counts packets.
 
-    The thresholds `low_kb` and `high_kb` are 20 and 80 % of the buffer if they are 0. `adaptive` is the scenario's table
-    of that name; `None`: max_p is constant.
+    The thresholds `low_kb` and `high_kb` are 20 and 80 % of the buffer if they are 0. `adaptive` is the scenario's
+    table of that name; `None`: max_p is constant.
     """
     discipline: dict[str, Value] = {
         "kind": "red",
@@ -214,7 +214,7 @@ def draw_queues(
 
 
 def from_level(figure: Figure, level: float, top: float = 100.0) -> Drawing:
-    """Draw a figure of shares with a y axis from `level` to `top`, both in %, so that curves near `top` are distinct."""
+    """Draw a figure of shares with a y axis from `level` to `top`, in %, so that curves near `top` are distinct."""
     drawn = figure.draw()
     for axes in drawn.axes:
         axes.set_ylim(level, top + 0.03 * (top - level))

@@ -7,8 +7,8 @@ from tailback.scenario import Value
 
 RED, SFQ_RED, SFB = "RED", "SFQ+RED", "SFB"
 STEEP, ANY = "SFB, d1 = 100 d2", "SFB, any full bin drops"
-"""`STEEP`: steps of 0.02 up and 0.0002 down instead of 0.005 and 0.001. `ANY`: a packet is dropped if any of its bins is
-full, as in the paper's figure."""
+"""`STEEP`: steps of 0.02 up and 0.0002 down instead of 0.005 and 0.001. `ANY`: a packet is dropped if any of its bins
+is full, as in the paper's figure."""
 UNCOUNTED, PRESSURE, HOLD, SLOW = "SFB, uncounted", "SFB, pressure", "SFB, hold", "SFB, frozen for 50 ms"
 KEEP, DOWN = "SFB, keep", "SFB, decrements frozen for 100 ms"
 """Variants of the penalty box, the same words in the scenario (`boxed`), and of the freeze time. `KEEP`: other flows do

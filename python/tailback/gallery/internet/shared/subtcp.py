@@ -27,8 +27,8 @@ __all__ = [
 
 DROP_TAIL, RED, RED_ECN, ADAPTIVE = "drop-tail", "RED", "RED, ECN", "adaptive RED, ECN"
 BOUNDED = "adaptive RED, ECN, max_p at most 1"
-"""The thesis and its code in ns-2.35 have no upper bound of max_p (`ADAPTIVE`). With a bound of 1, RED marks all packets
-only when its average reaches the upper threshold, above which it drops them all."""
+"""The thesis and its code in ns-2.35 have no upper bound of max_p (`ADAPTIVE`). With a bound of 1, RED marks all
+packets only when its average reaches the upper threshold, above which it drops them all."""
 BACKOFF = "TCP, RFC 3168, doubled"
 TCP, RULE, NS2, SUBTCP = "TCP", "TCP, RFC 3168", "TCP, ns-2.35", "SubTCP"
 """`TCP` has no rule for an echo at a small window, `RULE` has that of RFC 3168, `NS2` that of ns-2.35. `SUBTCP` backs

@@ -28,7 +28,10 @@ def square_root(loss: float, round_trip_s: float) -> float:
 
 
 def timeout_s(round_trip_s: float, least_s: float = 0.2) -> float:
-    """Return the RTO in s assumed for an RTT: the larger of 4 RTT (RFC 5348 section 4.3) and the minimum RTO `least_s`."""
+    """Return the RTO in s assumed for an RTT in s: the larger of 4 RTT and the minimum RTO `least_s`.
+
+    The factor is that of RFC 5348, section 4.3.
+    """
     return max(4 * round_trip_s, least_s)
 
 

@@ -144,8 +144,8 @@ class LossModel(Experiment):
             ),
             Claim(
                 "C5",
-                "With drop-tail and 8 connections, doubling the round trip (queueing included) divides the loss by 2 to "
-                "4.",
+                "With drop-tail and 8 connections, doubling the round trip (queueing included) divides the loss by "
+                "2 to 4.",
                 "derived from the model: an exponent of 1 to 2; specification E3",
                 (by_delay.where(delay=USUAL_MS, sources=8) >= 2 * by_delay.where(delay=LONG_MS, sources=8))
                 & (by_delay.where(delay=USUAL_MS, sources=8) <= 4 * by_delay.where(delay=LONG_MS, sources=8)),
@@ -160,7 +160,7 @@ class LossModel(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Yield measured and modelled losses against N, and measured ones with two round trips and three packet sizes."""
+        """Yield measured and modelled losses against N, and losses by round trip and by packet size."""
         usual = results.where(delay=USUAL_MS, packet=USUAL_BYTES)
         yield Figure(
             "model",

@@ -185,8 +185,8 @@ class Reservation(Experiment):
             Claim(
                 "T10",
                 "With 4 Mbit/s reserved, and with Reno instead of SACK or with RIO instead of enhanced RED, the "
-                "connection with the adaptive window and the fine timer gets at least 95 % of its reservation, and more "
-                "than an ordinary sender.",
+                "connection with the adaptive window and the fine timer gets at least 95 % of its reservation, and "
+                "more than an ordinary sender.",
                 "reconstructed: a sensitivity",
                 elsewhere,
             ),

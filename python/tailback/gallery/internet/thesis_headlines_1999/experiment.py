@@ -178,8 +178,8 @@ class Matrix(Experiment):
             "Headlines reproduced by sender, timers and workload",
             "Blue and a tick: reproduced; orange and a cross: not reproduced; grey and a question mark: undecided, the "
             "interval contains both outcomes. Columns: four rules for an ECN echo at a window of one segment, each "
-            "with three timers (clock tick and minimum RTO). Thick frame: the cell nearest to the source's own conditions. "
-            "On/off sources were published for E12; elsewhere they are a sensitivity.",
+            "with three timers (clock tick and minimum RTO). Thick frame: the cell nearest to the source's own "
+            "conditions. On/off sources were published for E12; elsewhere they are a sensitivity.",
             lambda: draw_words(rows),
         )
         for chapter, title in CHAPTERS.items():

@@ -47,8 +47,8 @@ class Headline:
     arms: tuple[str, ...]
     condition: Callable[[MatrixCell], Condition]
     own: frozenset[tuple[str, str]] = _SIMULATED
-    """Pairs of rule and timers that are nearest to the source's: ns's sender with the calibrated timers for simulations,
-    BSD's timers with two rules for the testbeds, whose kernel's rule is not known."""
+    """Pairs of rule and timers that are nearest to the source's: ns's sender with the calibrated timers for
+    simulations, BSD's timers with two rules for the testbeds, whose kernel's rule is not known."""
     workloads: tuple[str, ...] = WORKLOADS
     left_out: str = ""
     """Reason for which on/off sources are not run; empty if they are."""

@@ -73,7 +73,7 @@ class Growth(Experiment):
         return grid(control=tuple(CONTROLS), connections=numbers)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return the settings of the connections, each with an initial window of twice its share, which an echo halves."""
+        """Return the settings of the connections; each begins with twice its share, which an echo halves."""
         del profile
         share = SHARED // int(point["connections"])
         return {

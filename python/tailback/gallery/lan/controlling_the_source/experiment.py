@@ -26,7 +26,8 @@ from tailback.study.experiment.quantity import Selector
 
 MECHANISMS = ("none", "plain", "destination")
 UNLIMITED = "none, unlimited buffers"
-"""Name of the reference for delays: buffers so large that nothing is lost, and no control, so that nothing is stopped."""
+"""Name of the reference for delays: buffers so large that nothing is lost, and no control, so that nothing is
+stopped."""
 PLAIN_ALL, DESTINATION_ALL = "plain, all notified", "destination, all notified"
 """Names of the mechanisms for the sensitivity: destinations are notified, too."""
 BACKPRESSURE: dict[AxisValue, Settings] = {
@@ -244,7 +245,7 @@ class ControllingTheSource(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Yield loss by mechanism, delay, mean queues in hosts and switches, and the effect of notifying destinations."""
+        """Yield loss, delay, mean queues in hosts and switches, and the effect of notifying destinations."""
         words = {
             "none": ("without congestion control", ()),
             "plain": ("using Xon/Xoff", ("C1",)),

@@ -1,4 +1,4 @@
-"""lan-extended: a LAN of four buildings with 300 hosts, three rates and three classes, with each scope of notification."""
+"""lan-extended: a LAN of four buildings, 300 hosts, three rates and three classes, by scope of notification."""
 
 from __future__ import annotations
 
@@ -184,7 +184,7 @@ class ExtendedLan(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Yield loss and delay of each type of traffic by mechanism; in full also loss against the rate of the bursts."""
+        """Yield loss and delay of each type of traffic by mechanism; in full also loss by rate of the bursts."""
         load = results.where(rate=LOAD)
         yield Figure(
             "loss",

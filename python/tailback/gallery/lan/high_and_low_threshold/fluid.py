@@ -48,7 +48,7 @@ def start_loop_us(length_km: float) -> float:
 
 
 def needed_kb(length_km: float) -> float:
-    """Return the headroom of all feeders by the formula, kB: enough for any phases of the frames and any output rate."""
+    """Return the headroom of all feeders by the formula, kB: enough for any phases of frames and any output rate."""
     return FEEDERS * headroom(RATE_BPS, MTU, length_km * 1e3 * NS_PER_M * 1e-9, response_s=0).bytes / 1e3
 
 
@@ -75,8 +75,8 @@ class Cycle:
 def cycle(high: float, low: float, length_km: float) -> Cycle:
     """Return the utilisation and loss for two thresholds in % of the buffer, `low` below `high`.
 
-    The queue rises through `high` and overshoots it. It then falls through `low` and on for the time of `start_loop_us`,
-    or until it is empty and the output link idles; then it rises again.
+    The queue rises through `high` and overshoots it. It then falls through `low` and on for `start_loop_us`, or until it
+    is empty and the output link idles; then it rises again.
     """
     high_kb, low_kb = BUFFER_KB * high / 100, BUFFER_KB * low / 100
     rise = (FEEDERS - 1) * _RATE

@@ -43,7 +43,7 @@ OVERLOAD = 10
 
 
 def _floor(report: Report) -> float:
-    """Return the loss in % of the realised load with slow links that are never idle, which no mechanism can undercut."""
+    """Return the loss in % of the realised load with slow links that are never idle, the minimum of any mechanism."""
     lost = sum(max(0.0, 1e-6 * report.offered_bps(flow["name"]) - CAPACITY) for flow in report.flows("data"))
     return 100 * lost / (1e-6 * report.offered_bps())
 
@@ -74,7 +74,7 @@ class MergingOverTheBackbone(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return the points: the ranges of the slides for both traffic models; in full also other numbers of sources."""
+        """Return the points: the slides' ranges for both traffic models; in full also other numbers of sources."""
         bursts: tuple[int, ...] = (6, 24, 48) if profile == "quick" else (6, 12, 24, 48)
         rates: tuple[int, ...] = (2, 6, 9) if profile == "quick" else (2, 4, 6, 8, 9)
         uniform = grid(traffic=[UNIFORM], pairs=[PAIRS], mechanism=MECHANISMS, rate=(*rates, 10), burst=(*bursts, 96))

@@ -1,4 +1,4 @@
-"""lan-c2-tcp, experiment C.2 with TCP: cost of stopping a backbone for responsive sources, by scope of back-pressure."""
+"""lan-c2-tcp, experiment C.2 with TCP: cost of stopping a backbone for responsive sources, by scope."""
 
 from __future__ import annotations
 

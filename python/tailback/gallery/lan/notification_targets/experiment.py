@@ -57,7 +57,7 @@ class WhomToNotify(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return the points: each mechanism with bursts of 96 kB at several rates, at 8 Mbit/s also with large buffers."""
+        """Return the points: each mechanism at several rates, at 8 Mbit/s also with large buffers."""
         rates = (4, 6, 8, 9) if profile == "full" else (4, 6, 8)
         small = grid(mechanism=BACKPRESSURE, rate=rates, edge=[EDGE])
         return small + grid(mechanism=BACKPRESSURE, rate=[8], edge=[LARGE_EDGE])

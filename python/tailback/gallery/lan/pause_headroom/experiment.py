@@ -39,8 +39,8 @@ SMALL, LARGE = 50, 200
 # Space above the high threshold in the small buffer.
 ROOM_KB = SMALL - HIGH_KB
 SHORT_KM, STANDARD_US = 0.2, 1.024
-"""Cable length, km, while the response time is varied, and response time, µs, while the length is varied: the standard's
-limit of 2 quanta at 1 Gbit/s."""
+"""Cable length, km, while the response time is varied, and response time, µs, while the length is varied: the
+standard's limit of 2 quanta at 1 Gbit/s."""
 # Cable lengths, km, and response times, µs, of the full profile.
 LENGTHS = (0.2, 1, 2, 3, 4, 6, 8, 10)
 RESPONSES = (0, 1.024, 10, 20, 30, 40, 60, 80, 100)
@@ -124,8 +124,8 @@ class Headroom(Experiment):
             ),
             Claim(
                 "H4",
-                "In a buffer of 200 kB the overshoot of the high threshold is at least three quarters of the headroom by "
-                "the formula.",
+                "In a buffer of 200 kB the overshoot of the high threshold is at least three quarters of the headroom "
+                "by the formula.",
                 "derived",
                 _each(_over(results), lambda _: True, lambda over, needed: over >= 0.75 * needed),
             ),
@@ -172,7 +172,7 @@ def _each(
 
 
 def _draw(quantity: Quantity, formula: bool) -> Drawing:
-    """Draw a quantity over both sweeps, one panel each, with the formula, or shaded where the formula exceeds the room."""
+    """Draw a quantity over both sweeps, one panel each, with the formula, or shaded where it exceeds the room."""
     from tailback.plotting import plot
 
     figure = plot.new(2, sharey=True)

@@ -88,8 +88,10 @@ def _lost_at_sw2(report: Report) -> int:
 
 
 def _stops(report: Report) -> tuple[list[float], list[float], list[float]] | None:
-    """Return times since the end of the warm-up, and the total times until each for which sw1's backbone port was stopped,
-    and for which data waited there while nothing was sent, all in s; `None` without samples.
+    """Return three series in s from the end of the warm-up; `None` without samples.
+
+    The times, and the total times until then for which sw1's backbone port was stopped, and for which data waited there
+    while nothing was sent.
     """
     series = report.data["series"]
     if series is None:

@@ -1,4 +1,4 @@
-"""lan-a2, rate mismatch: experiment A.2, a 100 Mbit/s source before a 10 Mbit/s port, without control and with 802.3x."""
+"""lan-a2, rate mismatch: experiment A.2, a 100 Mbit/s link before a 10 Mbit/s port, without and with 802.3x."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def isolated_loss(burst_kb: AxisValue) -> float:
     """Return the loss in % of bursts that never meet, the limit of low load; sizes are uniform from 0 to 2 `burst_kb`.
 
     While a burst of X bytes arrives, the share r/R = SLOW/FAST of it leaves; the excess over the buffer is lost. With
-    X0, the largest burst without loss, the excess is (1 - r/R)(X - X0) for X > X0; its mean is divided by the mean of X.
+    X0, the largest burst without loss, the excess is (1 - r/R)(X - X0) for X > X0. Its mean is divided by that of X.
     """
     largest, kept = 2 * float(burst_kb), 1 - SLOW / FAST
     passes = BUFFER_KB / kept / FRAMED
@@ -54,7 +54,7 @@ def isolated_loss(burst_kb: AxisValue) -> float:
 
 
 def _floor(report: Report) -> float:
-    """Return the loss in % of the realised load with a slow link that is never idle, which no mechanism can undercut."""
+    """Return the loss in % of the realised load with a slow link that is never idle, the minimum of any mechanism."""
     return max(0.0, 100 * (1 - 1e6 * CAPACITY / report.offered_bps()))
 
 
@@ -113,7 +113,7 @@ class RateMismatch(Experiment):
         return {"backpressure.scope": point["mechanism"], "flows[data].source": source, **run}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the claims on loss of isolated bursts, loss with XON/XOFF by traffic model, and places of the losses."""
+        """Return the claims on isolated bursts, loss with XON/XOFF by traffic model, and places of the losses."""
         none, plain = results.where(mechanism="none"), results.where(mechanism="plain")
         uu_none, uu_plain = none.where(traffic=UNIFORM), plain.where(traffic=UNIFORM)
         transient = {"rate": lambda rate: float(rate) <= 5}

@@ -91,7 +91,7 @@ class SwitchModels(Experiment):
         return found + grid(model=LOSSY, ports=[PORTS], load=[load for load in loads if load >= 70])
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return the settings of model and number of ports, and of sources of equal rate from each sender to each host."""
+        """Return the settings of model, ports, and sources of equal rate from each sender to each receiver."""
         ports, load = int(point["ports"]), float(point["load"]) / 100
         source: Table = {
             "kind": "bernoulli",
@@ -163,8 +163,8 @@ class SwitchModels(Experiment):
             ),
             Claim(
                 "M7",
-                "At loads of 70 % and more, with 8 ports, less is lost with a shared memory of 120 kB than with 15 kB per "
-                "port.",
+                "At loads of 70 % and more, with 8 ports, less is lost with a shared memory of 120 kB than with 15 kB "
+                "per port.",
                 "derived: a queue can use the memory that others leave free (Hluchyj and Karol 1988)",
                 results.where(model=SHARED)["loss"] < results.where(model=PARTED)["loss"],
             ),

@@ -99,7 +99,7 @@ def _hurst(report: Report) -> float:
 
 
 def _variation(seconds: float) -> Callable[[Report], float]:
-    """Return the function that measures the standard deviation of the bytes in intervals of a length, in % of the mean."""
+    """Return the function that measures the standard deviation of the bytes in intervals, in % of the mean."""
 
     def value(report: Report) -> float:
         bins = _memory(report)

@@ -141,7 +141,7 @@ class VideoAndData(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the claims on loss and delay by mechanism; those that the topology was chosen to meet are calibrated."""
+        """Return the claims on loss and delay by mechanism; those for which the topology was chosen are calibrated."""
         chosen = results.where(layout=CHOSEN)
         none, plain, selective = (chosen.where(mechanism=mechanism) for mechanism in MECHANISMS)
         bursty: dict[str, Selector] = {"burst": lambda burst: float(burst) >= 24}
