@@ -75,8 +75,8 @@ class Cycle:
 def cycle(high: float, low: float, length_km: float) -> Cycle:
     """Return the utilisation and loss for two thresholds in % of the buffer, `low` below `high`.
 
-    The queue rises through `high` and overshoots it. It then falls through `low` and on for `start_loop_us`, or until it
-    is empty and the output link idles; then it rises again.
+    The queue rises through `high` and overshoots it. It then falls through `low` and on for `start_loop_us`, or until
+    it is empty and the output link idles; then it rises again.
     """
     high_kb, low_kb = BUFFER_KB * high / 100, BUFFER_KB * low / 100
     rise = (FEEDERS - 1) * _RATE
