@@ -61,8 +61,8 @@ __all__ = [
 PORT = "switches.ce2.ports.ce1"
 """Path of the port towards the provider in the scenario document."""
 DISCIPLINE = f"{PORT}.discipline"
+# Name of the port in reports.
 BOTTLENECK = "ce2->ce1"
-"""Name of the port in reports."""
 LINK = 100.0
 """Rate that the company buys from the provider, Mbit/s."""
 

@@ -32,8 +32,8 @@ OUTPUT, FIFO, VOQ1, VOQ2, CUT = "output-queued", "input FIFO", "VOQ", "VOQ, spee
 PARTED, SHARED = "output-queued, 15 kB a port", "shared memory, 8 times 15 kB"
 ROOM = "1MB"
 """Buffer of an input, large enough never to be empty in saturation."""
+# Buffer of a port if the memory is divided among the ports.
 PORT_KB = 15
-"""Buffer of a port if the memory is divided among the ports, kB."""
 
 # Settings of the switch.
 Model = Mapping[str, Table | str]
