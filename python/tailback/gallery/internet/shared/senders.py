@@ -32,7 +32,7 @@ __all__ = [
 RFC, BACKOFF, NS2, NONE = "rfc3168", "backoff", "ns-2", "none"
 """Values of `ecn-floor`, the sender's rule for an echo at a window of one segment. `RFC`: it sends one segment when the
 retransmission timer expires (RFC 3168, section 6.1.2). `BACKOFF`: the rule of RFC 3168, and each further echo doubles
-the timeout. `NS2`: the rule of ns-2.35's senders. `NONE`: the sender ignores the echo and never sends less than a
+the timeout. `NS2`: the rule of ns-2.35's senders. `NONE`: the sender continues in spite of the echo with one
 segment per round trip."""
 
 FLOORS: dict[str, str] = {
