@@ -1,4 +1,4 @@
-"""Ids of all experiments, one per line, with their folders below the group with which the id begins."""
+"""Registry of the experiments: ids with their folders, and selection by id or group."""
 
 from __future__ import annotations
 
@@ -83,21 +83,26 @@ FOLDERS = {
     "datacentre-pfc": "pfc_failure_modes",
     "internet-1999": "thesis_headlines_1999",
 }
-"""Folder of each experiment, by id, in the order of the reports."""
+"""Folder of each experiment below that of its group, by id, in the order of the reports. Ids begin with their group."""
 
 ON_REQUEST = ("internet-1999",)
 """Ids of the experiments that take too long to be part of `all` or of their group; they are run by their id only."""
 EVERY = tuple(FOLDERS)
+"""All ids."""
 EXPERIMENTS = tuple(id for id in FOLDERS if id not in ON_REQUEST)  # noqa: A001
+"""Ids that `all` selects: those that are not in `ON_REQUEST`."""
 
 
 def folder(id: str) -> str:  # noqa: A002
-    """Return the folder of an experiment below the gallery, such as `lan/merging_traffic` for `lan-a1`."""
+    """Return the folder of an experiment below the gallery, such as `lan/merging_traffic` for `lan-a1`.
+
+    Raises KeyError for an unknown id.
+    """
     return f"{id.split('-', 1)[0]}/{FOLDERS[id]}"
 
 
 def experiment(id: str) -> Experiment:  # noqa: A002
-    """Load one experiment by its id."""
+    """Import the experiment of an id and return an instance; raises KeyError for an unknown id."""
     module = import_module(f"tailback.gallery.{folder(id).replace('/', '.')}.experiment")
     found = [
         c
@@ -111,9 +116,9 @@ def experiment(id: str) -> Experiment:  # noqa: A002
 
 
 def select(what: str) -> list[Experiment]:
-    """Return the experiment of an id, those of a group, or `all`; raises UsageError for anything else.
+    """Return the experiment of an id, those of a group, or all (`all`), in the order of `FOLDERS`.
 
-    Those of `ON_REQUEST` belong to neither a group nor `all`.
+    Those in `ON_REQUEST` belong to neither a group nor `all`. Raises UsageError for an unknown name or an empty group.
     """
     if what == "all":
         chosen = list(EXPERIMENTS)

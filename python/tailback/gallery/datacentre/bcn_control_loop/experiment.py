@@ -1,4 +1,4 @@
-"""BCN's control loop: the loop delay measured, then increased."""
+"""datacentre-loop, BCN's control loop: its delay measured, then increased by longer links."""
 
 from __future__ import annotations
 
@@ -27,23 +27,27 @@ from tailback.study.experiment import (
 BOTTLENECK = "core->d"
 FRAME_US = 1538 * 8 / 10_000
 """Time of a full frame on a link of 10 Gbit/s, us."""
+# Delay of the control loop on the slide.
 SLIDE_US = 3.0
 
 
 def _once(report: Report) -> float:
-    """Return the time from the first message to the last arrival of a frame sent before it took effect, us."""
+    """Return the time from the first message to the last arrival of a frame that was sent before the stop, us.
+
+    NaN at points of the sweep.
+    """
     series = report.data["series"]
     assert series is not None, "once.toml sets run.sample"
     port = series["ports"].get(BOTTLENECK)
     if port is None or report.data["end_s"] > 1e-3:
         return float("nan")
-    said = port["state"]["messages"]
-    told = next(at for at, count in zip(series["time_s"], said, strict=True) if count > 0)
+    messages = port["state"]["messages"]
+    sent_at = next(at for at, count in zip(series["time_s"], messages, strict=True) if count > 0)
     arrived = [sent + queued for sent, queued in zip(port["sent_bytes"], port["queue_bytes"], strict=True)]
     steps = [at for (a, b), at in zip(pairwise(arrived), series["time_s"][1:], strict=True) if b > a + 1000]
     # The stop is a gap of the arrivals much longer than a frame.
-    last = next(a for a, b in pairwise([*steps, 1.0]) if a > told and b - a > 3 * FRAME_US * 1e-6)
-    return 1e6 * (last - told)
+    last = next(a for a, b in pairwise([*steps, 1.0]) if a > sent_at and b - a > 3 * FRAME_US * 1e-6)
+    return 1e6 * (last - sent_at)
 
 
 def _deviation(report: Report) -> float:
@@ -72,23 +76,23 @@ class Loop(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The loop delay with links of three delays; then the sweep."""
+        """Return the points: the loop delay with links of three delays, and the sweep."""
         swept = (0.5, 5.0, 20.0, 50.0) if profile == "quick" else (0.5, 2.0, 5.0, 10.0, 20.0, 50.0, 100.0)
         return grid(part=("once",), delay=(0.5, 5.0, 20.0)) + grid(part=("sweep",), delay=swept)
 
     def scenario(self, point: Point) -> str:
-        """Return the file of the part."""
+        """Return the scenario of the point's part."""
         return "once.toml" if point["part"] == "once" else "scenario.toml"
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Delay of the links between edges and core."""
+        """Return the settings of the delay of the links between edges and core, and of sampling."""
         del profile
         once = point["part"] == "once"
         length: Settings = {"run.duration": "200us", "run.warmup": "0s", "run.sample": "50ns"}
         return {"links[1].delay": f"{point['delay']}us", **(length if once else {"run.sample": "50us"})}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Loop delay with short and long links; utilisation and oscillation in the sweep."""
+        """Return the claims on the loop delay with short and long links, and on utilisation and oscillation."""
         once, sweep = results.where(part="once"), results.where(part="sweep")
         return [
             Claim(
@@ -130,7 +134,7 @@ class Loop(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Queue and idle time of the congested link by the delay of the links."""
+        """Yield queue and idle time of the congested link by the delay of the links."""
         sweep = results.where(part="sweep")
         yield fig.compare(
             {"mean": sweep["mean_queue"], "longest": sweep["max_queue"], "standard deviation": sweep["deviation"]},

@@ -1,4 +1,4 @@
-"""Messages only while the queue moves away from its equilibrium, compared with messages whenever it is not there."""
+"""datacentre-derivative: messages only while the queue moves away from its equilibrium, or whenever it is not there."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 BOTTLENECK = "core->d"
+# Size of a full frame.
 FRAME_KB = 1.518
 START_S = 0.002
 """End of the first overshoot, which precedes the effect of the first messages, s."""
@@ -84,12 +85,12 @@ class Derivative(Experiment):
     traces: ClassVar = {"queue": _queue}
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """With and without the rule, each with two pairs of gains."""
+        """Return the points: with and without the rule, each with two pairs of gains."""
         del profile
         return grid(rule=("derivative", "always"), gain=("1/16, 50 Mbit/s", "1/8, 250 Mbit/s"))
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The rule at the core, the gains at the edges."""
+        """Return the settings of the rule at the core and of the gains at the edges."""
         del profile
         strong = str(point["gain"]).startswith("1/8")
         return {
@@ -100,7 +101,7 @@ class Derivative(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Half the messages, a smaller deviation of the queue, overshoots that decay."""
+        """Return the claims: half of the messages, a smaller deviation of the queue, overshoots that decay."""
         rule, always = results.where(rule="derivative"), results.where(rule="always")
         return [
             Claim(
@@ -145,7 +146,7 @@ class Derivative(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The queue over the run, for each rule and pair of gains."""
+        """Yield the queue over the run, for each rule and pair of gains."""
         yield Figure(
             "queue",
             "The queue with and without the derivative rule",

@@ -1,4 +1,4 @@
-"""Recovery time of a stopped limiter at an idle link, with and without the Solicit bit."""
+"""datacentre-solicit: recovery time of a stopped limiter at an idle link, with and without the Solicit bit."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from tailback.study.experiment import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+# Port with the first host's limiter.
 EDGE = "e1->core"
 FREE_S = 0.005
 """End of the traffic of the other hosts, s."""
@@ -35,6 +36,7 @@ FLOOR = 10e6
 STEP = 200e6
 """Increase by BCN+4, which the congestion point sends if its queue is empty: four levels of 50 Mbit/s, bit/s."""
 FRAME_BITS = 1538 * 8
+# Share P of the frames that the congestion point samples.
 SAMPLING = 0.01
 CHOSEN, SMALL = 1000, 100
 """Rsolicit, Mbit/s: five steps above Rmin, and less than one step."""
@@ -45,7 +47,7 @@ CLIMB_MS = 1e3 * sum(FRAME_BITS / (FLOOR + k * STEP) for k in range(1, STEPS))
 
 
 def _rate(report: Report) -> tuple[list[float], list[float]]:
-    """Return times from the instant at which the link becomes idle, ms, and the limiter's rate, bit/s."""
+    """Return times since the link became idle, ms, and the limiter's rate, bit/s: the link's without a limiter."""
     series = report.data["series"]
     assert series is not None, "settings set run.sample"
     state = series["ports"][EDGE]["state"]
@@ -55,14 +57,14 @@ def _rate(report: Report) -> tuple[list[float], list[float]]:
 
 
 def _stopped(report: Report) -> bool:
-    """`True` if the limiter was stopped and resumed at Rmin, and not only slowed down."""
+    """Return `True` if the limiter was stopped and resumed at Rmin, and not only slowed down."""
     return min(_rate(report)[1]) <= FLOOR
 
 
 def _recovery(report: Report) -> float:
-    """Return the time until a stopped limiter has half of the link's rate, ms; NaN if it was not stopped.
+    """Return the time since the link became idle until a stopped limiter has half of the link's rate, ms.
 
-    It is the end of the run if the limiter does not get there.
+    NaN if the limiter was not stopped; the end of the run if it does not reach that rate.
     """
     if not _stopped(report):
         return nan
@@ -113,12 +115,15 @@ class Solicit(Experiment):
     traces: ClassVar = {"rate": _rate}
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """With and without the bit; with it also for an Rsolicit that one step exceeds."""
+        """Return the points: with and without the bit; with it also for an Rsolicit that one step exceeds."""
         del profile
         return grid(bit=("on", "off"), threshold=(CHOSEN,)) + grid(bit=("on",), threshold=(SMALL,))
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Answers of the core to the bit, and the limiters' Rsolicit. Solicited steps are microseconds apart."""
+        """Return the settings of the core's answers to the bit, the limiters' Rsolicit, and duration and sampling.
+
+        Solicited steps are microseconds apart and need short intervals of sampling.
+        """
         on = point["bit"] == "on"
         short: Settings = {"run.duration": "40ms"} if on and point["threshold"] == CHOSEN else {}
         if not on or point["threshold"] != CHOSEN:
@@ -131,7 +136,7 @@ class Solicit(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Faster recovery, with the steps of the slide's sketch."""
+        """Return the claims: faster recovery, with the steps of the slide's sketch."""
         chosen = results.where(threshold=CHOSEN)
         on, off = chosen.where(bit="on"), chosen.where(bit="off")
         return [
@@ -160,8 +165,8 @@ class Solicit(Experiment):
             ),
             Claim(
                 "L4",
-                "Without the Solicit bit the time between these steps is 1/P times as long, "
-                f"{CLIMB_MS / SAMPLING:.1f} ms, within a factor of two.",
+                "Without the Solicit bit the time between the first and the fifth step is 1/P = 100 times as long as "
+                f"with it, {CLIMB_MS / SAMPLING:.1f} ms, within a factor of two.",
                 "derived: one frame in 1/P = 100 is sampled",
                 off["climb"].within(0.5 * CLIMB_MS / SAMPLING, 2 * CLIMB_MS / SAMPLING),
             ),
@@ -182,7 +187,7 @@ class Solicit(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The limiter's rate after the link becomes idle."""
+        """Yield the limiter's rate after the link becomes idle."""
         yield Figure(
             "rate",
             "The limiter's rate after the link becomes idle",

@@ -1,4 +1,4 @@
-"""The drawings of the experiment: the table, the order over the set of variants, queues, and choices."""
+"""Drawings of datacentre-seed: the slides' table, the order of the policies, queues and rates, and choices."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Paper = Mapping[str, Sequence[float]]
 
 
 def table(chosen: Results, paper_rows: Paper) -> Drawing:
-    """Draw the slides' table, a panel per column."""
+    """Draw the slides' table and the measured means with intervals, a panel per column of the table."""
     from tailback.plotting import plot
 
     figure = plot.new(3, 3, width=4.0, height=2.6)
@@ -49,7 +49,10 @@ def _reach(found: Interval) -> list[list[float]]:
 
 
 def order(over: Results, paper_rows: Paper) -> Drawing:
-    """Draw a panel for bulk and one for on/off connections, a row per variant and a colour per policy."""
+    """Draw the throughput of bulk and of on/off connections, a panel each.
+
+    Rows are variants, combinations of framing, recovery and minimum RTO; policies have a colour each.
+    """
     from tailback.plotting import plot
 
     figure = plot.new(2, 1, width=5.6, height=1.2 + 0.36 * len(over.samples) / len(POLICIES), sharey=True)

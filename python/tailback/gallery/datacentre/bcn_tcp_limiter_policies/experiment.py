@@ -1,4 +1,4 @@
-"""The simulation of July 2005 with TCP only: four policies of the rate limiters, and the slides' table of results."""
+"""datacentre-seed, the simulation of July 2005 with TCP only: four policies of the rate limiters, and a table."""
 
 from __future__ import annotations
 
@@ -74,6 +74,7 @@ SET = tuple(product(FRAMINGS, RECOVERIES, FLOORS_MS))
 
 A minimum RTO of 200 ms, a usual one, would contradict the slide's mean of 28 ms for a transaction.
 """
+# Main variant: framing, loss recovery, minimum RTO in ms.
 MAIN = ("none", "NewReno", 30)
 QUICK_SET = (MAIN, ("ethernet", "NewReno", 20), ("none", "SACK", 50), ("ethernet", "SACK", 30))
 """A third of the variants, in which each value occurs."""
@@ -92,7 +93,7 @@ CHOICES = (
     "limiter per flow",
     "one memory",
 )
-"""Choices that the slides leave open. Each changes one setting of the main variant, but `EARLIER` changes five."""
+"""Choices that the slides leave open. Each changes one property of the main variant, `EARLIER` five."""
 FRESH = "flows[on/off].application.connections"
 
 
@@ -188,14 +189,17 @@ class Seed(Experiment):
     traces: ClassVar = {"series": series}
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """All policies over the variants and choices; in quick over a third of the variants and one choice."""
+        """Return the points: all policies over the variants and choices, in quick over a third of the variants.
+
+        In quick, `EARLIER` is the only other choice, with two policies.
+        """
         if profile == "quick":
             return _at(POLICIES, QUICK_SET) + _at(("drop", "mark"), (MAIN,), EARLIER)
         others = [point for choice in CHOICES[1:] for point in _at(POLICIES, (MAIN,), choice)]
         return _at(POLICIES, (MAIN, *(one for one in SET if one != MAIN))) + others
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The policy, the variant and the choice."""
+        """Return the settings of policy, variant and choice."""
         del profile
         chosen: Settings = {
             "network.framing": str(point["framing"]),
@@ -205,7 +209,7 @@ class Seed(Experiment):
         return {"run.sample": "1ms", **policy(str(point["policy"])), **chosen, **CHANGES[str(point["choice"])]}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The order of the policies over the variants, then the slides' magnitudes, which are calibrated."""
+        """Return the claims on the order of the policies, then on the slides' magnitudes, which are calibrated."""
         over = results.where(choice=CHOSEN)
         newreno = [over.where(policy=name, recovery="NewReno") for name in POLICIES]
         sack = [over.where(policy=name, recovery="SACK") for name in POLICIES]
@@ -407,7 +411,7 @@ class Seed(Experiment):
         )
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The slides' table, the order of the policies over the variants, queues and rates, and the choices."""
+        """Yield the slides' table, the order of the policies over the variants, queues and rates, and the choices."""
         framing, recovery, floor = MAIN
         main = results.where(framing=framing, recovery=recovery, floor=floor)
         chosen = main.where(choice=CHOSEN)

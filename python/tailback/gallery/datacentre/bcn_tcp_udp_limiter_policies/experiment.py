@@ -1,4 +1,4 @@
-"""The second workload of July 2005: a fifth of the bottleneck's load is UDP in bursts of variable length."""
+"""datacentre-udp, the second workload of July 2005: bursts of UDP of a fifth of the bottleneck's rate besides TCP."""
 
 from __future__ import annotations
 
@@ -58,17 +58,17 @@ class Udp(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The four policies."""
+        """Return one point per policy."""
         del profile
         return grid(policy=POLICIES)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The policy."""
+        """Return the settings of the policy."""
         del profile
         return policy(str(point["policy"]))
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Checks of our own: the slides have no results for this workload."""
+        """Return claims of our own: the slides have no results for this workload."""
         none, flow, drop, mark = (results.where(policy=name) for name in POLICIES)
         managed = results.where(policy=["drop", "mark"])
         own = "derived: the slides have no results for workload 2"
@@ -92,11 +92,11 @@ class Udp(Experiment):
                 own,
                 results.where(policy=["flow control", "mark"])["core_drops"].is_zero(),
             ),
-            Claim("U4", "With flow control alone no UDP is lost.", own, flow["udp_loss"].is_zero()),
+            Claim("U4", "With flow control alone no UDP packet is lost.", own, flow["udp_loss"].is_zero()),
             Claim(
                 "U5",
-                "UDP, which does not respond to congestion, loses more with queue management, dropping or marking, "
-                "than without flow control.",
+                "More of the UDP traffic, which does not respond to congestion, is lost with queue management, "
+                "dropping or marking, than without flow control.",
                 own,
                 (drop["udp_loss"] > none["udp_loss"]) & (mark["udp_loss"] > none["udp_loss"]),
             ),
@@ -119,7 +119,7 @@ class Udp(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Throughput of each group under each policy."""
+        """Yield the throughput of TCP connections, and the offered and delivered UDP traffic, under each policy."""
         yield fig.compare(
             {"bulk": results["bulk_tps"], "on/off": results["onoff_tps"]},
             "tcp",
@@ -131,8 +131,8 @@ class Udp(Experiment):
         yield fig.compare(
             {"offered": results["udp_offered"], "carried": results["udp"]},
             "udp",
-            "UDP",
+            "UDP traffic offered and delivered",
             x="policy",
-            y="UDP",
+            y="rate of UDP",
             claims=("U4", "U5", "U7"),
         )

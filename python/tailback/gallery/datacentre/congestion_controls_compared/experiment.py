@@ -1,4 +1,4 @@
-"""BCN, QCN, DCTCP, DCQCN, TIMELY, HPCC and Swift over the same incast and the same permutation."""
+"""datacentre-bench: BCN, QCN, DCTCP, DCQCN, TIMELY, HPCC and Swift over the same incast and the same permutation."""
 
 from __future__ import annotations
 
@@ -40,6 +40,7 @@ CONTROLS: dict[AxisValue, Value] = {
     "Swift": {"kind": "swift"},
 }
 """Congestion control of the connections: none ("fixed") with flow control alone and with BCN and QCN."""
+# Kind of congestion notification, by control.
 NOTIFICATION = {"BCN": "bcn", "QCN": "qcn"}
 FRAME_KB = 1.066
 """Full segment in a buffer, kB: 1000 B, 48 B of headers and 18 B of Ethernet's."""
@@ -60,7 +61,7 @@ STEP: dict[str, Value] = {
 FILES: dict[AxisValue, str] = {"incast": "scenario.toml", "permutation": "permutation.toml"}
 SENDERS = 15
 """Number of senders of the incast: h2 to h16."""
-LENGTHS: dict[ProfileName, dict[AxisValue, Settings]] = {
+DURATIONS: dict[ProfileName, dict[AxisValue, Settings]] = {
     "quick": {
         "incast": {"run.duration": "300ms", "run.warmup": "100ms", "run.sample": "5ms"},
         "permutation": {"run.duration": "50ms", "run.warmup": "25ms"},
@@ -70,14 +71,14 @@ LENGTHS: dict[ProfileName, dict[AxisValue, Settings]] = {
         "permutation": {"run.duration": "300ms", "run.warmup": "100ms"},
     },
 }
-"""Lengths of the runs: TIMELY, the slowest control, needs 80 ms to fill the incast's link, and longer until its
+"""Durations of the runs: TIMELY, the slowest control, needs 80 ms to fill the incast's link, and longer until its
 shares settle."""
 Shares = tuple[list[float], list[list[float]]]
 """Ends of the intervals, s, and each sender's rate in them, Gbit/s on the wire; empty without samples."""
 
 
 def _layer_2(law: str) -> Settings:
-    """Return congestion points in all switches and rate limiters in all hosts, with the constants of 10 Gbit/s."""
+    """Return the settings of congestion points in all switches and rate limiters in all hosts, for 10 Gbit/s."""
     point: Value = {"kind": law}
     return {
         "network.discipline": {"kind": "drop-tail"},
@@ -99,19 +100,19 @@ def _shares(report: Report) -> Shares:
 
 
 def _jain(shares: Shares) -> list[float]:
-    """Return Jain's index of the senders' rates in each interval; 1 if none sends."""
+    """Return Jain's index of the senders' rates in each interval; 1 if all rates are 0."""
     across = zip(*shares[1], strict=True)
     return [sum(x) ** 2 / (len(x) * sum(y * y for y in x)) if any(x) else 1.0 for x in across]
 
 
 def _most(report: Report) -> float:
-    """Return the share of the two largest flows in the delivered bytes, percent."""
+    """Return the share of the two flows with the most delivered bytes in all delivered bytes, %."""
     got = sorted(flow["delivered"]["bytes"] for flow in report.data["flows"])
     return 100 * sum(got[-2:]) / sum(got)
 
 
 def _pauses(report: Report) -> float:
-    """Return the PFC frames sent by all ports per millisecond of the run."""
+    """Return the number of PFC frames that all ports sent, per millisecond of the run, warm-up included."""
     return report.data["control_frames"] / report.data["end_s"] / 1e3
 
 
@@ -139,19 +140,19 @@ class Bench(Experiment):
     traces: ClassVar = {"shares": _shares}
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Every control over both patterns."""
+        """Return the points: every control with both patterns of traffic."""
         del profile
         return grid(traffic=FILES, control=CONTROLS)
 
     def scenario(self, point: Point) -> str:
-        """Return one file for each pattern."""
+        """Return the scenario of the point's pattern of traffic."""
         return FILES[point["traffic"]]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The control; marking at DCTCP's threshold, or congestion points and rate limiters for BCN and QCN."""
+        """Return the settings of control and duration, of DCTCP's marking, and of BCN's and QCN's limiters."""
         control = str(point["control"])
         chosen: Settings = {
-            **LENGTHS[profile][point["traffic"]],
+            **DURATIONS[profile][point["traffic"]],
             "flows[data].transport.congestion-control": CONTROLS[control],
         }
         if control == "DCTCP":
@@ -159,7 +160,7 @@ class Bench(Experiment):
         return {**chosen, **_layer_2(NOTIFICATION[control])} if control in NOTIFICATION else chosen
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Statements of the papers about each control that this experiment can test."""
+        """Return the claims: the papers' statements on single controls that this network can test, and comparisons."""
         incast = results.where(traffic="incast")
         queue = incast["mean_queue"]
         hpcc, dcqcn = queue.where(control="HPCC"), queue.where(control="DCQCN")
@@ -191,8 +192,8 @@ class Bench(Experiment):
         )
         yield Claim(
             "C5",
-            "With BCN the mean queue in the incast is between 8 and 24 frames, half of the equilibrium of 16 frames "
-            "around it.",
+            "With BCN the mean queue in the incast is between 8 and 24 frames, that is, within 50 % of the equilibrium "
+            "of 16 frames.",
             "Bergamasco 2005: T+0 is the equilibrium; the bounds are reconstructed",
             queue.where(control="BCN").within(8 * FRAME_KB, 24 * FRAME_KB),
         )
@@ -232,7 +233,7 @@ class Bench(Experiment):
         )
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Goodput in each pattern, the incast's queue, and its shares over time."""
+        """Yield the goodput in each pattern, and the incast's queue and shares over time."""
         incast, permutation = (results.where(traffic=traffic) for traffic in FILES)
         yield fig.compare({"": incast["goodput"]}, "goodput_incast", "Goodput, incast", x="control", claims=("R1",))
         yield Figure(

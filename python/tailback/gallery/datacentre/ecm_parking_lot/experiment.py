@@ -1,4 +1,4 @@
-"""Share of a flow that crosses one, two or three congested links, under BCN 2.0 (ECM), BCN and QCN."""
+"""datacentre-ecm: share of a flow that crosses one, two or three congested links, under BCN 2.0 (ECM), BCN and QCN."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 LAWS = {"ECM": "ecm", "BCN": "bcn", "QCN": "qcn"}
+# Numbers of congested links that the long flow crosses.
 LINKS = (1, 2, 3)
 PAYLOAD_MBIT = 10_000 * 1500 / 1538
 """Payload rate of a link of 10 Gbit/s, Mbit/s."""
@@ -41,7 +42,7 @@ def proportional(links: int, others: int) -> float:
 
 
 def max_min(others: int) -> float:
-    """Return the long flow's share under max-min fairness, Mbit/s: that of any flow of one link."""
+    """Return the long flow's share under max-min fairness with `others` flows on each link, Mbit/s."""
     return PAYLOAD_MBIT / (1 + others)
 
 
@@ -65,7 +66,7 @@ class Ecm(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """ECM over one to three links with one and four other flows; BCN and QCN for comparison."""
+        """Return the points: ECM over one to three links with one and four other flows; BCN and QCN for comparison."""
         if profile == "quick":
             return (
                 grid(law=("ECM",), links=LINKS, others=(1,))
@@ -75,7 +76,7 @@ class Ecm(Experiment):
         return grid(law=LAWS, links=LINKS, others=(1, 4))
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The law at both ends, the long flow's first switch, and the number of other flows per link."""
+        """Return the settings of the law, the long flow's first switch, and the number of other flows per link."""
         del profile
         law = {"kind": LAWS[str(point["law"])]}
         hosts: Settings = {f"hosts.{name}.count": point["others"] for name in ("a", "b", "c", "da", "db", "dc")}
@@ -88,10 +89,10 @@ class Ecm(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Share of the long flow compared with proportional and max-min fairness."""
+        """Return the claims on the share of the long flow, compared with proportional and max-min fairness."""
         ecm = results.where(law="ECM")
         one = ecm.where(others=1)
-        # Over two links the shares among five differ too little for quick's few replications.
+        # With two links and four other flows both shares differ too little for the few replications of a quick run.
         places = [(2, 1), (3, 1), (3, 4)] + ([(2, 4)] if results.profile == "full" else [])
         theory = "Jiang and Jain 2007: proportional fairness, not max-min; shares by Kelly 1997"
         yield Claim(
@@ -151,7 +152,7 @@ class Ecm(Experiment):
         )
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Throughput of the long flow by the number of congested links, with both theoretical shares."""
+        """Yield the throughput of the long flow by number of congested links, with both theoretical shares."""
         yield Figure(
             "shares",
             "Share of a flow that crosses several congested links",

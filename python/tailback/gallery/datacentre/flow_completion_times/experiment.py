@@ -1,4 +1,4 @@
-"""Flow completion times of published flow size distributions, by size, under each congestion control."""
+"""datacentre-fct: flow completion times of published flow size distributions, by size and congestion control."""
 
 from __future__ import annotations
 
@@ -41,9 +41,11 @@ CONTROLS: dict[AxisValue, str] = {
 }
 QUEUES = ("DCTCP", "DCQCN", "HPCC", "Swift")
 """Controls by marks, delay or telemetry with queues of tens of kB or less as their target."""
+# Sum of the rates of the hosts' links.
 HOSTS_MBIT = 16 * 10_000
 PAYLOAD = 1000 / 1086
 """Payload per byte on the wire: 1000 B with 48 B of headers, 18 B of Ethernet's, 20 B of preamble and gap."""
+# Upper ends of the bins of flow sizes.
 BINS = ("10 kB", "100 kB", "1 MB", "10 MB", "all larger")
 STATISTICS = ("mean", "p50", "p95", "p99")
 
@@ -78,7 +80,7 @@ def _faster(report: Report) -> float:
 
 
 def _unfinished(report: Report) -> float:
-    """Return the share of the transfers begun that were not complete at the end, percent."""
+    """Return the share of the transfers that began and were not complete at the end, %; NaN without transfers."""
     begun = _group(report)["begun"]
     return 100 * (begun - _group(report)["time"]["count"]) / begun if begun else math.nan
 
@@ -118,13 +120,13 @@ class CompletionTimes(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The mix web-search at two loads; in full all mixes at three loads."""
+        """Return the points: every control with web-search at two loads, in full with all mixes at three loads."""
         if profile == "quick":
             return grid(mix=["web-search"], load=(0.3, 0.6), control=CONTROLS)
         return grid(mix=("web-search", "data-mining", "hadoop"), load=(0.3, 0.6, 0.8), control=CONTROLS)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The mix at its load, with arrivals in the first half of the run; marking at DCTCP's threshold for DCTCP."""
+        """Return the settings of mix, load and control; arrivals end half-way through the run."""
         control = str(point["control"])
         rate = float(point["load"]) * HOSTS_MBIT * PAYLOAD
         mix: Value = {"kind": "transfers", "size": {"kind": str(point["mix"])}, "rate": f"{rate:.3f}Mbit/s"}
@@ -136,7 +138,7 @@ class CompletionTimes(Experiment):
         return {**chosen, "network.discipline": STEP} if control == "DCTCP" else chosen
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Consequences of the definition, and statements of the papers about short flows."""
+        """Return the claims: consequences of the definition of slowdown, and the papers' statements on short flows."""
         yield Claim(
             "C1",
             "With priority-based flow control no packet is lost under any congestion control.",
@@ -166,7 +168,7 @@ class CompletionTimes(Experiment):
         low, high = (results["all"].where(load=load) for load in (0.3, 0.6))
         yield Claim(
             "C5",
-            "The mean slowdown of all flows is higher at load 0.6 than at load 0.3, under each control.",
+            "The mean slowdown of all flows is higher at load 0.6 than at load 0.3, under each congestion control.",
             "derived: queueing",
             low < high,
         )
@@ -194,7 +196,7 @@ class CompletionTimes(Experiment):
         )
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Slowdown by size at the higher load, and the effect of the load on short flows."""
+        """Yield the slowdown by size at load 0.6, and the slowdown of short flows by load, for each mix."""
         for mix in results["short"].values_of("mix"):
 
             def draw(mix: AxisValue = mix) -> Drawing:

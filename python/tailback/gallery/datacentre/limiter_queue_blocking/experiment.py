@@ -1,4 +1,4 @@
-"""Exhaustion of an edge's memory by rate-limited frames: traffic that it blocks, and effect of queue management."""
+"""datacentre-blocking, exhaustion of an edge's memory by rate-limited frames: blocked traffic, and queue management."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SOURCE = "Bergamasco, July 2005, slide 6"
 
 
 def _tps(group: str) -> Observable:
-    """Return an observable: transactions of 10 kB per second of a connection."""
+    """Return the observable of the number of transactions of 10 kB per second of a connection."""
     name = group.replace(" ", "_")
 
     def value(report: Report) -> float:
@@ -43,7 +43,7 @@ def _tps(group: str) -> Observable:
 
 
 def _latency(group: str) -> Observable:
-    """Return an observable: mean time of a transaction, us."""
+    """Return the observable of the mean time of a transaction, us; NaN without transactions."""
     name = group.replace(" ", "_")
 
     def value(report: Report) -> float:
@@ -84,12 +84,12 @@ class Blocking(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The four policies of the slides, with a shared memory and with memories of their own."""
+        """Return the points: the slides' four policies, with a shared memory and with separate memories."""
         del profile
         return grid(policy=POLICIES, memory=("shared", "own"))
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Memory, flow control or none, and the simple queue management or none."""
+        """Return the settings of memory, flow control and queue management."""
         del profile
         settings: dict[str, Value] = {"switches.es.rate-limiters.memory": point["memory"]}
         name = str(point["policy"])
@@ -102,14 +102,14 @@ class Blocking(Experiment):
         return settings
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The problem of slide 6, its remedy, and claims of our own."""
+        """Return the claims on the problem of slide 6 and its remedy, and claims of our own."""
         shared, own = results.where(memory="shared"), results.where(memory="own")
         bare, stopping = shared.where(policy="no flow control"), shared.where(policy="flow control")
         managed = shared.where(policy=["drop", "mark"])
         return [
             Claim(
                 "K1",
-                "With a shared memory and no flow control, rate-limited frames exhaust it: connections with no "
+                "With a shared memory and no flow control, rate-limited frames exhaust the memory: connections with no "
                 "congestion on their path lose frames at the edge.",
                 SOURCE + " (blocking due to buffer exhaustion); the measure is ours",
                 (bare["neighbour_lost"] > 0) & (bare["same_host_lost"] > 0),
@@ -117,7 +117,7 @@ class Blocking(Experiment):
             ),
             Claim(
                 "K2",
-                "With memories of their own and no flow control, connections with no congestion on their path lose no "
+                "With separate memories and no flow control, connections with no congestion on their path lose no "
                 "frame at the edge.",
                 "derived: the default path alone never fills its buffer",
                 own.where(policy="no flow control")["neighbour_lost"].is_zero()
@@ -132,8 +132,8 @@ class Blocking(Experiment):
             ),
             Claim(
                 "K4",
-                "With memories of their own the link of a neighbour is never stopped under any policy.",
-                "derived: the flow feeds no limiter",
+                "With separate memories the link of a neighbour is never stopped under any policy.",
+                "derived: a neighbour feeds no limiter",
                 own["neighbour_stopped"] <= 0,
             ),
             Claim(
@@ -178,7 +178,7 @@ class Blocking(Experiment):
                 "K10",
                 "With either memory, a host that also sends bulk transfers completes more transactions with queue "
                 "management, dropping or marking, than with flow control alone.",
-                SOURCE + ", 12 (Ref2); no figures for this network",
+                SOURCE + ", and slide 12 (Ref2); no figures for this network",
                 (results.where(policy="drop")["same_host_tps"] > results.where(policy="flow control")["same_host_tps"])
                 & (
                     results.where(policy="mark")["same_host_tps"]
@@ -188,7 +188,7 @@ class Blocking(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Throughput and latency of transactions, time for which links are stopped, mean queue of the limiters."""
+        """Yield throughput and latency of transactions, time for which links are stopped, and the limiters' queue."""
         for name, title, y, claims in (
             ("tps", "Transactions of 10 kB over paths without congestion", "throughput", ("K7", "K10")),
             ("latency", "Latency of transactions over paths without congestion", "latency", ("K9",)),

@@ -1,4 +1,4 @@
-"""Deadlock, head-of-line blocking and pause storms under priority-based flow control."""
+"""datacentre-pfc: deadlock, head-of-line blocking and pause storms under priority-based flow control."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from tailback.study.experiment import (
 )
 
 RING, STORM = "ring", "storm"
+# Settings by case and remedy.
 REMEDIES: dict[AxisValue, dict[AxisValue, dict[str, Value]]] = {
     RING: {
         "none": {},
@@ -37,7 +38,7 @@ FILES: dict[AxisValue, str] = {RING: "ring.toml", STORM: "scenario.toml"}
 
 
 def _deadlocks(report: Report) -> float:
-    """Return the number of cycles of ports that wait for each other at the end."""
+    """Return the number of cycles of ports that wait for each other at the end of the run."""
     return float(len(report.data.get("deadlocks", [])))
 
 
@@ -48,7 +49,7 @@ def _victim(report: Report) -> float:
 
 
 def _innocent(report: Report) -> float:
-    """Return the share of the packets held by stops that were head-of-line blocked, percent; NaN without a stop."""
+    """Return the share of the packets held by stops whose own path was not stopped, %; NaN without such packets."""
     found = [port["head_of_line"] for port in report.data["ports"] if "head_of_line" in port]
     held = sum(h["held_up_packets"] for h in found)
     return 100 * sum(h["for_others_packets"] for h in found) / held if held else math.nan
@@ -72,29 +73,29 @@ class FlowControl(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Each case with its remedies."""
+        """Return the points: each case without and with its remedies."""
         del profile
         return [point for case, remedies in REMEDIES.items() for point in grid(case=[case], remedy=remedies)]
 
     def scenario(self, point: Point) -> str:
-        """Return one file for each case."""
+        """Return the scenario of the point's case."""
         return FILES[point["case"]]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Settings of the remedy; the ring is measured from its start, since it deadlocks soon after."""
+        """Return the settings of the remedy; the ring, which soon deadlocks, is measured from its start."""
         del profile
         start: dict[str, Value] = {"run.warmup": "0s"} if point["case"] == RING else {}
         return start | REMEDIES[point["case"]][point["remedy"]]
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The ring's deadlock is detected and up*/down* routes prevent it; a watchdog limits the effect of a storm."""
+        """Return the claims on the ring's deadlock, up*/down* routes, and a watchdog during a storm."""
         ring, storm = results.where(case=RING), results.where(case=STORM)
         bare, routed = ring.where(remedy="none"), ring.where(remedy="up*/down* routes")
-        stands = "a cyclic dependency of buffers (Dally and Towles, chapter 14)"
+        cycle = "a cyclic dependency of buffers (Dally and Towles, chapter 14)"
         yield Claim(
             "C1",
             "Without a remedy the ring ends in one deadlock, which the report lists.",
-            stands,
+            cycle,
             bare["deadlocks"].within(1, 1),
         )
         yield Claim("C2", "In the ring without a remedy no packet is lost.", "802.1Qbb", bare["loss"].is_zero())
@@ -124,7 +125,7 @@ class FlowControl(Experiment):
         )
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Throughput with each remedy."""
+        """Yield the throughput with each remedy, one figure per case."""
         for case in FILES:
             yield fig.compare(
                 {"": results.where(case=case)["throughput"]}, f"{case}", f"Throughput by remedy, {case}", x="remedy"

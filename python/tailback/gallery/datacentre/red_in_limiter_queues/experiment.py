@@ -1,4 +1,4 @@
-"""RED in the rate limiters' queues compared with the simple queue management of the slides."""
+"""datacentre-red: RED in the rate limiters' queues, compared with the simple queue management of the slides."""
 
 from __future__ import annotations
 
@@ -31,6 +31,7 @@ from tailback.study.experiment import (
 )
 
 MANAGEMENTS = ("none", "simple", "RED", "RED, adapted")
+# The managements that the slide compares.
 PAIR = ("simple", "RED")
 FLOORS_MS = (20, 50)
 """Minimum RTOs, ms: 2 and 5 ticks of a kernel's clock of 10 ms, while the scenario's granularity is 100 us. 1 ms is
@@ -81,7 +82,7 @@ class Red(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Managements by minimum RTO; in quick SACK and marks only for the simple management and RED."""
+        """Return the points: managements by minimum RTO, in quick with SACK and marks only for `PAIR`."""
         if profile == "quick":
             return (
                 grid(management=PAIR, signal=("drop",), recovery=("NewReno",), floor=(1, *FLOORS_MS))
@@ -95,7 +96,7 @@ class Red(Experiment):
         )
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Flow control, queue management, drops or marks, and TCP's loss recovery and minimum RTO."""
+        """Return the settings of flow control, queue management, drops or marks, and TCP's recovery and minimum RTO."""
         del profile
         mark = point["signal"] == "mark"
         ecn: Settings = {f"flows[{flow}].transport.ecn": "classic" for flow in WAITS_US}
@@ -111,7 +112,7 @@ class Red(Experiment):
         return {**policy("flow control"), **tcp, **chosen, **(ecn if mark else {})}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The slides' statements on RED at a minimum RTO of 20 and 50 ms, and the sensitivity to the minimum RTO."""
+        """Return the claims on RED at a minimum RTO of 20 and 50 ms, and the sensitivity to the minimum RTO."""
         long = results.where(floor=list(FLOORS_MS))
         dropping, marking = long.where(signal="drop"), long.where(signal="mark")
         simple, red = (dropping.where(management=name) for name in PAIR)
@@ -194,7 +195,7 @@ class Red(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """On/off throughput, idle time of the bottleneck and limiters' queue by minimum RTO."""
+        """Yield on/off throughput, idle time of the bottleneck and limiters' queue by minimum RTO."""
         shown = results.where(signal="drop", recovery="NewReno")
         for name, title, y, claims in (
             ("onoff_tps", "Throughput of on/off connections, with drops", "", ("R1", "R2", "R5", "R6")),

@@ -39,11 +39,12 @@ EDGES = ("es1", "es2", "es3", "es4")
 BOTTLENECK = "core->es6"
 WAITS_US = {"bulk": 0.0, "on/off": 10_000.0, "ref1": 16.0, "ref2": 1.0}
 """Mean time from the end of a transaction to the beginning of the next, us."""
+# Number of connections by group.
 CONNECTIONS = {"bulk": 12, "on/off": 12, "ref1": 1, "ref2": 1}
 
 
 def edge_settings(key: str, value: Value) -> dict[str, Value]:
-    """Return the setting of one key at all six edge switches."""
+    """Return the settings of one key at all six edge switches."""
     return {f"switches.es{k}.{key}": value for k in range(1, 7)}
 
 
@@ -60,9 +61,10 @@ def policy(name: str) -> Settings:
 
 
 def transactions(report: Report, group: str) -> float:
-    """Return the transactions per second of a connection that ended in the measured time, whenever they began.
+    """Return the number of transactions per second of a connection that ended in the measured time.
 
-    Counting only those that also began in the measured time would miss long ones.
+    Their beginning does not matter: counting only those that also began in the measured time would miss long ones.
+    Raises KeyError for a group that is not in `WAITS_US`.
     """
     return report.application(group)["completed"]["count"] / report.measured_s / CONNECTIONS[group]
 
@@ -72,7 +74,7 @@ def _latency_us(report: Report, group: str) -> float:
 
 
 def tps(group: str) -> Observable:
-    """Return an observable: transactions per second of a connection of a group."""
+    """Return the observable of `transactions` of a group."""
     name = group.replace("/", "")
     return Observable(
         f"{name}_tps", f"throughput of one connection, {group}", "Tps", lambda report: transactions(report, group)
@@ -80,7 +82,7 @@ def tps(group: str) -> Observable:
 
 
 def latency(group: str) -> Observable:
-    """Return an observable: mean time of a group's transactions, us; of those that `tps` counts."""
+    """Return the observable of the mean time of the transactions that `tps` counts, us; NaN without any."""
     name = group.replace("/", "")
     return Observable(
         f"{name}_latency", f"latency of transactions, {group}", "us", lambda report: _latency_us(report, group)
@@ -88,7 +90,7 @@ def latency(group: str) -> Observable:
 
 
 def identity(group: str) -> Observable:
-    """Return an observable: transactions per second times (latency + wait), which is 1 for a closed loop."""
+    """Return the observable of transactions per second times (latency + wait), which is 1 for a closed loop."""
     name = group.replace("/", "")
 
     def value(report: Report) -> float:
@@ -98,7 +100,7 @@ def identity(group: str) -> Observable:
 
 
 def point(report: Report, port: str = BOTTLENECK) -> CongestionPointRow:
-    """Return the congestion point at a port."""
+    """Return the row of the congestion point at a port; raises StopIteration if the port has none."""
     return next(row for row in report.congestion()["points"] if row["port"] == port)
 
 
@@ -109,17 +111,17 @@ def messages(report: Report, port: str = BOTTLENECK) -> int:
 
 
 def limiters(report: Report) -> list[LimitersRow]:
-    """Return the rate limiters of the edges with bulk and on/off transfers."""
+    """Return the rows of the rate limiters of the edges with bulk and on/off transfers."""
     return [row for row in report.congestion()["limiters"] if row["port"].removesuffix("->core") in EDGES]
 
 
 def idle(port: str = BOTTLENECK) -> Observable:
-    """Return an observable: share of the time in which a port is idle, percent."""
+    """Return the observable of the share of time for which a port is idle, %."""
     return Observable("idle", "idle time of the bottleneck", "%", lambda report: 100 * (1 - report.utilisation(port)))
 
 
 def mean_limited() -> Observable:
-    """Return an observable: mean queue of the limiters of one edge, kB."""
+    """Return the observable of the mean backlog of an edge's limiters, averaged over the edges in `EDGES`, kB."""
 
     def value(report: Report) -> float:
         rows = limiters(report)
@@ -129,7 +131,10 @@ def mean_limited() -> Observable:
 
 
 def series(report: Report) -> object:
-    """Return times, the bottleneck's queue, and one edge's limiters; units as in `Trace`."""
+    """Return times, the bottleneck's queue, and queue and rates of the limiters of es1, as a `Trace`.
+
+    Raises AssertionError if the point does not set `run.sample`.
+    """
     found = report.data["series"]
     assert found is not None, "the point sets no run.sample"
     edge = found["ports"]["es1->core"]["state"]
@@ -143,7 +148,7 @@ def series(report: Report) -> object:
 
 
 Trace = tuple[list[float], list[float], list[float], dict[str, list[float]]]
-"""Times, s; queues of the bottleneck and of the limiters of es1, kB; rates of these by destination, Gbit/s."""
+"""Times, s; queues of the bottleneck and of the limiters of es1, kB; rates of these limiters by destination, Gbit/s."""
 
 
 def trace(kept: object) -> Trace:

@@ -1,4 +1,4 @@
-"""Claims of the five configurations: Table 1, figures 6 to 10, the fluid model, and the assumptions."""
+"""Claims of edge-configs: Table 1, figures 6 to 10, the fluid model, and the assumptions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ from tailback.study.experiment import (
 
 
 def claims_of(results: Results) -> list[Claim]:
-    """Return the claims of Table 1 and figures 6 to 10, then those of the fluid model, then those on assumptions."""
+    """Return the claims on Table 1 and figures 6 to 10, then those on the fluid model, then those on assumptions."""
     usual = results.where(ring=RING, overhead=0, source=JITTER)
     find = partial(at, usual)
     return [
@@ -51,14 +51,17 @@ def claims_of(results: Results) -> list[Claim]:
 
 
 def at(usual: Results, configuration: str, inside: str | None = None) -> Results:
-    """Return the results of a configuration, by default with one queue within a class."""
+    """Return the results of a configuration with a discipline within a class.
+
+    `None`: one queue, if the configuration has a choice.
+    """
     if inside is None:
         inside = FLAT if configuration in {CBWFQ, LLQ, VPN[CBWFQ], VPN[LLQ]} else NONE
     return usual.where(configuration=configuration, inside=inside)
 
 
 def _both(at: partial[Results], metric: str, configurations: Iterable[str]) -> list[Quantity]:
-    """Return a metric at configurations; those with a choice within a class are there with each."""
+    """Return a metric of each configuration, with one queue and with a queue for each flow where there is a choice."""
     found: list[Quantity] = []
     for configuration in configurations:
         choices = (FLAT, FAIR) if configuration in {CBWFQ, LLQ, VPN[CBWFQ], VPN[LLQ]} else (None,)

@@ -1,4 +1,4 @@
-"""Configurations i to v and the VPN variants of iii to v, with the traffic of Table 1."""
+"""edge-configs: configurations i to v and the VPN variants of iii to v, with the traffic of Table 1."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class Configurations(ce.AtTheEdge):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return every configuration, and further rings, overheads and sources for FIFO and LLQ."""
+        """Return the points: every configuration; for FIFO and LLQ other rings and sources, for FIFO overheads."""
         del profile
         usual: dict[str, list[AxisValue]] = {"ring": [RING], "overhead": [0], "source": [JITTER]}
         return [
@@ -111,7 +111,7 @@ class Configurations(ce.AtTheEdge):
         ]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return the policy, the ring, the bytes that the shaper counts, and the sources."""
+        """Return the settings of policy, ring, bytes that the shaper counts, and sources."""
         del profile
         made = {f"{ce.PORT}.ring": point["ring"], **_policy(str(point["configuration"]), str(point["inside"]))}
         if point["overhead"]:
@@ -126,11 +126,11 @@ class Configurations(ce.AtTheEdge):
         return made
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the claims of Table 1, figures 6 to 10 and the fluid model, and the sensitivities."""
+        """Return the claims on Table 1, figures 6 to 10 and the fluid model, and the sensitivities."""
         return claims_of(results)
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Yield Table 1, figures 6 to 10, and the delay of voice over the transmit ring."""
+        """Yield Table 1, figures 6 to 10, and the delay of voice against the length of the transmit ring."""
         usual = results.where(ring=RING, overhead=0, source=JITTER)
         real_time = {"EF": "ef", "AF41": "af41"}
         data = dict(zip(DATA, DATA, strict=True))
@@ -179,7 +179,7 @@ class Configurations(ce.AtTheEdge):
                 "iv LLQ": ring.where(configuration=LLQ, inside=FLAT)["delay_ef"],
             },
             "ring",
-            "Delay of voice over the size of the transmit ring",
+            "Delay of voice against the length of the transmit ring",
             "The paper's factor of 3.5 between FIFO and LLQ needs a ring of about 15 frames.",
             x="ring",
             claims=("D1", "S1-1"),

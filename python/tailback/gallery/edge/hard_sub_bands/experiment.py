@@ -1,4 +1,4 @@
-"""Sub-bands of fixed capacity compared with guarantees that are shared, when video uses less than its sub-band."""
+"""edge-hard: sub-bands of fixed capacity, compared with shared guarantees, when video uses less than its sub-band."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class SubBands(ce.AtTheEdge):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return both policies with each rate of video."""
+        """Return the points: both policies with each rate of video."""
         del profile
         return grid(sub_bands=[HARD, SHARED], video=VIDEO)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return a hierarchical token bucket in which no class may borrow, or class-based queues, and the load."""
+        """Return the settings of hierarchical token buckets without borrowing, or class-based queues, and load."""
         del profile
         load: Settings = {"flows[af41].source.rate": f"{float(point['video']) / 10:g}Mbit/s"}
         if point["sub_bands"] == SHARED:
@@ -50,8 +50,9 @@ class SubBands(ce.AtTheEdge):
         return {ce.DISCIPLINE: {"kind": "htb", "classes": leaves, "default": "bulk"}} | load
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return that hard sub-bands waste unused capacity, and that sharing harms no class."""
+        """Return the claims: hard sub-bands waste unused capacity, and sharing harms no class."""
         hard, shared = results.where(sub_bands=HARD), results.where(sub_bands=SHARED)
+        # Capacity that voice, bulk, AF3x and AF2x leave to video in their hard sub-bands, Mbit/s.
         waste = 100 - 15 - 8 - 40
         return [
             Claim(
@@ -92,11 +93,11 @@ class SubBands(ce.AtTheEdge):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Yield the throughput in total and by class over the rate of video."""
+        """Yield the throughput, in total and by class, against the rate of video."""
         yield fig.compare(
             {name: results.where(sub_bands=name)["throughput"] for name in (HARD, SHARED)},
             "throughput",
-            "Throughput of the link over the offered rate of video",
+            "Throughput of the link against the offered rate of video",
             x="video",
             claims=("H2", "H3"),
         )

@@ -1,4 +1,4 @@
-"""Flows with a reservation in a class with WRED: packets that do not conform are dropped first."""
+"""edge-intserv: flows with reservations in a class with WRED, with one profile or one for non-conforming packets."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tailback.study.experiment import (
 
 BLIND, AWARE = "one profile", "a profile for what does not conform"
 RESERVED = (0.5, 1.0, 1.5, 2.0)
-"""Reserved rate of each flow of AF3x, which sends 2.5 to 3.3, Mbit/s."""
+"""Reserved rate of each flow of AF3x, Mbit/s; a flow sends 2.5 to 3.3 Mbit/s."""
 AF3X = ce.CLASSES["AF3x"]
 
 
@@ -56,12 +56,12 @@ class Reservations(ce.AtTheEdge):
     metrics = (_loss("green"), _loss("red"), ce.class_loss("AF3x"), ce.class_delay("AF3x"))
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return both profiles with each reservation."""
+        """Return the points: one profile and two, with each reservation."""
         del profile
         return grid(profile=[BLIND, AWARE], reserved=RESERVED)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return a token bucket for each flow of AF3x, and WRED with or without a profile for what exceeds it."""
+        """Return the settings of a meter for each flow of AF3x, and of WRED with one profile or two."""
         del profile
         meter = {"kind": "token-bucket", "rate": f"{point['reserved']}Mbit/s", "burst": "15kB"}
         inside = ce.wred_inside()
@@ -73,7 +73,7 @@ class Reservations(ce.AtTheEdge):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return that reservations are kept, and that the excess has the losses."""
+        """Return the claims: with two profiles only packets that exceed the reservation are lost."""
         blind, aware = results.where(profile=BLIND), results.where(profile=AWARE)
         expected = ce.fluid_losses()["AF3x"]
         return [
@@ -85,8 +85,8 @@ class Reservations(ce.AtTheEdge):
             ),
             Claim(
                 "I2",
-                "With a profile for non-conforming packets, their loss is higher than that of conforming ones, at "
-                "every reservation.",
+                "With a profile for non-conforming packets, non-conforming packets have a higher loss than conforming "
+                "ones, at every reservation.",
                 "section 3 g",
                 aware["loss_red"] > aware["loss_green"],
             ),
@@ -106,7 +106,7 @@ class Reservations(ce.AtTheEdge):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Yield the loss of conforming and of non-conforming packets over the reservation."""
+        """Yield the loss of conforming and of non-conforming packets against the reservation."""
         yield fig.panels(
             {
                 "conforming packets": replace(results["loss_green"], label="loss"),

@@ -1,4 +1,4 @@
-"""Data that do not respond to congestion: RED and tail drop, and the effect of a longer queue."""
+"""edge-red-udp, data that do not respond to congestion: RED and tail drop, and the effect of a longer queue."""
 
 from __future__ import annotations
 
@@ -26,12 +26,15 @@ class Droppers(ce.AtTheEdge):
     metrics = (ce.class_loss("AF3x"), ce.class_delay("AF3x"), ce.class_loss("EF"))
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return both kinds of traffic and both droppers with each limit."""
+        """Return the points: traffic above capacity and bursts below it, both droppers, and each limit."""
         del profile
         return grid(traffic=[STEADY, BURSTY], dropper=[TAIL, RED], limit=LIMITS)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return limit, dropper and sources of AF3x; bursty ones send bursts of 30 kB and 20 Mbit/s in total."""
+        """Return the settings of limit, dropper and sources of AF3x.
+
+        Bursty sources send bursts of 30 kB, in total 20 Mbit/s.
+        """
         del profile
         limit = int(point["limit"])
         inside = {"critical": ce.wred(max(limit // 4, 1), 3 * limit // 4, ce.CLASSES["AF3x"])}
@@ -45,7 +48,7 @@ class Droppers(ce.AtTheEdge):
         return made
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return claims on loss above capacity, on bursts under RED, and on the effect of a larger limit."""
+        """Return the claims on loss above capacity, on bursts under RED, and on the effect of a larger limit."""
         steady, bursty = results.where(traffic=STEADY), results.where(traffic=BURSTY)
         loss, delay = "loss_AF3x", "delay_AF3x"
         expected = ce.fluid_losses()["AF3x"]
@@ -83,10 +86,10 @@ class Droppers(ce.AtTheEdge):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Yield loss and delay over the limit, and the additional loss of bursts with RED."""
+        """Yield loss and delay against the limit, and the additional loss of bursts with RED."""
         for metric, name, title in (
-            ("loss_AF3x", "loss", "Loss of AF3x over the limit of its queue"),
-            ("delay_AF3x", "delay", "Delay of AF3x over the limit of its queue"),
+            ("loss_AF3x", "loss", "Loss of AF3x against the limit of its queue"),
+            ("delay_AF3x", "delay", "Delay of AF3x against the limit of its queue"),
         ):
             yield fig.compare(
                 {dropper: results.where(dropper=dropper)[metric] for dropper in (TAIL, RED)},

@@ -1,4 +1,4 @@
-"""Targets for every class, checked each second at several loads, and the loads above which they are missed."""
+"""edge-slm: targets for every class, checked each second at several loads, and forecasts of their violation."""
 
 from __future__ import annotations
 
@@ -53,7 +53,11 @@ def _compliance(name: str) -> Observable:
 
 
 def forecast(name: str, *, planned: bool) -> float | None:
-    """Return the supplementary traffic, %, at which a class's loss in the fluid model exceeds its target, or `None`."""
+    """Return the supplementary traffic in % of Table 1 at which a class's loss in the fluid model exceeds its target.
+
+    With `planned` the model is that of configuration v, else that of FIFO. `None`: the loss does not exceed the target
+    up to 200 %. Raises KeyError for an unknown class.
+    """
     limit = TARGETS[name].loss
     assert limit is not None
 
@@ -92,12 +96,12 @@ class ServiceLevels(ce.AtTheEdge):
     traces = {"intervals": _intervals}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return configurations i and v with each load."""
+        """Return the points: configurations i and v with each load."""
         del profile
         return grid(configuration=[FIFO, WRED], extra=LOADS)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return the policy, the load, and the intervals of one second."""
+        """Return the settings of policy, load, and intervals of one second."""
         del profile
         made = ce.sources(float(point["extra"]) / 100) | {"run.sample": "1s"}
         if point["configuration"] == FIFO:
@@ -105,7 +109,7 @@ class ServiceLevels(ce.AtTheEdge):
         return ce.policy(low_latency=True, inside=ce.wred_inside()) | made
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return that targets are kept below the forecast and missed above, and claims on the scores."""
+        """Return the claims: targets are kept below the forecast and missed above; and claims on the scores."""
         fifo, planned = results.where(configuration=FIFO), results.where(configuration=WRED)
         return [
             *(
@@ -141,7 +145,7 @@ class ServiceLevels(ce.AtTheEdge):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Yield compliance and scores over the load, and the loss in each second of one run."""
+        """Yield compliance and scores against the load, and the loss in each second of two runs."""
         for name, key in ((FIFO, "fifo"), (WRED, "wred")):
             yield fig.compare(
                 {c: results.where(configuration=name)[f"compliance_{c}"] for c in TARGETS},
@@ -156,7 +160,7 @@ class ServiceLevels(ce.AtTheEdge):
             yield fig.compare(
                 {name: results.where(configuration=name)[metric] for name in (FIFO, WRED)},
                 metric,
-                f"{title} over the supplementary traffic",
+                f"{title} against the supplementary traffic",
                 x="extra",
                 claims=("S3", "S4"),
             )
@@ -192,7 +196,10 @@ def _sentence(name: str, configuration: str, *, planned: bool) -> str:
 
 
 def _breaks(results: Results, name: str, at: float | None) -> Condition:
-    """Return the condition that 95 % or more of the intervals comply below the forecast, and 5 % or less above."""
+    """Return the condition that 95 % or more of the intervals comply below the forecast `at`, and 5 % or less above.
+
+    Loads within `NEAR` of the forecast are left out. `None`: all loads are below the forecast.
+    """
     quantity = results[f"compliance_{name}"]
     below: list[AxisValue] = [extra for extra in LOADS if at is None or extra < at - NEAR]
     above: list[AxisValue] = [extra for extra in LOADS if at is not None and extra > at + NEAR]

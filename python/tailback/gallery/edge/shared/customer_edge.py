@@ -61,6 +61,7 @@ __all__ = [
 PORT = "switches.ce2.ports.ce1"
 """Path of the port towards the provider in the scenario document."""
 DISCIPLINE = f"{PORT}.discipline"
+# Name of the port in reports.
 BOTTLENECK = "ce2->ce1"
 LINK = 100.0
 """Rate that the company buys from the provider, Mbit/s."""
@@ -99,20 +100,23 @@ CLASSES: Mapping[str, tuple[str, ...]] = {
     "AF1x": ("af11", "af12", "af13"),
 }
 SHARES = {"voice": "15%", "video": "35%", "critical": "20%", "noncritical": "20%", "bulk": "10%"}
-"""Planned bandwidths by class map."""
+"""Planned share of the rate, by class map; the class maps are EF, AF41, AF3x, AF2x and AF1x, in this order."""
 _EXP = {"voice": 5, "video": 4, "critical": 3, "noncritical": 2, "bulk": 1}
 """Traffic class (EXP) of the labels by class map: the precedence of the class's code points."""
 _PATTERNS = {"EF": "ef", "AF41": "af41", "AF3x": "af3[123]", "AF2x": "af2[123]", "AF1x": "af1[123]"}
 
 
 def offered(group: str, supplement: float = 1.0) -> float:
-    """Return the rate that a column of Table 1 offers with a share of its supplementary traffic, Mbit/s."""
+    """Return the rate that a column of Table 1 offers with a share of its supplementary traffic, Mbit/s.
+
+    `supplement` is 1 for Table 1, and may be larger. Raises KeyError for an unknown column.
+    """
     row = TABLE_1[group]
     return row.flows * (row.rate - (1 - supplement) * row.extra)
 
 
 def sources(supplement: float) -> Settings:
-    """Return the flows' rates with a share of their supplementary traffic; 1 is Table 1."""
+    """Return the settings of the flows' rates with a share of their supplementary traffic; 1 is Table 1."""
     return {
         f"flows[{group}].source.rate": f"{row.rate - (1 - supplement) * row.extra:.6g}Mbit/s"
         for group, row in TABLE_1.items()
@@ -124,14 +128,18 @@ def sources(supplement: float) -> Settings:
 
 
 def drop_tail(limit: int = 40) -> Settings:
-    """Return configuration i: first in, first out, with a limit in packets."""
+    """Return the settings of configuration i: drop-tail with a limit in packets."""
     return {DISCIPLINE: {"kind": "drop-tail"}, f"{PORT}.buffer": f"{limit}packets"}
 
 
 def wred(
     low: int, high: int, codes: Sequence[str], *, denominator: int = 10, exponent: int = 9, **more: Value
 ) -> dict[str, Value]:
-    """Return WRED with the same profile for each of the code points; thresholds in packets."""
+    """Return WRED with the same profile for each of the code points.
+
+    Thresholds are in packets; the drop probability at `high` is 1/`denominator`; a packet has the weight 2^-`exponent`
+    in the average queue. `more` has other keys of the discipline.
+    """
     profile: dict[str, Value] = {"min": low, "max": high, "denominator": denominator}
     profiles: dict[str, Value] = {code: dict(profile) for code in codes}
     return {"kind": "wred", "by": "dscp", "exponent": exponent, "profiles": profiles, **more}
@@ -144,9 +152,10 @@ def policy(
     by_exp: bool = False,
     shares: Mapping[str, str] = SHARES,
 ) -> Settings:
-    """Return configurations iii to v at the port: classes with the planned bandwidths, each a queue of 64 packets.
+    """Return the settings of configurations iii to v: classes with the planned bandwidths, each with 64 packets.
 
-    `inside` has the discipline within a class by class map. With `by_exp` packets are classified by their labels only.
+    With `low_latency` voice has priority and a policer. `inside` has the discipline within a class by class map; the
+    other classes have one queue. With `by_exp` packets are classified by their labels only.
     """
     classes: list[Value] = []
     for name, share in shares.items():
@@ -162,16 +171,19 @@ def policy(
 
 
 def fair_inside() -> dict[str, Value]:
-    """Return a queue for each flow within a class; if the class is full, the longest queue drops its last packet."""
+    """Return deficit round robin with a queue for each flow, for every class map.
+
+    If a class is full, its longest queue drops its last packet.
+    """
     fair: dict[str, Value] = {"kind": "drr", "quantum": "1500B"}
     return dict.fromkeys(SHARES, fair)
 
 
 def limits_inside() -> dict[str, Value]:
-    """Return tail drop within AF3x and AF2x with limits of 64, 48 and 32 packets for drop precedence 1, 2 and 3.
+    """Return tail drop by class map for AF3x and AF2x, with limits of 64, 48 and 32 packets for drop precedence 1 to 3.
 
-    It is written as WRED that drops no packet below the limit and every packet at it, with the shortest average
-    possible, over two arrivals.
+    The limits are expressed as WRED that drops no packet below the limit and every packet at it, with the shortest
+    possible average, over two arrivals.
     """
     limits = (64, 48, 32)
     return {
@@ -189,7 +201,7 @@ def limits_inside() -> dict[str, Value]:
 
 
 def wred_inside() -> dict[str, Value]:
-    """Return the profiles of configuration v by class map."""
+    """Return the WRED disciplines of configuration v by class map."""
     return {
         "critical": wred(26, 42, CLASSES["AF3x"]),
         "noncritical": wred(24, 42, CLASSES["AF2x"]),
@@ -197,7 +209,10 @@ def wred_inside() -> dict[str, Value]:
 
 
 def wred_by_exp() -> dict[str, Value]:
-    """Return the profiles of configuration v in a VPN, by precedence, since only a label's EXP is visible."""
+    """Return the WRED disciplines of configuration v in a VPN by class map.
+
+    The profiles are by precedence, since only a label's EXP is visible.
+    """
     return {
         name: {"kind": "wred", "by": "precedence", "profiles": {exp: {"min": low, "max": 42, "denominator": 10}}}
         for name, exp, low in (("critical", "3", 26), ("noncritical", "2", 24))
@@ -205,7 +220,10 @@ def wred_by_exp() -> dict[str, Value]:
 
 
 def labelled(mode: str = "short-pipe") -> Settings:
-    """Return two labels on packets towards the provider, which count for the shaper, not for the policer of voice."""
+    """Return the settings of two labels on packets towards the provider.
+
+    Labels count for the shaper, not for the policer of voice.
+    """
     return {f"{PORT}.mpls": {"labels": 2, "mode": mode}, f"{DISCIPLINE}.accounting": "-8B"}
 
 
@@ -213,37 +231,37 @@ def labelled(mode: str = "short-pipe") -> Settings:
 
 
 def group_loss(group: str) -> Observable:
-    """Return the loss of a column of Table 1, %."""
+    """Return the observable of the loss of a column of Table 1, %."""
     return m.loss(group, f"loss_{group}", f"loss of {group.upper()}")
 
 
 def group_delay(group: str) -> Observable:
-    """Return the mean delay of a column of Table 1, ms."""
+    """Return the observable of the mean delay of a column of Table 1, ms."""
     return m.mean_delay(group, f"delay_{group}", f"delay of {group.upper()}")
 
 
 def class_loss(name: str) -> Observable:
-    """Return the loss of a class, %."""
+    """Return the observable of the loss of a class, %."""
     return m.loss(_PATTERNS[name], f"loss_{name}", f"loss of {name}")
 
 
 def class_delay(name: str) -> Observable:
-    """Return the mean delay of a class, ms."""
+    """Return the observable of the mean delay of a class, ms."""
     return m.mean_delay(_PATTERNS[name], f"delay_{name}", f"delay of {name}")
 
 
 def class_throughput(name: str) -> Observable:
-    """Return the throughput of a class, Mbit/s."""
+    """Return the observable of the throughput of a class, Mbit/s."""
     return m.throughput(_PATTERNS[name], f"throughput_{name}", f"throughput of {name}")
 
 
 def group_jitter(group: str) -> Observable:
-    """Return RFC 3550's jitter of a column of Table 1, ms."""
+    """Return the observable of RFC 3550's jitter of a column of Table 1, ms."""
     return m.jitter(group, f"jitter_{group}", f"jitter of {group.upper()}")
 
 
 def group_pdv(group: str) -> Observable:
-    """Return the 99.9th percentile of the delay variation of a column of Table 1, ms."""
+    """Return the observable of the 99.9th percentile of the delay variation of a column of Table 1, ms."""
     return m.pdv(group, "p999", f"pdv_{group}", f"p99.9 delay variation of {group.upper()}")
 
 
@@ -268,7 +286,10 @@ LEVELS = Observable("levels", "number of loss levels of the data columns", "", _
 
 
 def fluid_losses(supplement: float = 1.0, link: float = LINK) -> dict[str, float]:
-    """Return the loss of each class in % if guarantees are `SHARES` and unused capacity is shared in proportion."""
+    """Return the loss of each class in % with the guarantees of `SHARES`, if unused capacity is shared in proportion.
+
+    `supplement` is as in `offered`; `link` is the port's rate, Mbit/s.
+    """
     demands = {name: sum(offered(group, supplement) for group in groups) for name, groups in CLASSES.items()}
     weights = [float(share.rstrip("%")) for share in SHARES.values()]
     shares = max_min(link, list(zip(demands.values(), weights, strict=True)))
@@ -276,7 +297,7 @@ def fluid_losses(supplement: float = 1.0, link: float = LINK) -> dict[str, float
 
 
 def all_of(conditions: Iterable[Condition]) -> Condition:
-    """Return the conjunction of conditions."""
+    """Return the conjunction of conditions; raises ValueError if there is no condition."""
     first, *rest = conditions
     for condition in rest:
         first &= condition
@@ -284,7 +305,7 @@ def all_of(conditions: Iterable[Condition]) -> Condition:
 
 
 def mean_of(results: Results, names: Sequence[str]) -> Quantity:
-    """Return the mean of several metrics with the same unit."""
+    """Return the mean of several metrics with the same unit; raises IndexError without names."""
     total = results[names[0]]
     for name in names[1:]:
         total = total + results[name]

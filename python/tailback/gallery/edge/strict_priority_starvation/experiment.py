@@ -1,4 +1,4 @@
-"""Priority queueing of the traffic of Table 1, with more and more traffic in the highest level."""
+"""edge-priority: priority queueing of the traffic of Table 1, with increasing traffic in the highest level."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from tailback.study.experiment import Axis, Claim, Figure, Point, Profile, Profi
 PQ, LLQ = "PQ", "iv LLQ"
 VOICE = (15, 30, 60, 90, 110)
 """Offered rates of voice, Mbit/s; Table 1 has 15."""
+# Name, class maps and limit in packets of each level.
 _LEVELS = (
     ("high", ["voice"], 20),
     ("medium", ["video"], 40),
@@ -36,12 +37,12 @@ class Starvation(ce.AtTheEdge):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return both schedulers with voice from its planned rate to more than the link's."""
+        """Return the points: both schedulers with voice from its planned rate to more than the link's."""
         del profile
         return grid(scheduler=[PQ, LLQ], voice=VOICE)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return four levels with their usual limits, or configuration iv, and the rate of voice."""
+        """Return the settings of four levels with their usual limits, or configuration iv, and the rate of voice."""
         del profile
         load: Settings = {"flows[ef].source.rate": f"{float(point['voice']) / 10:g}Mbit/s"}
         if point["scheduler"] == LLQ:
@@ -52,7 +53,7 @@ class Starvation(ce.AtTheEdge):
         return {ce.DISCIPLINE: {"kind": "priority", "levels": levels}} | load
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return which levels starve as voice grows, and that LLQ's policer prevents it."""
+        """Return the claims: lower levels starve as voice grows, and LLQ's policer prevents that."""
         pq, llq = results.where(scheduler=PQ), results.where(scheduler=LLQ)
         return [
             Claim(
@@ -90,7 +91,7 @@ class Starvation(ce.AtTheEdge):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Yield the throughput of each class over the offered rate of voice."""
+        """Yield the throughput of each class against the offered rate of voice."""
         for scheduler, key in ((PQ, "pq"), (LLQ, "llq")):
             at = results.where(scheduler=scheduler)
             yield fig.compare(

@@ -1,4 +1,4 @@
-"""The supplementary traffic of AF2x and AF3x from nothing to twice that of Table 1."""
+"""edge-ramp: the supplementary traffic of AF2x and AF3x, from nothing to twice that of Table 1."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ from tailback.study.experiment import (
 FIFO, CBWFQ, LLQ, WRED = "i FIFO", "iii CBWFQ", "iv LLQ", "v WRED"
 LOADS = (0, 25, 50, 75, 100, 150, 200)
 """Supplementary traffic, % of Table 1: 93.06 to 153.0 Mbit/s in total."""
+# Classes without supplementary traffic.
 UNHARMED = ("EF", "AF41", "AF1x")
 
 
 class Ramp(ce.AtTheEdge):
-    """Loss and delay of all classes over the supplementary traffic of two."""
+    """Loss and delay of all classes against the supplementary traffic of AF2x and AF3x."""
 
     id = "edge-ramp"
     title = "The supplementary traffic as a ramp"
@@ -43,12 +44,12 @@ class Ramp(ce.AtTheEdge):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return configurations i, iii, iv and v with each load."""
+        """Return the points: configurations i, iii, iv and v with each load."""
         del profile
         return grid(configuration=[FIFO, CBWFQ, LLQ, WRED], extra=LOADS)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return the policy and the load."""
+        """Return the settings of policy and load."""
         del profile
         load = ce.sources(float(point["extra"]) / 100)
         if point["configuration"] == FIFO:
@@ -57,7 +58,7 @@ class Ramp(ce.AtTheEdge):
         return ce.policy(low_latency=point["configuration"] != CBWFQ, inside=inside) | load
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return that nothing is lost at base load, and which classes lose the excess."""
+        """Return the claims: nothing is lost at base load; above it, losses by class and policy."""
         planned = results.where(configuration=[CBWFQ, LLQ, WRED])
         above = planned.where(extra=lambda extra: float(extra) >= 50)
         fifo = results.where(configuration=FIFO)
@@ -113,7 +114,7 @@ class Ramp(ce.AtTheEdge):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Yield loss and delay of each class over the supplementary traffic."""
+        """Yield loss and delay of each class against the supplementary traffic."""
         for configuration in (FIFO, LLQ, WRED):
             at = results.where(configuration=configuration)
             key = configuration.split(" ", 1)[1].lower()

@@ -1,4 +1,4 @@
-"""AF2x and AF3x as TCP, with tail drop, the paper's WRED, a faster average, a steep and a narrow profile."""
+"""edge-tcp: AF2x and AF3x as TCP, with tail drop, the paper's WRED, a faster average, a steep and a narrow profile."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ TEN, FLOWS = 10, (10, 30, 60)
 COUNTED = (TAIL, PAPER, QUICK)
 """Droppers that are also run with more flows."""
 ROUND_TRIP_S = 0.021
-"""Round trip without the class's queue: propagation and transmit ring."""
+"""Round trip without the class's queue, s: propagation and transmit ring."""
 WINDOW_S = 0.2
 """Length of the windows in which throughput is measured, s."""
 SHOWN_S = (10.0, 20.0)
@@ -54,7 +54,7 @@ Trace = tuple[list[float], list[float]]
 
 
 def _thresholds(profile: str) -> tuple[tuple[int, int, int], tuple[int, int, int]]:
-    """Return the minimum and the maximum threshold and the denominator, of AF3x and of AF2x."""
+    """Return minimum threshold and maximum threshold in packets and the denominator of WRED, for AF3x and for AF2x."""
     return {
         PAPER: ((26, 42, 10), (24, 42, 10)),
         QUICK: ((26, 42, 10), (24, 42, 10)),
@@ -65,6 +65,7 @@ def _thresholds(profile: str) -> tuple[tuple[int, int, int], tuple[int, int, int
 
 def _index(report: Report) -> float:
     """Return the mean of both classes' synchronisation indices."""
+    # A full queue of 64 frames of 12 kbit takes that time at the 23.5 Mbit/s of a class.
     epoch = ROUND_TRIP_S + 64 * 12e-3 / 23.5
     return fmean(synchronisation_index(backoff_shares(report, epoch, key)) for key in ("af3", "af2"))
 
@@ -119,12 +120,12 @@ class Responsive(ce.AtTheEdge):
     traces = {"windows": _windows}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return each dropper with ten flows in a class, and three of them with more."""
+        """Return the points: each dropper with ten flows in a class, and those in `COUNTED` with more."""
         del profile
         return grid(profile=ALL, flows=[TEN]) + grid(profile=COUNTED, flows=FLOWS[1:])
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return long TCP transfers in AF2x and AF3x with a round trip of 20 ms, and the dropper."""
+        """Return the settings of long TCP transfers in AF2x and AF3x with a round trip of 20 ms, and of the dropper."""
         del profile
         tcp: dict[str, Value] = {"kind": "tcp", "segment": "1460B"}
         flows: Settings = {}
@@ -149,7 +150,7 @@ class Responsive(ce.AtTheEdge):
         return ce.policy(low_latency=True, inside=inside) | flows | {"links[0].delay": "10ms", "run.sample": "20ms"}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return claims on synchronisation, fluctuation, delay and loss."""
+        """Return the claims on synchronisation, fluctuation, delay and loss."""
         at = {name: results.where(profile=name, flows=TEN) for name in ALL}
         many = {flows: results.where(flows=flows) for flows in FLOWS[1:]}
         return [
@@ -226,7 +227,7 @@ class Responsive(ce.AtTheEdge):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Yield the measures of each dropper, windows over time, and the index over the number of flows."""
+        """Yield the measures of each dropper, windows over time, and the index against the number of flows."""
         names = ALL
         yield Figure(
             "measures",
@@ -250,7 +251,7 @@ class Responsive(ce.AtTheEdge):
         yield fig.compare(
             {name: results.where(profile=name)["index"] for name in COUNTED},
             "flows",
-            "Synchronisation index over the number of flows in a class",
+            "Synchronisation index against the number of flows in a class",
             "Share of congestion epochs in which more than half of a class's flows back off.",
             x="flows",
             claims=("C1-30", "C1-60"),

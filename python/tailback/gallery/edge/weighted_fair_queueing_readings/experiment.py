@@ -1,4 +1,4 @@
-"""Readings of "WFQ" with the traffic of Table 1, compared with the paper and with max-min shares."""
+"""edge-wfq: readings of "WFQ" with the traffic of Table 1, compared with the paper and with max-min shares."""
 
 from __future__ import annotations
 
@@ -56,13 +56,14 @@ READINGS: dict[str, dict[str, Value]] = {
 """Discipline of each reading; flows are not hashed, so that no two share a queue by accident."""
 ORACLES = (PRECEDENCE, LONG_EQUAL, TEXTBOOK)
 """Readings whose losses are compared with max-min shares."""
+# Readings whose loss of voice is reported.
 MAIN = (ONE, HOLD, PRECEDENCE, EQUAL, DISTRIBUTED)
 
 
 def expected(by_precedence: bool) -> dict[str, float]:
-    """Return the loss of each group in % if the flows share 100 Mbit/s by max-min, weighted or with equal weights.
+    """Return the loss of each column of Table 1 in % if the flows share the link's rate by weighted max-min.
 
-    With `by_precedence` a flow's weight is its precedence plus 1.
+    A flow's weight is its precedence plus 1 with `by_precedence`, else 1.
     """
     demands = [
         (row.rate, 1.0 + int(group.removeprefix("af")[0]) if group != "ef" else 6.0)
@@ -96,12 +97,15 @@ class Readings(ce.AtTheEdge):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return each reading."""
+        """Return one point per reading."""
         del profile
         return grid(reading=READINGS)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return the reading's discipline, and the port's limit, which only FIFO and the textbook's WFQ use."""
+        """Return the settings of the reading's discipline and of the port's limit.
+
+        Only FIFO and the textbook's WFQ use the port's limit.
+        """
         reading = str(point["reading"])
         limit = {FIFO: "40packets", TEXTBOOK: "1000packets"}.get(reading, "unlimited")
         # A conversation over its threshold drops arrivals until it is below a quarter, so that means need long runs.
@@ -110,13 +114,13 @@ class Readings(ce.AtTheEdge):
         return {**made, **long}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return that one queue is FIFO, and that other readings have max-min shares and differ from the paper."""
+        """Return the claims: one queue is FIFO; other readings have max-min shares, and differ from the paper."""
         at = {reading: results.where(reading=reading) for reading in READINGS}
         one, fifo = at[ONE], at[FIFO]
 
         def near(reading: str, *, by_precedence: bool) -> Condition:
-            told = expected(by_precedence).items()
-            return ce.all_of(at[reading][f"loss_{g}"].within(max(loss - 1, 0), loss + 1) for g, loss in told)
+            losses = expected(by_precedence).items()
+            return ce.all_of(at[reading][f"loss_{g}"].within(max(loss - 1, 0), loss + 1) for g, loss in losses)
 
         return [
             Claim(
@@ -143,9 +147,9 @@ class Readings(ce.AtTheEdge):
             ),
             Claim(
                 "W2b",
-                "No reading of WFQ but (a) has both results: by precedence, distributed and with the textbook's voice "
-                "loses less than 1 %; in (b), (c) and with a long hold queue the delay of AF23 is more than 1.3 times "
-                "that of voice.",
+                "Only reading (a) of WFQ has both results, a loss of voice above 10 % and equal delays: by precedence, "
+                "distributed and with the textbook's WFQ voice loses less than 1 %; in (b), (c) and with a long hold "
+                "queue the delay of AF23 is more than 1.3 times that of voice.",
                 "derived: max-min shares, and limits that flows share",
                 ce.all_of(
                     [
@@ -250,8 +254,8 @@ def _draw(results: Results, what: str, y: str) -> Drawing:
                 range(len(found)), means, yerr=reach, fmt="none", ecolor="#333333", elinewidth=0.9, capsize=1.5
             )
             if what == "loss" and reading in ORACLES:
-                told = expected(reading == PRECEDENCE).values()
-                axes.plot(range(len(found)), list(told), "D", color=plot.COLOURS[1], markersize=5, fillstyle="none")
+                losses = expected(reading == PRECEDENCE).values()
+                axes.plot(range(len(found)), list(losses), "D", color=plot.COLOURS[1], markersize=5, fillstyle="none")
             plot.finish(axes, title=reading, y="" if index % 4 else y)
             if what == "delay":
                 axes.set_yscale("log")

@@ -28,18 +28,22 @@ from tailback.study.experiment import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+# Buffer, and RED's lower and upper threshold.
 BUFFER_KB, MIN_KB, MAX_KB = 100, 20.0, 80.0
 PERIOD_S = 20
 """Length of a phase: 8 sources from 0 s, 32 from 20 s, 8 from 40 s, and so on."""
 SETTLED_S = 5
 """Seconds at the beginning of each phase that are not measured."""
+# Divisor and factor of a change of max_p.
 DECREASE, INCREASE = 3.0, 2.0
 AGGRESSIVE, CONSERVATIVE, ADAPTIVE = "aggressive", "conservative", "adaptive"
 FLOYD = "Floyd 2001"
 FREEZE_S = (1, 2, 5, 10)
 """Minimum time between changes of max_p, s: the "freeze" of the slide, which gives no value. `ADAPTIVE` has none."""
 HELD = {seconds: f"adaptive, freeze {seconds} s" for seconds in FREEZE_S}
+# The three settings of the slides.
 SHOWN = (AGGRESSIVE, CONSERVATIVE, ADAPTIVE)
+# Initial max_p and the table `adaptive` of RED, by setting; `None`: max_p is constant.
 DETECTION: dict[str, tuple[float, dict[str, Value] | None]] = {
     AGGRESSIVE: (0.25, None),
     CONSERVATIVE: (0.016, None),
@@ -85,7 +89,10 @@ def _max_p(report: Report) -> list[float]:
 
 
 def _odd_steps(report: Report) -> tuple[int, int]:
-    """Return the number of changes of max_p by other factors than products of the two, and the number of all."""
+    """Return the number of changes of max_p that are not up to two doublings and two divisions by 3, and of all.
+
+    Between two samples max_p may change more than once.
+    """
     factors = [INCREASE**up / DECREASE**down for up in range(3) for down in range(3)]
     ratios = [after / before for before, after in dumbbell.changes(_max_p(report))]
     odd = [ratio for ratio in ratios if not any(abs(ratio / factor - 1) < 1e-9 for factor in factors)]
@@ -125,7 +132,7 @@ class AdaptiveRed(Experiment):
         return [Point(detection=name) for name in DETECTION]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return max_p, its adaptation, and the changes of the load until the end of the run."""
+        """Return the settings of max_p, of its adaptation, and of the changes of the load until the end of the run."""
         end = int(self.profile(profile).duration.removesuffix("s"))
         max_p, adaptive = DETECTION[str(point["detection"])]
         return {

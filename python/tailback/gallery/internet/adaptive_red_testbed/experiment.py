@@ -33,6 +33,7 @@ from tailback.study.experiment import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+# Buffer, RED's lower and upper threshold, and size of a packet.
 BUFFER_KB, MIN_KB, MAX_KB, PACKET_BYTES = 50, 10.0, 40.0, 1500
 SOURCES = (8, 16, 32, 64)
 LAN, LONG = "local network", "path of 100 ms"
@@ -146,7 +147,7 @@ class Testbed(Experiment):
             return at.where(detection=ADAPTIVE, freeze=seconds)
 
         def better(at: Results, seconds: int) -> Condition:
-            """Return the condition that the loss, averaged over the numbers of connections, exceeds no static one."""
+            """Return the condition that Adaptive RED's mean loss is at most that of each static setting."""
             mean = _mean(adaptive(at, seconds))
             return reduce(
                 and_, (mean <= _mean(at.where(detection=name, freeze=0)) for name in (AGGRESSIVE, CONSERVATIVE))

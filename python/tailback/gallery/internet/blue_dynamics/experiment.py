@@ -41,16 +41,20 @@ FLOORS: dict[AxisValue, tuple[str, str]] = {
     NONE: ("none", "without a rule"),
 }
 """By rule: tag in the ids of claims and the names of figures, and the rule in words."""
+# Names of the sets in figures.
 NAMES = {"R2": "RED", "B4": "Blue", "B2": "Blue, slow"}
 BUFFER_KB, RATE_MBPS = 500, 45
+# Length of a step, number of steps, and connections added in each.
 STEP_S, STEPS, PER_STEP = 10, 10, 50
 ALL = tuple(range(1, STEPS + 1))
 LATE = tuple(range(5, STEPS + 1))
 """Steps that the specification tests: 250 to 500 connections."""
 IDEAL_S = (25.0, 30.0)
 """Times in s of the picture of the ideal: the end of the third step, 150 connections."""
+# Sampling intervals over which rates are averaged.
 _BINS = 10
 
+# Times in s and values.
 Series = tuple[list[float], list[float]]
 
 
@@ -76,7 +80,7 @@ def _ends(series: Series, steps: Iterable[int]) -> Iterator[list[float]]:
 def _per_step(
     name: str, label: str, unit: str, of: Callable[[Report], Series], figure: Callable[[list[float]], float]
 ) -> list[Observable]:
-    """Return a metric `<name>_<step>` for each step: `figure` of the values in its last 5 s."""
+    """Return a metric `<name>_<step>` for each step: the statistic `figure` of the series `of` in its last 5 s."""
 
     def at(step: int) -> Callable[[Report], float]:
         return lambda report: figure(next(_ends(of(report), [step])))
@@ -85,7 +89,7 @@ def _per_step(
 
 
 def _each_step(red: Results, blue_: Results, name: str, text: str) -> Condition:
-    """Return the condition that Blue's deviation is below RED's in each late step; each check names its connections."""
+    """Return the condition that Blue's deviation is below RED's in each of `LATE`; checks name their connections."""
     checks = [
         replace(check, at=", ".join(filter(None, (check.at, f"{PER_STEP * step} connections"))))
         for step in LATE
@@ -99,7 +103,7 @@ def _range(report: Report) -> float:
 
 
 def _rises(blue_: Results) -> Condition:
-    """Return the condition that the mean probability falls by at most a decrement from each late step to the next."""
+    """Return the condition that the mean probability falls by at most a decrement from each of `LATE` to the next."""
     checks = [
         replace(check, at=", ".join(filter(None, (check.at, f"{PER_STEP * (step - 1)} to {PER_STEP * step}"))))
         for step in LATE[1:]
@@ -328,7 +332,7 @@ def _ideal(kept: dict[str, dict[str, Series]]) -> Drawing:
 
     figure = plot.new(2, 2, width=5.2, height=2.4, sharex=True, sharey="row")
     for column, (name, series) in enumerate(kept.items()):
-        for row, (what, y) in enumerate((("offered", "arrives (Mbit/s)"), ("marks", "marks per second"))):
+        for row, (what, y) in enumerate((("offered", "arrival rate (Mbit/s)"), ("marks", "marks per second"))):
             axes = figure.axes[2 * row + column]
             with plot.style():
                 axes.plot(*series[what], linewidth=1.1, color=plot.COLOURS[1 - column])
@@ -349,7 +353,7 @@ def _steps(results: Results) -> Drawing:
     from tailback.plotting import plot
 
     figure = plot.new(len(FLOORS), 2, width=3.4, height=2.6, sharex=True, sharey="row")
-    for row, (name, y) in enumerate((("q_sd", "queue (kB)"), ("p_sd", "probability"))):
+    for row, (name, y) in enumerate((("q_sd", "s.d. of queue (kB)"), ("p_sd", "s.d. of probability"))):
         for column, floor in enumerate(FLOORS):
             axes = figure.axes[len(FLOORS) * row + column]
             with plot.style():

@@ -1,4 +1,4 @@
-"""Figures of internet-e12: loss against buffer, the headline by number of sources, delay and fairness."""
+"""Figures of internet-e12: loss and fairness against buffer, loss against number of sources, loss against delay."""
 
 from __future__ import annotations
 
@@ -16,21 +16,29 @@ if TYPE_CHECKING:
 __all__ = ["draw_fairness", "draw_headline", "draw_losses", "draw_trade_off"]
 
 SOURCES = (400, 1600)
+"""Numbers of connections on the slides; one panel each."""
 TICKS = (100, 300, 500, 700, 1000)
+"""Buffers at the ticks of the x axis, kB."""
 KB_PER_MS = 45e3 / 8e3
 """Rate of the bottleneck, kB per ms."""
 
 
 def _ms(kb: Any) -> Any:
+    """Return the times in ms in which the bottleneck sends numbers of kB."""
     return kb / KB_PER_MS
 
 
 def _kb(ms: Any) -> Any:
+    """Return the numbers of kB that the bottleneck sends in times in ms."""
     return ms * KB_PER_MS
 
 
 def draw_losses(results: Results, names: list[str], *, linear: bool) -> Drawing:
-    """Draw loss against buffer, one panel per number of connections; `linear` is for losses that are not near zero."""
+    """Draw loss against buffer, one panel per number of connections and one curve per set of parameters in `names`.
+
+    With `linear` each panel has its own linear axis of loss, for losses far above zero. Otherwise the panels share an
+    axis that is linear up to 0.01 % and logarithmic above.
+    """
     from tailback.plotting import plot
 
     figure = plot.new(2, sharey=not linear, height=4.0)
@@ -55,19 +63,27 @@ def draw_losses(results: Results, names: list[str], *, linear: bool) -> Drawing:
 
 
 def draw_headline(results: Results, rows: Sequence[tuple[str, str, str, int]]) -> Drawing:
-    """Draw both runs of the headline against the number of sources: persistent left, on/off right."""
+    """Draw the loss of Blue (B4) with 100 kB and of RED (R2) with 1000 kB against the number of sources.
+
+    Persistent connections are in the left panel, on/off sources in the right one. Each row is a combination: rule for
+    echoes, timers, workload and number of sources. Rules with a single number of sources are left out, as are senders
+    without ECN. The curves of a rule have one colour, those of other timers than its first ones are paler.
+    """
     from tailback.plotting import plot
 
     figure = plot.new(2, sharey=True, height=4.2)
-    for axes, load in zip(figure.axes, (PERSISTENT, ON_OFF), strict=True):
-        kinds = dict.fromkeys((floor, timer) for floor, timer, of, _ in rows if of == load and floor in FLOORS)
-        several = [k for k in kinds if len({n for f, t, of, n in rows if (f, t, of) == (*k, load)}) > 1]
+    for axes, workload in zip(figure.axes, (PERSISTENT, ON_OFF), strict=True):
+        chosen = [(rule, timers, n) for rule, timers, of_row, n in rows if of_row == workload and rule in FLOORS]
+        senders: dict[tuple[str, str], set[int]] = {}
+        for rule, timers, n in chosen:
+            senders.setdefault((rule, timers), set()).add(n)
+        curves_of = [sender for sender, numbers in senders.items() if len(numbers) > 1]
         with plot.style():
-            for index, (floor, timer) in enumerate(several):
-                numbers: list[AxisValue] = sorted({n for f, t, of, n in rows if (f, t, of) == (floor, timer, load)})
-                at = results.where(floor=floor, timers=timer, workload=load, sources=numbers)
-                colour = plot.COLOURS[list(FLOORS).index(floor)]
-                other = 0.45 if timer != next(t for f, t in kinds if f == floor) else 1.0
+            for index, (rule, timers) in enumerate(curves_of):
+                numbers: list[AxisValue] = sorted(senders[rule, timers])
+                at = results.where(floor=rule, timers=timers, workload=workload, sources=numbers)
+                colour = plot.COLOURS[list(FLOORS).index(rule)]
+                opacity = 1.0 if timers == next(t for r, t in senders if r == rule) else 0.45
                 for name, buffer, dashed in (("B4", 100, False), ("R2", 1000, True)):
                     along, intervals = at.where(set=name, buffer=buffer)["loss"].curve("sources")
                     order = sorted(range(len(along)), key=lambda i: float(along[i]))
@@ -75,32 +91,35 @@ def draw_headline(results: Results, rows: Sequence[tuple[str, str, str, int]]) -
                         axes,
                         [along[i] for i in order],
                         [intervals[i] for i in order],
-                        label=f"{'RED 1000 kB' if dashed else 'Blue 100 kB'}, {FLOORS[floor]}, {timer}",
+                        label=f"{'RED 1000 kB' if dashed else 'Blue 100 kB'}, {FLOORS[rule]}, {timers}",
                         index=index,
                         colour=colour,
                         dashed=dashed,
                     )
                     for artist in axes.containers[-1].get_children():
-                        artist.set_alpha(other)
+                        artist.set_alpha(opacity)
                     if len(along) < 3:
                         axes.containers[-1][0].set_linestyle("none")
                         axes.containers[-1][0].set_fillstyle("none" if dashed else "full")
             plot.finish(
                 axes,
-                title="persistent connections" if load == PERSISTENT else "on/off sources",
-                x="sources",
-                y="packet loss (%)" if load == PERSISTENT else "",
+                title="persistent connections" if workload == PERSISTENT else "on/off sources",
+                x="connections" if workload == PERSISTENT else "sources",
+                y="packet loss (%)" if workload == PERSISTENT else "",
                 y_scale="symlog",
                 y_threshold=0.01,
                 y_top=40,
-                ticks=sorted({n for floor, _, of, n in rows if of == load and floor in FLOORS}),
+                ticks=sorted({n for _, _, n in chosen}),
             )
     _one_legend(figure)
     return figure
 
 
 def draw_trade_off(by_rule: Mapping[str, Results]) -> Drawing:
-    """Draw loss against mean queueing delay, one panel per number of connections."""
+    """Draw loss against mean queueing delay, one panel per number of connections, one line per discipline and rule.
+
+    `by_rule` has the results by the name of the rule for echoes. The area of a mark grows with the buffer.
+    """
     from tailback.plotting import plot
 
     figure = plot.new(2, sharey=True, height=4.0)
@@ -128,7 +147,10 @@ def draw_trade_off(by_rule: Mapping[str, Results]) -> Drawing:
 
 
 def draw_fairness(by_rule: Mapping[str, Results]) -> Drawing:
-    """Draw Jain's index against buffer, one panel per number of connections."""
+    """Draw Jain's index of the goodputs against buffer, one panel per number of connections.
+
+    `by_rule` has the results by the name of the rule for echoes; there is one curve per discipline and rule.
+    """
     from tailback.plotting import plot
 
     figure = plot.new(2, sharey=True, height=4.0)

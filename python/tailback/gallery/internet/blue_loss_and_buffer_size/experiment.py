@@ -48,7 +48,7 @@ from tailback.study.experiment import (
 from tailback.study.experiment.quantity import Quantity, Selector
 
 DROP = "no ECN"
-"""Value of the axis of rules for senders without ECN, which get no echoes."""
+"""Value of the axis `floor` for senders without ECN, which get no echoes."""
 MAIN = {RFC: NS2_TIMERS, NS2: NS2_TIMERS, NONE: THESIS, BACKOFF: NS2_TIMERS, DROP: NS2_TIMERS}
 """Timers with which each rule is judged: those of ns-2.35, so that results can be compared with it. Without a rule, the
 mode of 1999, they are those calibrated in internet-e15."""
@@ -60,16 +60,20 @@ BEYOND = (3200, 4000)
 """Numbers of persistent connections with which the headline is asserted."""
 BYTES_PER_MS = 45e3 / 8
 """Rate of the bottleneck, bytes per ms."""
+# Blue's and RED's buffer in the headline, kB.
 SMALL, LARGE = 100, 1000
+# Buffers of the full profile, kB.
 BUFFERS = (100, 200, 300, 500, 700, 1000)
+# Sets of RED and Blue in the headline and the comparisons.
 TYPICAL = ("R2", "B4")
 LARGE_WEIGHTS = ("R2", "R3", "R4")
-"""RED's sets in the slide's comparison. With the smaller weight of R1 RED reacts slowly, more like Blue."""
+"""RED's sets that Blue is compared with. With the smaller weight of R1 RED reacts slowly, more like Blue."""
 RESOLUTION = 0.05
 """Difference in loss, in percentage points, up to which losses count as equal."""
 NS2_LOSS = {400: 4.40, 1600: 3.92}
 """Loss in % of R2 with 100 kB in ns-2.35, by number of connections."""
 HEADLINE = "slides Blue Evaluation; published claim, from memory"
+# Parts of the ids of claims and the names of figures, by rule and by timers.
 TAGS = {RFC: "rule", BACKOFF: "doubling", NS2: "ns2", NONE: "none", DROP: "drop"}
 TIMER_TAGS = {NS2_TIMERS: "0.2s", THESIS: "0.5s", BSD: "1s"}
 
@@ -104,7 +108,7 @@ class BlueEvaluation(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return the slides' curves with each rule, and the headline's pairs with more senders, timers and numbers."""
+        """Return the points of the slides' curves, by rule, and the headline's pairs with more timers and sources."""
         full = profile == "full"
         points: list[Point] = []
         for floor in (RFC, NONE):
@@ -144,8 +148,8 @@ class BlueEvaluation(Experiment):
         large = [name for name in LARGE_WEIGHTS if name in sets]
         yield Claim(
             "C1",
-            "With the rule of RFC 3168 and without a rule, with any set of parameters and any buffer, Blue loses no "
-            f"more than RED with a weight of 0.002 or more, within {RESOLUTION} percentage points.",
+            "With 400 and 1600 connections, the rule of RFC 3168 or no rule, any set of parameters and any buffer, "
+            f"Blue loses no more than RED with a weight of 0.002 or more, within {RESOLUTION} percentage points.",
             "slides Blue Evaluation; published claim, from memory; resolution reconstructed",
             _all(
                 r.where(set=b, **_buffers(r, b, d))["loss"] - r.where(set=d, **_buffers(r, b, d))["loss"] <= RESOLUTION
@@ -156,8 +160,9 @@ class BlueEvaluation(Experiment):
         )
         yield Claim(
             "C2",
-            f"Blue's loss does not grow with the buffer, within {RESOLUTION} percentage points and with any of its "
-            "sets: with the rule of RFC 3168, and without a rule and with the calibrated timers of the thesis.",
+            "With 400 and 1600 connections Blue's loss does not grow with the buffer, with any of its sets and within "
+            f"{RESOLUTION} percentage points: neither with the rule of RFC 3168 nor, with the timers that internet-e15 "
+            "calibrates, without a rule.",
             "published claim, from memory; resolution reconstructed; timers as calibrated in internet-e15",
             _all(r.where(set=b)["loss"].non_increasing("buffer", RESOLUTION) for r in both for b in blues),
         )
@@ -194,7 +199,7 @@ class BlueEvaluation(Experiment):
         )
         yield Claim(
             "C5",
-            "With the rule of RFC 3168 and without a rule, Blue uses 98 % of the link or more.",
+            "With 400 and 1600 connections, the rule of RFC 3168 or no rule, Blue uses 98 % of the link or more.",
             "specification E12(e)",
             _all(r.where(set=blues)["utilisation"] >= 98 for r in both),
         )
@@ -236,7 +241,8 @@ class BlueEvaluation(Experiment):
         for floor in (RFC, NONE):
             yield Claim.comparison(
                 f"delay-{TAGS[floor]}",
-                f"Mean queueing delay of RED (R2) with 1000 kB, {_words(floor)}; ns-2.35: 71 to 105 ms.",
+                f"Mean queueing delay of RED (R2) with 1000 kB and 400 or 1600 connections, {_words(floor)}; ns-2.35: "
+                "71 to 105 ms.",
                 "ns-2.35, one run",
                 _at(results, floor, sources=list(SOURCES), set="R2", buffer=LARGE)["queueing"],
                 "not judged: another simulator",
@@ -250,7 +256,7 @@ class BlueEvaluation(Experiment):
             )
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Yield the slides' curves with each rule and without ECN; the headline; delay and fairness."""
+        """Yield loss against buffer with RFC 3168's rule, no rule and no ECN; the headline; delay; fairness."""
         both = tuple(f"C{n}" for n in (1, 2, 4, 6))
         for floor, claims in (
             (RFC, (*both, "C3b")),
@@ -272,9 +278,9 @@ class BlueEvaluation(Experiment):
         yield Figure(
             "headline",
             "The headline: Blue with 100 kB against RED with 1000 kB",
-            "Left: persistent connections; right: the publication's on/off sources; one colour per rule. Points are "
-            "not joined, and RED's are hollow, where fewer than three numbers of sources were run. The axis includes "
-            "zero; its scale is linear below 0.01 %.",
+            "Left: persistent connections; right: the publication's on/off sources; one colour per rule, paler with "
+            "other timers than the rule's main ones. Points are not joined, and RED's are hollow, where fewer than "
+            "three numbers of sources were run. The axis includes zero; its scale is linear below 0.01 %.",
             lambda: draw_headline(results, rows),
             claims=tuple(
                 dict.fromkeys(
@@ -312,11 +318,12 @@ def _pair(floor: str, timer: str, load: str, sources: int) -> list[Point]:
     ]
 
 
+# Rule for echoes, timers, workload and number of sources.
 Row = tuple[str, str, str, int]
 
 
 def _headlines(profile: ProfileName) -> list[Row]:
-    """Return rule, timers, workload and number of sources of each comparison of Blue (100 kB) with RED (1000 kB)."""
+    """Return the combinations with which Blue (100 kB) is compared with RED (1000 kB), each once."""
     full = profile == "full"
     rules = (RFC, BACKOFF, NS2, NONE) if full else (RFC, NS2, NONE)
     rows: list[Row] = []
@@ -345,7 +352,8 @@ def _headline_id(floor: str, timer: str, load: str, n: int) -> str:
 def _headline(results: Results, floor: str, timer: str, load: str, n: int) -> Claim:
     """Return the claim that Blue with 100 kB loses less than RED with 1000 kB, for one combination.
 
-    It is asserted for the combinations in which it holds with a wide margin.
+    The claim is asserted for combinations in which it holds with a wide margin. With a doubling timeout and 3200 or
+    4000 persistent connections the margin is a factor of ten.
     """
     at = results.where(floor=floor, timers=timer, workload=load, sources=n)
     small, large = at.where(set="B4", buffer=SMALL)["loss"], at.where(set="R2", buffer=LARGE)["loss"]
@@ -403,8 +411,9 @@ def _why(floor: str, timer: str, n: int, load: str) -> str:
 def _longer(point: Point) -> Settings:
     """Return the duration and warm-up of a quick run if the point needs longer ones than the profile's.
 
-    Blue's slowest sets take 40 s from a probability of 0 to 1. With a rule Blue loses few packets, and without one the
-    two values of the headline at 1600 connections differ little; both are measured for longer.
+    Blue's slowest set, B2, takes 40 s from a probability of 0 to 1. With the rule of RFC 3168 Blue loses few packets,
+    and without a rule the two losses of the headline at 1600 connections differ little; these points are measured for
+    longer. Only points with up to 1600 persistent connections have times of their own.
     """
     name, buffer = str(point["set"]), float(point["buffer"])
     if name in BLUE and freeze_s(name) > 10:
@@ -423,12 +432,12 @@ def _at(results: Results, floor: str, **selectors: object) -> Results:
 
 
 def _main(results: Results) -> dict[str, Results]:
-    """Return the points with the slides' numbers of connections, by the name of the rule."""
+    """Return the results with 400 and 1600 connections, with RFC 3168's rule and without one, by the rule's name."""
     return {FLOORS[floor]: _at(results, floor, sources=list(SOURCES)) for floor in (RFC, NONE)}
 
 
 def _buffers(results: Results, *names: str) -> dict[str, Selector]:
-    """Return the selector of the buffers that all of the sets have."""
+    """Return the selector of the buffers with which each of the named sets was simulated."""
     of = [results.where(set=name)["loss"].values_of("buffer") for name in names]
     return {"buffer": [value for value in of[0] if all(value in others for others in of)]}
 

@@ -52,6 +52,7 @@ DISCIPLINES: dict[AxisValue, dict[str, Value]] = {
     BLUE: {"kind": "blue", "freeze": "50ms", "increment": 0.01, "decrement": 0.001, "ecn": True},
     ALTQ: {"kind": "blue", "form": "altq", "ecn": True},
 }
+# Selector of the numbers of connections that the claims use.
 MANY = {"connections": lambda n: float(n) >= 50}
 SENSITIVITY: dict[str, tuple[str, str, Settings]] = {
     RULE: (
@@ -76,7 +77,7 @@ SENSITIVITY: dict[str, tuple[str, str, Settings]] = {
     ),
     FAST: (
         "fast",
-        "with ns-2's timers (tick of 10 ms, timeout of at least 0.2 s)",
+        "with ns-2's timers (clock tick of 10 ms, minimum RTO of 0.2 s)",
         {
             "flows[tcp].transport.timers": {
                 "clock": "coarse",

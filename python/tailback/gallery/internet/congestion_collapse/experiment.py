@@ -34,6 +34,7 @@ FIFO, FAIR = "drop-tail", "drr"
 RING = 5
 """Number of routers, and of flows, in the ring; each flow consists of `SPLIT` equal ones."""
 SPLIT = 4
+# Rates of the ring's links, of the bottleneck, of the shared link and of the narrow last hop behind it.
 RING_BPS, DUMBBELL_BPS, SHARED_BPS, LAST_BPS = 2e6, 10e6, 1.5e6, 128e3
 SHARES_S = 27e-3
 """Round trip of TCP behind the narrow last hop without a queue, s: 20 ms of delay, 7 ms of transmission."""
@@ -42,7 +43,7 @@ PAYLOAD = 0.96
 """Payload of a TCP packet as a share of its size."""
 CONNECTIONS = (2, 4, 8, 16, 32, 64)
 FITTING = 40
-"""Number of connections whose windows, 640 segments, just fit into buffer and path, 651: no segment has to be lost."""
+"""Number of connections whose windows, 640 segments in total, just fit into buffer and path, which hold 651."""
 SHORTEST_MS = 100
 TIMERS_MS = (SHORTEST_MS, 200, 300, 400, 600)
 FULL_MS = 521
@@ -57,14 +58,14 @@ SHARE = (0.1, 0.5, 1, 1.5, 2)
 def copies(round_trip_ms: float, timer_ms: float) -> tuple[int, int]:
     """Return the minimum and maximum number of copies of a segment that a fixed timer sends until it is acknowledged.
 
-    The timer of a connection restarts with each acknowledgement, so that a segment may have lost up to one period.
+    A connection's timer restarts with each acknowledgement, which may save one copy.
     """
     periods = round_trip_ms / timer_ms
     return max(floor(periods), 1), ceil(periods)
 
 
 def _carried_bps(report: Report) -> float:
-    """Return the rate of useful deliveries in bit/s, headers included, so that TCP and datagrams compare."""
+    """Return the rate at which new data is delivered, in bit/s, headers included, so that TCP and datagrams compare."""
     rows = report.data["flows"]
     if _case(report) == SHARES:
         # The throughput of the narrow last link: packets that wait before it at the end of the run are not lost.
@@ -94,14 +95,18 @@ def _busy(report: Report) -> float:
 
 
 def left_over(load: float) -> float:
-    """Return the goodput in % of the shared link if TCP gets only what an unresponsive flow without losses leaves."""
+    """Return the goodput in % of the shared link if TCP gets only what an unresponsive flow without losses leaves.
+
+    `load` is the unresponsive flow's rate relative to the link's.
+    """
     return 100 * max(1 - load, 0) + 100 * min(load, LAST_BPS / SHARED_BPS)
 
 
 def most_given(load: float, queue_s: float) -> float:
-    """Return the goodput in % of the shared link if the loss of all is what three TCP connections need.
+    """Return the goodput in % of the shared link if all packets have the loss that three TCP connections need.
 
-    That loss follows from the square-root law, which has no timeouts and so overestimates TCP.
+    The loss follows from the square-root law, which has no timeouts and so overestimates TCP. `load` is the
+    unresponsive flow's rate relative to the link's, `queue_s` the mean queueing delay in s.
     """
     capacity = SHARED_BPS / PACKET_BITS
     loss = tcpmodel.loss_needed(tcpmodel.square_root, 3 * [SHARES_S + queue_s], capacity, load * capacity)
@@ -110,7 +115,7 @@ def most_given(load: float, queue_s: float) -> float:
 
 
 def _beside(report: Report) -> tuple[float, float]:
-    """Return the unresponsive flow's rate per capacity of the shared link, and the mean queueing delay there in s."""
+    """Return the unresponsive flow's rate relative to the shared link's, and the mean queueing delay there in s."""
     rate = report.offered_bps("udp") / SHARED_BPS
     return rate, 8 * report.mean_queue_bytes("r1->r2") / SHARED_BPS
 
@@ -126,8 +131,9 @@ def _above_most(report: Report) -> float:
 def fluid_bps(offered_bps: float, capacity_bps: float) -> float:
     """Return the goodput in bit/s of a flow over two equal hops of a ring, each shared with a flow of the same rate.
 
-    Both hops drop all arrivals with equal probability. The rate x out of a first hop solves x = C·r/(r + x); the second
-    passes the share C/(r + x) of it. As r grows without bound x tends to C, and the goodput to 0 as C²/r.
+    Each hop drops the packets of its two flows with equal probability. The rate x after a first hop solves
+    x = C·r/(r + x); the second passes the share C/(r + x) of it. As r grows without bound x tends to C, and the goodput
+    to 0 as C²/r.
     """
     r, c = offered_bps, capacity_bps
     if r <= c / 2:
@@ -183,7 +189,7 @@ class Collapse(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return the points: each case with its senders or disciplines along its own load."""
+        """Return the points: each case with its senders or disciplines and its own axis of load."""
         del profile
         return (
             grid(case=[RETRANSMIT], sender=(FIXED, TIMED, TCP), load=CONNECTIONS)
@@ -442,7 +448,10 @@ _DERIVED: dict[str, Any] = {"color": "#666666", "linestyle": "--", "linewidth": 
 
 
 def _band(axes: Axes, rows: list[tuple[int, int, int]]) -> None:
-    """Shade the share of the link that copies leave, from the largest to the smallest number of copies."""
+    """Shade the share of the link that copies leave to new segments.
+
+    Rows: timer in ms, minimum and maximum number of copies.
+    """
     axes.fill_between(
         [ms for ms, _, _ in rows],
         [100 / many for _, _, many in rows],

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 FIXED, SCALED = "as for 100 kB", "20 and 80 % of the buffer"
 AGGRESSIVE, CONSERVATIVE = 0.25, 0.016
-DECK_KB = 120
+SLIDE_KB = 120
 ENOUGH_KB = 600
 """Largest buffer, kB: with thresholds of 20 and 80 % of it max_p = 0.016 is enough for 32 sources, see the page."""
 
@@ -57,20 +57,20 @@ class LargerBuffer(Experiment):
     def points(self, profile: ProfileName) -> Iterable[Point]:
         """Return the slide's point, smaller and larger buffers, and thresholds that stay or grow with the buffer."""
         del profile
-        buffers = (100, DECK_KB, 200, 300, 450, ENOUGH_KB)
+        buffers = (100, SLIDE_KB, 200, 300, 450, ENOUGH_KB)
         return [
             *grid(max_p=[CONSERVATIVE], thresholds=[FIXED, SCALED], buffer=buffers),
-            *grid(max_p=[AGGRESSIVE], thresholds=[FIXED], buffer=[DECK_KB]),
+            *grid(max_p=[AGGRESSIVE], thresholds=[FIXED], buffer=[SLIDE_KB]),
         ]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
         """Return the settings of the buffer, and of thresholds of 20 and 80 kB or of 20 and 80 % of the buffer."""
         del profile
         size = float(point["buffer"])
-        of = 100.0 if point["thresholds"] == FIXED else size
+        base_kb = 100.0 if point["thresholds"] == FIXED else size
         return {
-            **dumbbell.red(size, point["max_p"], low_kb=0.2 * of, high_kb=0.8 * of, ecn=True),
-            **({"run.sample": "20ms"} if point["buffer"] == DECK_KB else {}),
+            **dumbbell.red(size, point["max_p"], low_kb=0.2 * base_kb, high_kb=0.8 * base_kb, ecn=True),
+            **({"run.sample": "20ms"} if point["buffer"] == SLIDE_KB else {}),
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
@@ -84,14 +84,14 @@ class LargerBuffer(Experiment):
                 "With conservative detection, 32 sources and a buffer of 120 kB more than 1 % is lost, whether the "
                 "thresholds stay or grow with the buffer.",
                 f"{slide}; the bound reconstructed. ns-2.35 loses 8.3 % with fixed thresholds",
-                conservative.where(buffer=DECK_KB)["loss"] > 1,
+                conservative.where(buffer=SLIDE_KB)["loss"] > 1,
                 headline="A buffer of 120 kB does not help conservative detection",
             ),
             Claim(
                 "C2",
                 "With aggressive detection, 32 sources and a buffer of 120 kB less than 0.1 % is lost.",
                 "slide Aggressive Early Detection; the bound reconstructed",
-                results.where(max_p=AGGRESSIVE, buffer=DECK_KB)["loss"] < 0.1,
+                results.where(max_p=AGGRESSIVE, buffer=SLIDE_KB)["loss"] < 0.1,
             ),
             Claim(
                 "C3",
@@ -117,11 +117,11 @@ class LargerBuffer(Experiment):
         shown = ((CONSERVATIVE, FIXED, 20, 80), (CONSERVATIVE, SCALED, 24, 96), (AGGRESSIVE, FIXED, 20, 80))
         kept = {
             f"max_p {max_p:g}, thresholds {thresholds}": cast(
-                Trace, results.trace("queue", max_p=max_p, thresholds=thresholds, buffer=DECK_KB)
+                Trace, results.trace("queue", max_p=max_p, thresholds=thresholds, buffer=SLIDE_KB)
             )
             for max_p, thresholds, _, _ in shown
         }
-        levels = [{"min_th": low, "max_th": high, "buffer": DECK_KB} for _, _, low, high in shown]
+        levels = [{"min_th": low, "max_th": high, "buffer": SLIDE_KB} for _, _, low, high in shown]
         yield Figure(
             "queue",
             "Queue in a buffer of 120 kB, 32 sources",

@@ -37,10 +37,12 @@ DROP_TAIL, RED = "drop-tail", "RED"
 EQUAL, UNEQUAL = "equal", "unequal"
 PIPE_KB = 120
 """Bandwidth-delay product, kB: 96 ms at 10 Mbit/s."""
+# A quarter, a half and the whole of the bandwidth-delay product.
 BUFFERS_KB = (30, 60, 120)
 HALF_KB = 60
 ROUND_TRIP_S = 0.097
 """Round trip without a queue, s: propagation and one packet's transmission."""
+# Times of the traces.
 SHOWN_S = (60.0, 100.0)
 
 
@@ -64,7 +66,7 @@ def _mean_share(report: Report) -> float:
 
 
 def _windows(report: Report) -> Trace:
-    """Return times in s, and at these every source's window in segments and the queue in kB."""
+    """Return times in s and, for each time, every source's window in segments and the queue in kB."""
     series = report.data["series"]
     assert series is not None
     chosen = [i for i, at in enumerate(series["time_s"]) if SHOWN_S[0] <= at <= SHOWN_S[1]]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as Drawing
 
+# Loss in % that a TCP model needs, as a function of model, number of connections and mean queueing delay in ms.
 Needed = Callable[[tcpmodel.Response, int, float], float]
 
 _SHOWN = (
@@ -25,13 +26,13 @@ _SHOWN = (
     ("goodput", "goodput (Mbit/s)", 9.6, inf),
     ("jain", "Jain's index", 1.0, 1.0),
 )
-"""Panels: score, label, its best value if there is one, and its largest possible value, at which intervals end."""
+"""Panels: metric, label, the goal (`None`: no goal), and the largest possible value, at which intervals end."""
 
 _MODEL = "#c9c9c9"
 
 
 def places() -> tuple[dict[str, float], dict[str, float]]:
-    """Return the positions of the rows and of the groups' names, counted from the top."""
+    """Return the positions of the rows and of the groups' names, by name: the top is 0, a row has the height 1."""
     heights: dict[str, float] = {}
     titles: dict[str, float] = {}
     at = 0.0
@@ -45,7 +46,7 @@ def places() -> tuple[dict[str, float], dict[str, float]]:
 
 
 def draw(results: Results, connections: int, needed: Needed) -> Drawing:
-    """Draw the scores of all rows at one load."""
+    """Draw the scores of all rows with one number of connections; `results` has no other."""
     from matplotlib.lines import Line2D
 
     from tailback.plotting import plot

@@ -87,8 +87,8 @@ def _marked(report: Report) -> float:
 def needed_loss(response: tcpmodel.Response, connections: int, queueing_ms: float, busy: float = 1.0) -> float:
     """Return the loss in % at which this number of connections just fills the link, by a TCP model.
 
-    `queueing_ms` is the mean queueing delay, and `busy` the share of time for which the link sends. Connections have
-    random ends, so that each pair of delays has the weight 1/25.
+    `queueing_ms` is the mean queueing delay, and `busy` the share of time, from 0 to 1, for which the link sends.
+    Connections have random ends, so that each of the 25 pairs of access delays has the same weight.
     """
     pairs = [(left, right) for left in LEFT_MS for right in RIGHT_MS]
     trips = [2e-3 * (left + BOTTLENECK_MS + right) + SENDING_S + 1e-3 * queueing_ms for left, right in pairs]
@@ -169,7 +169,8 @@ class Scoreboard(Experiment):
                 "G1",
                 "Without ECN the loss of each discipline is at least what the model of TCP with timeouts needs at the "
                 "discipline's mean queue, and at most what the model without timeouts needs.",
-                "derived: Padhye et al. 1998 and Mathis et al. 1997, for 100 round trips of 24 to 100 ms and the queue",
+                "derived: Padhye et al. 1998 and Mathis et al. 1997, for 100 connections with round trips of 24 to "
+                "100 ms plus the queueing delay",
                 (plain["waiting"] >= 1) & (plain["smooth"] <= 1),
             ),
             _claim(
@@ -253,7 +254,10 @@ def _claim(id: str, text: str, source: str, condition: Condition, headline: str 
 
 
 def _marking(without: Results, ecn: Results) -> Iterable[Claim]:
-    """Yield a claim for each discipline of one queue that can mark, by whether its law marks at any probability."""
+    """Yield a claim on the effect of ECN for each discipline of one queue that can mark.
+
+    The claim depends on the probabilities at which the discipline marks: all, or only those up to a limit.
+    """
     for row in board().values():
         if row.group not in (rows.ONE, rows.APART) or ON not in row.ecn:
             continue

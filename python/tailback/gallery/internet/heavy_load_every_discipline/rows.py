@@ -45,6 +45,7 @@ __all__ = [
 ]
 
 BUFFER_KB = 100
+# ECN of a run.
 OFF, ON = "off", "on"
 
 THESIS, ONE, APART, PER_FLOW = (
@@ -59,10 +60,10 @@ RED, RED_STEEP = "RED, max_p 0.1", "RED, max_p 1"
 ADAPTIVE, BLUE, SFB, SFB_MOVING = "adaptive RED", "Blue, B4", "SFB", "SFB, moving hash"
 SUBTCP, RED_SUBTCP, ADAPTIVE_SUBTCP = "SubTCP, drop-tail", "SubTCP, RED", "SubTCP, adaptive RED"
 RED_1999, ADAPTIVE_1999 = "TCP of 1999, RED", "TCP of 1999, adaptive RED"
-"""Rows with a TCP that continues at a window of one segment in spite of echoes; RFC 3168's rule is of 2001."""
+"""Rows with a sender that continues at a window of one segment in spite of echoes; RFC 3168's rule is of 2001."""
 FLOYD = "red, adaptive (2001)"
 RENO = "drop-tail, Reno"
-"""Row with the sender of the published TCP model: Reno, every segment acknowledged, nothing of later years."""
+"""Row with the sender of the published TCP model: Reno with an acknowledgement per segment and no later extensions."""
 
 _OF_CLASSES = ("priority", "class-based", "wrr", "htb", "shaper", "hfsc")
 """Disciplines that serve others: without classes they are FIFOs, and `hfsc` drops what no class takes."""
@@ -141,10 +142,11 @@ class Row:
 
 @cache
 def ecn_keys(name: str) -> Mapping[str, Mapping[str, Value]]:
-    """Return the keys that let a discipline mark, read from the schema: its own `ecn`, or tables of laws inside it.
+    """Return the keys that let a discipline mark, read from the schema: its own `ecn`, or tables of inner laws.
 
-    An inner law's table is returned with all the discipline's defaults, since keys that a given table leaves out have
-    the law's defaults and not the discipline's.
+    A law's table is returned with all of the discipline's defaults, since keys that a given table leaves out have the
+    law's defaults and not the discipline's. Empty if the discipline has no such key. Raises StopIteration for an
+    unknown name.
     """
     schema = json.loads(_native.schema())
 
@@ -165,7 +167,7 @@ def ecn_keys(name: str) -> Mapping[str, Mapping[str, Value]]:
 
 
 def marks(name: str) -> bool:
-    """Return `True` if a registered discipline can mark."""
+    """Return `True` if a registered discipline can mark packets."""
     return bool(ecn_keys(name)) or name in _ALWAYS_MARKS
 
 
@@ -178,7 +180,7 @@ def board() -> Mapping[str, Row]:
 
 
 def _registered() -> list[Row]:
-    """Return the rows of every registered discipline, with its defaults, except those that serve others or emulate."""
+    """Return the rows of the registered disciplines, except those that serve others or emulate a link."""
     names: dict[str, list[str]] = json.loads(_native.names())
     rows = []
     for name in names["disciplines"]:

@@ -1,4 +1,4 @@
-"""internet-e20, packet marking in the sender: flows with a target share the remaining capacity like any other."""
+"""internet-e20, packet marking in the sender: flows with and without a target share the remaining capacity equally."""
 
 from __future__ import annotations
 
@@ -34,11 +34,12 @@ INTEGRATED, TRANSPARENT, BLIND = "in the sender", "outside", "in the sender, nev
 MIXED, LOW, OVER = "1.5, 2 and 2.5", "0.3 each", "4, 5 and 6"
 TARGETS: dict[str, tuple[float, float, float]] = {MIXED: (1.5, 2, 2.5), LOW: (0.3, 0.3, 0.3), OVER: (4, 5, 6)}
 """Targets of the three flows, Mbit/s, headers included; without marking each of nine flows gets 1.1."""
+# The three flows with targets, from the lowest target to the highest.
 NAMES = ("low", "middle", "high")
 FEW, MANY = 6, 12
 """Numbers of best-effort flows."""
 STARVED = 20
-"""Percent of an equal share below which a flow is starved; if senders never turn marking off the poorest has 12."""
+"""Percent of an equal share below which a flow is starved. If senders never turn marking off the poorest gets 12 %."""
 
 
 def _marked_share(report: Report) -> float:
@@ -49,7 +50,7 @@ def _marked_share(report: Report) -> float:
 
 
 def _windows(report: Report) -> Trace:
-    """Return times in s and the windows of the flow with the highest target, in segments."""
+    """Return times in s and the windows of the flow with the highest target, in segments, by name."""
     series = report.data["series"]
     assert series is not None, "the point sets no run.sample"
     return series["time_s"], series["transports"]["high"]
@@ -112,7 +113,7 @@ class IntegratedMarking(Experiment):
         return settings
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the claims: targets are reached, and best-effort parts are equal if the sender marks."""
+        """Return the claims: targets are reached, and unmarked rates are equal if the sender marks."""
         source = "Feng and others 1998, from a summary; network and parameters reconstructed"
         usual = results.where(others=FEW, window=300)
         inside = usual.where(engine=INTEGRATED, targets=MIXED)

@@ -43,6 +43,7 @@ FLOWS = 4
 """Number of flows in each group."""
 SILVER: dict[str, float] = {TWO: 4, OVER: 8, DETECTED: 8}
 """Target of the second group, Mbit/s, by case; in other cases the group is best effort."""
+# Usual increment of the marking probability.
 STEP = 0.01
 BELOW, ABOVE = (2,), (4, 6)
 """Targets of the first group, Mbit/s, below and above its share without marking, which is 2.5."""

@@ -1,4 +1,4 @@
-"""Figures of the comparison: one row for each discipline."""
+"""Figures of internet-rivals: isolation and cost, with one row for each discipline."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ LEAST = 7.0
 
 
 def ladder(results: Results, queue: str) -> list[tuple[float, float]]:
-    """Return multiples of the slide's buffer, each with TCP's mean goodput there in Mbit/s."""
+    """Return the buffers of a discipline, as multiples of the slide's, each with TCP's mean goodput in Mbit/s."""
     along, found = results.where(queue=queue)["goodput"].curve("size")
     return [(float(size), interval.mean) for size, interval in zip(along, found, strict=True)]
 
 
 def needed(rungs: Sequence[tuple[float, float]], reference: float) -> tuple[float, float] | None:
-    """Return the smallest buffer with `ENOUGH` of the reference, and the next smaller one or 0.
+    """Return the smallest buffer with `ENOUGH` times the reference goodput, and the next smaller one, else 0.
 
-    `None`: no buffer is large enough.
+    `rungs` are pairs of buffer and goodput, in ascending order of the buffer. `None`: no buffer is large enough.
     """
     below = 0.0
     for size, goodput in rungs:
@@ -64,7 +64,10 @@ def _from_zero(axes: Axes) -> None:
 
 
 def draw_isolation(r: Results, queues: Sequence[str], groups: Sequence[int]) -> Drawing:
-    """Draw the throughput of the non-responsive flow, TCP's loss and the number of starved TCP flows."""
+    """Draw the throughput of the non-responsive flow, TCP's loss and the number of starved TCP flows.
+
+    `groups` has the index of each discipline's colour.
+    """
     from tailback.plotting import plot
 
     shown = (
@@ -88,7 +91,11 @@ def draw_isolation(r: Results, queues: Sequence[str], groups: Sequence[int]) -> 
 
 
 def draw_cost(results: Results, queues: Sequence[str], groups: Sequence[int], fair: float) -> Drawing:
-    """Draw the needed buffer, the mean queue and the state of each discipline."""
+    """Draw the needed buffer, the mean queue and the state of each discipline.
+
+    `groups` has the index of each discipline's colour; 2: the unit of its buffers is 400 kB, else 200 kB. `fair` is
+    the goodput of all TCP flows with their fair shares, Mbit/s.
+    """
     from tailback.plotting import plot
 
     r = results.where(size=1)

@@ -1,4 +1,4 @@
-"""The workload of E15 with every discipline: rate of the non-responsive flow, TCP's loss, cost of isolation."""
+"""internet-rivals, the workload of internet-e15 with every discipline: isolation, TCP's loss, cost of isolation."""
 
 from __future__ import annotations
 
@@ -52,7 +52,9 @@ PARTLY = ("choke", "sred", "fred", "red-pd")
 """Disciplines that distinguish flows to some degree."""
 FAIR_QUEUES = ("sfq", "drr", "wfq", "wf2q-plus", "stfq", "scfq", "virtual-clock", "fq-codel", "fq-pie")
 ECN_SFB = "sfb, with ECN"
+# Rows with the disciplines of internet-e15, each with its name there.
 SUMMED = {RED: RED, SFQ_RED: SFQ_RED, ECN_SFB: SFB}
+# Rows of the figures.
 QUEUES = (RED, *PLAIN, *PARTLY, ECN_SFB, SFQ_RED, *FAIR_QUEUES)
 IN_TURN = ("sfq", "drr", "wfq", "wf2q-plus", "stfq", "scfq", "fq-codel")
 """Disciplines that serve backlogged queues at equal rates."""
@@ -72,7 +74,7 @@ PUBLISHED = 0.16
 def discipline_of(name: str, size: float = 1) -> tuple[dict[str, Value], str]:
     """Return a row's discipline and buffer: `size` times 200 kB, or 400 kB if flows have queues of their own.
 
-    SFQ+RED has 400 kB on the slide. Disciplines that are not on it have their defaults.
+    SFQ+RED has 400 kB on the slide. Disciplines that are not on the slide have their defaults.
     """
     if name in SUMMED:
         return discipline(SUMMED[name], name == ECN_SFB, size)
@@ -96,8 +98,8 @@ def _largest(report: Report, name: str) -> float:
 def _passed(report: Report) -> float:
     """Return the non-responsive flow's rate in Mbit/s over all packets delivered after the warm-up.
 
-    Reports count only packets that were sent after the warm-up. Those that wait at its end are left out there, and with
-    a large buffer they take seconds.
+    Reports count only packets that were sent after the warm-up. They leave out the packets that wait at its end, which
+    with a large buffer take seconds.
     """
     series = report.data["series"]
     if not series:
@@ -114,7 +116,10 @@ def _turn(report: Report) -> float:
 
 
 def _boxed(report: Report) -> float:
-    """Return the mean number of flows that the discipline limits, minus one; NaN if it keeps no list of them."""
+    """Return the mean number of flows that the discipline limits, without the non-responsive one.
+
+    NaN if the discipline keeps no list of such flows.
+    """
     found = _samples(report, "boxed_flows") or _samples(report, "monitored_flows")
     return sum(max(n - 1, 0) for n in found) / len(found) if found else float("nan")
 
@@ -141,7 +146,7 @@ def _covered(report: Report) -> float:
 
 
 class Rivals(Experiment):
-    """The workload of E15 under every discipline."""
+    """The workload of internet-e15 under every discipline."""
 
     id = "internet-rivals"
     title = "One non-responsive flow under every discipline"
@@ -194,11 +199,14 @@ class Rivals(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return every discipline with the slide's buffer, and with smaller and larger ones."""
+        """Return the points: every discipline with the slide's buffer, and with smaller and larger ones."""
         return grid(queue=QUEUES, size=QUICK_SIZES if profile == "quick" else FULL_SIZES)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return the discipline and its buffer; runs with other buffers are shorter, as only TCP's goodput is used."""
+        """Return the settings of discipline, buffer, ECN and duration.
+
+        Runs with other buffers than the slide's are shorter: mainly TCP's goodput is used.
+        """
         name, size = str(point["queue"]), float(point["size"])
         queue, buffer = discipline_of(name, size)
         ecn = name == ECN_SFB
@@ -213,7 +221,7 @@ class Rivals(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return which disciplines isolate, and the goodput, losses and state of all."""
+        """Return the claims on isolation, and comparisons of goodput, losses and state of all disciplines."""
         r = results.where(size=1)
         unfair = r.where(queue=[RED, *PLAIN])
         many = results.where(queue=list(IN_TURN), size=LARGEST)
@@ -351,7 +359,7 @@ class Rivals(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Return both figures, with a row for each discipline."""
+        """Yield the figures of isolation and of cost, with a row for each discipline."""
         r = results.where(size=1)
         yield Figure(
             "rivals",
@@ -376,5 +384,5 @@ class Rivals(Experiment):
 
 
 def _groups() -> list[int]:
-    """Return per row: 0 if the discipline ignores flows, 1 if it distinguishes them somewhat, 2 with queues by flow."""
+    """Return for each row 0 if flows are not distinguished, 1 if they are to some degree, 2 with a queue per flow."""
     return [0] * (1 + len(PLAIN)) + [1] * (len(PARTLY) + 1) + [2] * (1 + len(FAIR_QUEUES))

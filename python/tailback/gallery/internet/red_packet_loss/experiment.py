@@ -1,4 +1,4 @@
-"""E2: loss with RED and with drop-tail, without ECN."""
+"""internet-e02: loss with RED and with drop-tail, without ECN."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ from tailback.study.experiment import (
 )
 
 DROP_TAIL, RED = "drop-tail", "RED"
-DECK_SOURCES, USUAL_KB = 64, 80
+# Number of connections on the slide, and buffer where it is not varied.
+SLIDE_SOURCES, USUAL_KB = 64, 80
 BUFFERS_KB = (20, 50, 80, 100, 200)
-SOURCES = (8, 16, 32, DECK_SOURCES, 128)
+SOURCES = (8, 16, 32, SLIDE_SOURCES, 128)
 MAX_P = 0.1
 
 
@@ -49,18 +50,18 @@ class RedAndLoss(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return 64 connections with each buffer, and each number of connections with a buffer of 80 kB."""
+        """Return the points: 64 connections with each buffer, and each number of connections with 80 kB."""
         del profile
         queues = (DROP_TAIL, RED)
         # Figures and claim C4 need the numbers of connections in ascending order.
         return [
-            *grid(queue=queues, sources=[n for n in SOURCES if n < DECK_SOURCES], buffer=[USUAL_KB]),
-            *grid(queue=queues, sources=[DECK_SOURCES], buffer=BUFFERS_KB),
-            *grid(queue=queues, sources=[n for n in SOURCES if n > DECK_SOURCES], buffer=[USUAL_KB]),
+            *grid(queue=queues, sources=[n for n in SOURCES if n < SLIDE_SOURCES], buffer=[USUAL_KB]),
+            *grid(queue=queues, sources=[SLIDE_SOURCES], buffer=BUFFERS_KB),
+            *grid(queue=queues, sources=[n for n in SOURCES if n > SLIDE_SOURCES], buffer=[USUAL_KB]),
         ]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return the queue and the number of connections."""
+        """Return the settings of the queue and of the number of connections."""
         del profile
         size = float(point["buffer"])
         drop_tail = dumbbell.bottleneck(size, {"kind": "drop-tail"})
@@ -68,23 +69,23 @@ class RedAndLoss(Experiment):
         return {**queue, "flows[tcp].count": point["sources"]}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return that RED loses about as much as drop-tail, and that both lose much."""
+        """Return the claims: RED loses about as much as drop-tail, and both lose more with more connections."""
         drop_tail, red = results.where(queue=DROP_TAIL), results.where(queue=RED)
         slide = 'slide RED and Packet Loss, 64 connections, 10 Mbps: "Impact of RED on loss rates minimal"'
-        few = {"sources": lambda n: int(cast(int, n)) <= DECK_SOURCES}
+        few = {"sources": lambda n: int(cast(int, n)) <= SLIDE_SOURCES}
         return [
             Claim(
                 "C1",
                 "With 64 connections the loss with RED is within 25 % of that with drop-tail, at every buffer.",
                 f"{slide}; the tolerance reconstructed",
-                red.where(sources=DECK_SOURCES)["loss"].close_to(drop_tail.where(sources=DECK_SOURCES)["loss"], 0.25),
+                red.where(sources=SLIDE_SOURCES)["loss"].close_to(drop_tail.where(sources=SLIDE_SOURCES)["loss"], 0.25),
                 headline="Impact of RED on loss rates minimal (64 connections, 10 Mbit/s)",
             ),
             Claim(
                 "C2",
                 "With 64 connections RED and drop-tail both lose more than 1 %, at every buffer.",
                 f"{slide}; the bound reconstructed",
-                results.where(sources=DECK_SOURCES)["loss"] > 1,
+                results.where(sources=SLIDE_SOURCES)["loss"] > 1,
             ),
             Claim(
                 "C3",
@@ -97,13 +98,14 @@ class RedAndLoss(Experiment):
             ),
             Claim(
                 "C4",
-                "The loss grows with the number of connections, with RED and with drop-tail.",
+                "With a buffer of 80 kB the loss grows with the number of connections, from 8 to 128, with RED and "
+                "with drop-tail.",
                 "slide Comments on Model; stated",
                 results.where(buffer=USUAL_KB)["loss"].non_decreasing("sources", tolerance=0.1),
             ),
             Claim.comparison(
                 "C5",
-                "With 128 connections, the loss with RED minus that with drop-tail.",
+                "With 128 connections and 80 kB: the loss with RED minus that with drop-tail.",
                 "ns-2.35: RED loses 37 % more than drop-tail",
                 red.where(sources=128, buffer=USUAL_KB)["loss"] - drop_tail.where(sources=128, buffer=USUAL_KB)["loss"],
                 "outside the slide's 64 connections",
@@ -111,9 +113,9 @@ class RedAndLoss(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Return loss over the buffer and over the number of connections, and the mean queue over the buffer."""
+        """Yield the loss against buffer and number of connections, and the mean queue against buffer."""
         by_queue = {name: results.where(queue=name) for name in (DROP_TAIL, RED)}
-        over_buffer = {name: at.where(sources=DECK_SOURCES) for name, at in by_queue.items()}
+        over_buffer = {name: at.where(sources=SLIDE_SOURCES) for name, at in by_queue.items()}
         over_sources = {name: at.where(buffer=USUAL_KB) for name, at in by_queue.items()}
         yield fig.compare(
             {name: at["loss"] for name, at in over_buffer.items()},
@@ -125,7 +127,7 @@ class RedAndLoss(Experiment):
         yield fig.compare(
             {name: at["loss"] for name, at in over_sources.items()},
             "loss-sources",
-            "Loss over the number of connections, buffer 80 kB",
+            "Loss against the number of connections, buffer of 80 kB",
             x="sources",
             claims=("C3", "C4"),
         )

@@ -1,4 +1,4 @@
-"""E4: RED with and without ECN over the number of connections."""
+"""internet-e04: loss and mean queue of RED with and without ECN, against the number of connections."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from tailback.study.experiment import (
 BUFFER_KB, MAX_P = 80, 0.1
 OFF, ON = "no ECN", "ECN"
 RFC, BACKOFF, NS2 = "ECN, RFC 3168", "ECN, RFC 3168 and back-off", "ECN, ns-2"
-"""ECN with further rules for an echo at a window of one segment; plain "ECN" sends on, as the sources of 1999 did."""
+"""ECN with a rule for an echo at a window of one segment. With plain "ECN", the mode of 1999, senders continue."""
 FLOORS = {ON: "none", RFC: "rfc3168", BACKOFF: "backoff", NS2: "ns-2"}
 SOURCES = (8, 16, 32, 48, 64)
 
 
 class EcnLoss(Experiment):
-    """RED that drops, RED that marks, and RED that marks for senders which wait at a window of one segment."""
+    """RED that drops, and RED that marks, for senders with four rules for an echo at a window of one segment."""
 
     id = "internet-e04"
     title = "RED with and without ECN"
@@ -47,12 +47,12 @@ class EcnLoss(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return RED without ECN and with it, for each rule of the senders and each number of connections."""
+        """Return the points: RED without ECN, and with ECN and each rule, with each number of connections."""
         del profile
         return grid(ecn=[OFF, *FLOORS], sources=SOURCES)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return ECN at the hosts and in the queue, or at neither."""
+        """Return the settings of ECN, at hosts and queue or at neither, and of the number of connections."""
         del profile
         on = point["ecn"] != OFF
         return {
@@ -63,7 +63,7 @@ class EcnLoss(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return that ECN avoids most of the loss with moderate loads, but not with high ones."""
+        """Return the claims: ECN avoids most of the loss with moderate loads, but not with high ones."""
         off, on = results.where(ecn=OFF), results.where(ecn=ON)
         moderate = {"sources": lambda n: int(cast(int, n)) <= 32}
         return [
@@ -83,7 +83,8 @@ class EcnLoss(Experiment):
             ),
             Claim(
                 "C3",
-                "The link's utilisation with ECN is at least that without minus 0.5 percentage points.",
+                "With 8 to 64 connections the utilisation of the link with ECN is at most 0.5 percentage points below "
+                "that without.",
                 "reconstructed: ECN does not avoid loss by sending less",
                 on["utilisation"] - off["utilisation"] >= -0.5,
             ),
@@ -97,7 +98,7 @@ class EcnLoss(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Return loss, mean queue and marks over the number of connections."""
+        """Yield loss, mean queue and marks against the number of connections."""
         by_kind = {name: results.where(ecn=name) for name in (OFF, *FLOORS)}
         yield fig.compare(
             {name: at["loss"] for name, at in by_kind.items()},
@@ -109,7 +110,7 @@ class EcnLoss(Experiment):
         yield fig.compare(
             {name: at["mean_queue"] for name, at in by_kind.items()},
             "mean-queue",
-            "Mean queue over the number of connections",
+            "Mean queue against the number of connections",
             "RED's max_th is 64 kB.",
             x="sources",
         )

@@ -1,4 +1,4 @@
-"""E16: misclassification by SFB, that is, TCP flows that share both bins with flows that do not respond."""
+"""internet-e16, misclassification by SFB: TCP flows that share both bins with flows that do not respond."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ BINS, DRAWS = 46, 20
 HASHES = 10_000
 """Sets of hash functions drawn for each run; over them the number of covered flows is compared with the formula."""
 POINTS_ALLOWED = 0.1 * TCP
-"""Permitted increase of the number of starved flows that are not covered."""
+"""Permitted increase of the number of starved flows that are not covered, flows."""
 
 
 def _others(report: Report) -> int:
-    """Return the number of flows that do not respond."""
+    """Return the number of non-responsive flows, without the slow flow of `QUIET`."""
     return sum(1 for flow in report.flows("cbr") if flow["offered"]["packets"] > 10 * report.measured_s)
 
 
@@ -81,7 +81,7 @@ def deviation(m: float, bins: int = 23) -> float:
 
 
 def _by_binomial(report: Report) -> tuple[int, int]:
-    """Return 1 if the number of covered flows is more than 3 binomial deviations from its mean, else 0, and 400."""
+    """Return 1 if the number of covered flows is more than 3 binomial deviations from its mean, else 0; and `TCP`."""
     p = formula(_others(report))
     return int(abs(len(_covered(report)) - TCP * p) > 3 * (TCP * p * (1 - p)) ** 0.5), TCP
 
@@ -153,14 +153,14 @@ class Misclassification(Experiment):
     }
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return 0, 1, 4 and 8 non-responsive flows, in `full` 2, 12 and 16 as well, with several senders."""
+        """Return the points: 0 to 8 non-responsive flows, in `full` up to 16, with several senders."""
         counts = (0, 1, 2, 4, 8, 12, 16) if profile == "full" else (0, 1, 4, 8)
         others = counts if profile == "full" else (0, *MANY)
         points = grid(others=counts, sender=[RFC3168]) + grid(others=others, sender=(NS2, Y1999))
         return points + grid(others=(0, *MANY) if profile == "full" else [0], sender=[BACKOFF])
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return the settings of the flows of 5 Mbit/s, at 0 one slow flow instead, and of the sender."""
+        """Return the settings of the non-responsive flows, or of one slow flow in their place, and of the sender."""
         del profile
         count = int(point["others"])
         rate = QUIET if not count else "5Mbit/s"
@@ -171,7 +171,7 @@ class Misclassification(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the number of covered flows, and that few others starve because of the non-responsive ones."""
+        """Return the claims on the number of covered flows, and on the flows that starve."""
         rfc, old = results.where(sender=RFC3168), results.where(sender=Y1999)
         ns2, waiting = results.where(sender=NS2), results.where(sender=[RFC3168, NS2])
         some: dict[str, Selector] = {"others": list(MANY)}
@@ -277,7 +277,7 @@ class Misclassification(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Return the slides' two panels, the number of covered flows with the formula, and the choice of L and N."""
+        """Yield the slides' two panels, the number of covered flows with the formula, and the choice of L and N."""
         kept = {
             f"{count} non-responsive flows, {how}": cast(
                 tuple[list[float], list[int]], results.trace("goodputs", others=count, sender=how)
@@ -342,7 +342,10 @@ def _draw_flows(kept: dict[str, tuple[list[float], list[int]]]) -> Drawing:
 
 
 def polluted(levels: int, others: Iterable[int]) -> dict[int, float]:
-    """Return the share of misclassified TCP flows by number of others, over `DRAWS` sets of SFB's hashes."""
+    """Return the share (0 to 1) of misclassified TCP flows by number of non-responsive ones, for one number of levels.
+
+    The shares are means over `DRAWS` sets of SFB's hashes.
+    """
     bins, most = BINS // levels, max(others)
     hit = dict.fromkeys(others, 0)
     for draw in range(DRAWS):

@@ -1,4 +1,4 @@
-"""E17: SFB whose hashes change periodically, with and without a second set of bins updated in advance."""
+"""internet-e17: SFB with static hashes, and with hashes that change periodically, with and without a warm-up."""
 
 from __future__ import annotations
 
@@ -40,13 +40,15 @@ if TYPE_CHECKING:
 STATIC, MOVING, COLD = "static", "moving", "moving, no warm-up"
 FAST, FROZEN = "moving every 2 s, no freeze", "moving every 2 s"
 NONE, EIGHT, REFORMED = "none", "8 flows of 5 Mbit/s", "one flow, reformed"
+# Time between changes of the hashes.
 INTERVAL_S = {MOVING: 20, COLD: 20, FAST: 2, FROZEN: 2}
 REFORM_S = 50
 """Time at which the one flow of 45 Mbit/s reduces its rate below a fair share, s."""
 GAP_MS, OPEN_US = 100, 200
-"""Interval and length of its bursts after that: 1.1 packets per 100 ms, 0.09 Mbit/s."""
+"""Interval and length of the flow's bursts after `REFORM_S`: 1.1 packets per 100 ms, 0.09 Mbit/s."""
 RECOVERED_BPS = 45e3
-"""Half of the reformed flow's rate, bit/s: from there on it has recovered."""
+"""Delivered rate from which up the reformed flow counts as recovered, half of the rate that it sends, bit/s."""
+# Length of the runs with a reformed flow.
 END_S = 110
 
 
@@ -59,7 +61,7 @@ def _reform() -> list[dict[str, Value]]:
 
 
 def _rates(report: Report) -> tuple[list[float], list[float]]:
-    """Return the ends of the seconds in s, and the other flows' delivered rate in each, bit/s."""
+    """Return the ends of the seconds in s, and the non-responsive flows' delivered rate in each second, bit/s."""
     series = report.data["series"]
     if series is None:
         return [], []
@@ -68,7 +70,10 @@ def _rates(report: Report) -> tuple[list[float], list[float]]:
 
 
 def _recovery(report: Report) -> float:
-    """Return the time from `REFORM_S` until half of the flow's rate is delivered for 2 s, in s; 60 if it never is."""
+    """Return the time in s from `REFORM_S` until the flow's rate over 2 s is `RECOVERED_BPS`; 60 if it never is.
+
+    NaN if the run is not sampled.
+    """
     times, rates = _rates(report)
     if not times:
         return float("nan")
@@ -79,7 +84,7 @@ def _recovery(report: Report) -> float:
 
 
 def _late(report: Report) -> tuple[int, int]:
-    """Return 1 if recovery took more than two intervals, else 0, and the number of the flow's packets."""
+    """Return 1 if recovery took more than two intervals, else 0; and the number of packets that the flow sent."""
     return int(_recovery(report) > 2 * INTERVAL_S[MOVING]), report.offered_packets("cbr")
 
 
@@ -116,7 +121,7 @@ class MovingHash(Experiment):
     }
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return eight non-responsive flows, none, or a reformed one, with the hashes and senders of the claims."""
+        """Return the points: eight non-responsive flows, none, or a reformed one, by hashes and senders."""
         del profile
         points = grid(hash=(STATIC, MOVING), others=[EIGHT], sender=(RFC3168, NS2, Y1999))
         points += grid(hash=[COLD], others=[EIGHT], sender=(RFC3168, NS2))
@@ -126,7 +131,7 @@ class MovingHash(Experiment):
         return points + grid(hash=(STATIC, MOVING), others=[REFORMED], sender=[RFC3168])
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return the SFB of E15 with the hashes of the point, the sender, and the other flows."""
+        """Return the settings of the SFB of internet-e15 with the point's hashes, and of sender and other flows."""
         del profile
         name = str(point["hash"])
         sfb: dict[str, Value] = {"kind": "sfb", "ecn": True}
@@ -155,7 +160,7 @@ class MovingHash(Experiment):
         return settings
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the claims about starved flows, fairness, recovery, the cost, and the purpose of the warm-up."""
+        """Return the claims on starved flows, fairness, recovery, the cost, and the effect of the warm-up."""
         eight = results.where(others=EIGHT)
         static, moving, cold = (eight.where(hash=name) for name in (STATIC, MOVING, COLD))
         waiting: dict[str, Selector] = {"sender": [RFC3168, NS2]}
@@ -267,7 +272,8 @@ class MovingHash(Experiment):
             ),
             Claim.unasserted(
                 "H9",
-                "With moving hashes TCP loses at most 0.1 Mbit/s.",
+                "With moving hashes, 8 non-responsive flows, and RFC 3168 or ns-2's sender, TCP loses at most 0.1 "
+                "Mbit/s.",
                 "slide SFB: table of losses, 0.01; the tolerance that of E15",
                 moving.where(**waiting)["tcp_lost"] <= 0.1,
                 "after each change the queue overflows until the new set of bins has reached its probabilities, "
@@ -300,7 +306,7 @@ class MovingHash(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Return the goodput of each flow, the reformed flow over time, and the results of all hashes."""
+        """Yield the goodput of each flow, the reformed flow over time, and the results of all hashes."""
         kept = {
             f"{name}, {how}": cast(list[float], results.trace("goodputs", hash=name, others=EIGHT, sender=how))
             for how in (NS2, RFC3168)

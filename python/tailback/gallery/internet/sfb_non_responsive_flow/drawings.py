@@ -1,4 +1,4 @@
-"""Figures of E15."""
+"""Figures of internet-e15: goodput of each flow, table of losses, variants of SFB, and RED by minimum RTO."""
 
 from __future__ import annotations
 
@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 
 def draw_flows(kept: dict[str, tuple[list[float], float]]) -> Drawing:
-    """Draw the slide's three panels: goodput of each TCP flow with each discipline."""
+    """Draw the slide's three panels: goodput of each TCP flow with each discipline.
+
+    `kept` has, by discipline, the goodputs of the TCP flows and that of the non-responsive flow, Mbit/s.
+    """
     from tailback.plotting import plot
 
     figure = plot.new(3, sharey=True, width=3.7, height=3.3)
@@ -39,7 +42,10 @@ def draw_flows(kept: dict[str, tuple[list[float], float]]) -> Drawing:
 
 
 def _rows(axes: Axes, rows: Sequence[tuple[str, Quantity, float | None]], x: str, scale: float | None) -> None:
-    """Draw one row per label: a mean with its interval, and the slide's number."""
+    """Draw one row per label, quantity and slide's number: the mean with its interval, and the number if there is one.
+
+    `scale` is the end of the linear part of a symlog axis; `None`: the axis is linear.
+    """
     from tailback.plotting import plot
 
     with plot.style():
@@ -107,7 +113,7 @@ def draw_variants(at: Results) -> Drawing:
 
 
 def draw_floor(red: Results) -> Drawing:
-    """Draw RED's row over the minimum RTO."""
+    """Draw the losses of TCP and of the non-responsive flow with RED against the minimum RTO."""
     from tailback.plotting import plot
 
     figure = plot.new(2)

@@ -1,4 +1,4 @@
-"""E15: SFB, RED and SFQ+RED with 400 TCP flows and one of 45 Mbit/s that does not respond."""
+"""internet-e15: SFB, RED and SFQ+RED with 400 TCP flows and one of 45 Mbit/s that does not respond."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ from tailback.study.experiment.quantity import Selector
 
 
 def _share(report: Report) -> float:
-    """Return TCP's loss if all packets were dropped with the probability of the other flow's, Mbit/s."""
+    """Return the rate in Mbit/s that TCP would lose if all packets were dropped with the other flow's probability."""
     offered = 8e-3 * report.offered_packets("cbr") / report.measured_s
     lost = 8e-3 * report.dropped_packets("cbr") / report.measured_s
     q = lost / offered
@@ -115,7 +115,7 @@ class OneAgainstMany(Experiment):
     }
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return RED at three minimum RTOs, SFQ+RED and SFB with each sender, variants of SFB, and a slow flow."""
+        """Return the points: RED at three minimum RTOs, SFQ+RED and SFB by sender, variants of SFB, a slow flow."""
         table = grid(queue=[RED], sender=[NO_ECN], floor=(0.2, FLOOR, 1.0), rate=[45])
         table += grid(queue=[RED], sender=[Y1999, RFC3168, NS2], floor=[FLOOR], rate=[45])
         table += grid(queue=[SFQ_RED], sender=(NO_ECN, Y1999, RFC3168, NS2), floor=[FLOOR], rate=[45])
@@ -134,7 +134,7 @@ class OneAgainstMany(Experiment):
         return table
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return queue, buffer, sender, minimum RTO, and the rate of the non-responsive flow."""
+        """Return the settings of queue, buffer, sender, minimum RTO, and rate of the non-responsive flow."""
         del profile
         queue, buffer = discipline(point["queue"], point["sender"] != NO_ECN)
         return {
@@ -146,7 +146,7 @@ class OneAgainstMany(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the slide's table with wide (qualitative) and narrow tolerances, its identities, and the variants."""
+        """Return the claims on the slide's table, with wide (qualitative) and narrow bounds, and on SFB's variants."""
         r = results.where(rate=45)
         at = r.where(floor=FLOOR)
         red, sfq, sfb = at.where(queue=RED), at.where(queue=SFQ_RED), at.where(queue=SFB)
@@ -303,7 +303,7 @@ class OneAgainstMany(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Return the slide's three panels, its table, RED by minimum RTO, and the variants of SFB."""
+        """Yield the slide's three panels, its table, RED by minimum RTO, and the variants of SFB."""
         at = results.where(rate=45)
         shown = ((RED, NO_ECN), (SFQ_RED, NS2), (SFB, NS2))
         kept = {
@@ -331,7 +331,7 @@ class OneAgainstMany(Experiment):
         yield Figure(
             "floor",
             "RED by minimum RTO",
-            "Sensitivity of the calibrated row: RED without ECN, Reno, tick of 100 ms. Dashed: TCP's loss if all "
+            "Sensitivity of the calibrated row: RED without ECN, Reno, clock tick of 100 ms. Dashed: TCP's loss if all "
             "packets had the same drop probability; dotted: the slide.",
             lambda: draw_floor(at.where(queue=RED, sender=NO_ECN)),
             claims=("S1", "S2"),

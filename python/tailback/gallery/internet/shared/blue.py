@@ -29,7 +29,10 @@ BLUE: dict[str, tuple[int, float, float]] = {
 
 
 def settings(name: str, buffer_kb: float, *, ecn: bool = True) -> Settings:
-    """Return the settings of the bottleneck's buffer and discipline for a set, `R1` to `R4` or `B1` to `B4`."""
+    """Return the settings of the bottleneck's buffer and discipline for a set, `R1` to `R4` or `B1` to `B4`.
+
+    Raises KeyError for another name.
+    """
     if name in RED:
         return dumbbell.red(buffer_kb, 1.0, ecn=ecn) | {f"{dumbbell.PORT}.discipline.weight": RED[name]}
     freeze, increment, decrement = BLUE[name]
@@ -50,9 +53,10 @@ def freeze_s(name: str) -> float:
 
 
 def curves(axes: Axes, of: Callable[[str], Quantity], names: list[str], x: str) -> None:
-    """Draw one curve per set: RED dashed, Blue solid, darker from the first set of each to the last.
+    """Draw the quantity `of(name)` against the axis `x`, one curve per set.
 
-    Fewer than three points are not joined: a line from 100 to 1000 kB would suggest values that were not measured.
+    RED's curves are dashed and Blue's solid; both get darker from the first set to the last. Fewer than three points
+    are not joined: a line from 100 to 1000 kB would suggest values that were not measured.
     """
     from matplotlib import colormaps
     from matplotlib.colors import to_hex

@@ -58,7 +58,8 @@ def red(
 ) -> Settings:
     """Return the settings of the thesis' RED at the bottleneck: not gentle, and its average counts packets.
 
-    The thresholds `low_kb` and `high_kb` are 20 and 80 % of the buffer unless given.
+    The thresholds `low_kb` and `high_kb` are 20 and 80 % of the buffer if they are 0. `adaptive` is the scenario's
+    table of that name; `None`: max_p is constant.
     """
     discipline: dict[str, Value] = {
         "kind": "red",
@@ -84,7 +85,7 @@ def bottleneck(buffer_kb: float, discipline: Value) -> Settings:
 def sampled(report: Report) -> tuple[list[float], PortSeries]:
     """Return the sampling times in s and the bottleneck's series, warm-up included.
 
-    The scenario must set `run.sample`.
+    Raises AssertionError if the scenario does not set `run.sample`.
     """
     series = report.data["series"]
     assert series is not None, "the point sets no run.sample"
@@ -92,10 +93,10 @@ def sampled(report: Report) -> tuple[list[float], PortSeries]:
 
 
 def trace(report: Report, start: float = 0.0, stop: float = float("inf")) -> Trace:
-    """Return the series of the bottleneck between two times in s.
+    """Return the series of the bottleneck between two times in s, inclusive.
 
-    `queue`, `average` (RED's) and `sent` are in kB, `dropped` and `marked` in packets since the start of the run;
-    `max_p` is RED's. A discipline without an average or a max_p has no such series.
+    `queue` and `average` (RED's average queue) are in kB; `sent`, in kB, and `dropped` and `marked`, in packets, count
+    from the start of the run; `max_p` is RED's. A discipline without an average or a max_p has no such series.
     """
     times, port = sampled(report)
     chosen = [index for index, at in enumerate(times) if start <= at <= stop]
@@ -123,7 +124,7 @@ def measured(report: Report) -> Iterator[int]:
 
 
 def mean_average() -> Observable:
-    """Return the observable of the mean of RED's average queue, kB; NaN if the discipline has no average."""
+    """Return the observable of the mean of RED's average queue after the warm-up, kB; NaN without such an average."""
 
     def value(report: Report) -> float:
         _, port = sampled(report)
@@ -134,9 +135,10 @@ def mean_average() -> Observable:
 
 
 def share_of_time(name: str, label: str, low_kb: float, high_kb: float, *, of_average: bool = False) -> Observable:
-    """Return the observable of the share of samples, in percent, in which the queue is between two levels, inclusive.
+    """Return the observable of the share of samples, in %, in which the queue is between two levels in kB, inclusive.
 
-    With `of_average` the level is that of RED's average queue; NaN if the discipline has no average.
+    Samples of the warm-up do not count. With `of_average` RED's average queue is used instead of the queue; NaN if the
+    discipline has no average.
     """
 
     def value(report: Report) -> float:
@@ -159,9 +161,10 @@ def changes(values: Sequence[float]) -> Iterator[tuple[float, float]]:
 
 
 def offered_rate(found: Trace, every: int) -> tuple[list[float], list[float]]:
-    """Return times in s and the arrival rate at the bottleneck in Mbit/s, averaged over the given number of samples.
+    """Return times in s and the arrival rate at the bottleneck in Mbit/s, averaged over `every` sampling intervals.
 
-    The arrival rate is the rate sent, plus the rate dropped (packets of 1 kB), plus the growth of the queue.
+    The arrival rate is the rate sent, plus the rate dropped (packets of 1 kB), plus the growth of the queue. The times
+    are the middles of the averaging intervals.
     """
     times, series = found
     kept = range(0, len(times), every)
@@ -193,7 +196,11 @@ def draw_queue(axes: Axes, found: Trace, levels: Mapping[str, float], *, ink: st
 def draw_queues(
     lines: Mapping[str, Trace], levels: Mapping[str, float] | Sequence[Mapping[str, float]], *, top: float = 105
 ) -> Drawing:
-    """Draw one panel per queue, one below the other, with common levels or a mapping of levels for each."""
+    """Draw one panel per queue, one below the other, with y axes up to `top` kB.
+
+    `lines` has the series by the panels' titles. `levels`, in kB by name, are common to all panels or a sequence with
+    a mapping for each.
+    """
     from tailback.plotting import plot
 
     figure = plot.new(1, len(lines), width=8.0, height=2.3, sharex=True, sharey=True)
@@ -207,7 +214,7 @@ def draw_queues(
 
 
 def from_level(figure: Figure, level: float, top: float = 100.0) -> Drawing:
-    """Draw a figure of shares in % with a y axis that begins at `level`, so that curves near 100 % do not overlap."""
+    """Draw a figure of shares with a y axis from `level` to `top`, in %, so that curves near `top` are distinct."""
     drawn = figure.draw()
     for axes in drawn.axes:
         axes.set_ylim(level, top + 0.03 * (top - level))

@@ -1,4 +1,4 @@
-"""Parts that internet-e15, -e16 and -e17 share: senders, rates lost and delivered, and flows that SFB misclassifies."""
+"""Parts that internet-e15, -e16 and -e17 share: senders, rates lost and delivered, starved and misclassified flows."""
 
 from __future__ import annotations
 
@@ -38,8 +38,8 @@ STARVED = 0.25
 
 NO_ECN, Y1999, RFC3168 = "no ECN", "ECN, 1999", "ECN, RFC 3168"
 NS2, BACKOFF = "ECN, ns-2", "ECN, RFC 3168 and back-off"
-"""`NS2`: the sender of ns-2.35, since the thesis was simulated with ns. `BACKOFF`: RFC 3168's rule, and a timeout that
-each further echo doubles."""
+"""Senders. `Y1999` has ECN and no rule for an echo at a window of one segment. `NS2`: the sender of ns-2.35, since the
+thesis was simulated with ns. `BACKOFF`: RFC 3168's rule, and a timeout that each further echo doubles."""
 
 _FLOORS = {Y1999: "none", RFC3168: "rfc3168", NS2: "ns-2", BACKOFF: "backoff"}
 _OF_NS2: Settings = {
@@ -50,7 +50,10 @@ _OF_NS2: Settings = {
 
 
 def sender(name: object) -> Settings:
-    """Return the settings of one of these senders: ECN, and the rule for an echo at a window of one (`ecn-floor`)."""
+    """Return the settings of a sender by name: ECN, and the rule for an echo at a window of one segment (`ecn-floor`).
+
+    Any other name gives the settings of `Y1999`.
+    """
     return {
         "flows[tcp].transport.ecn": "off" if name == NO_ECN else "classic",
         "flows[tcp].transport.ecn-floor": _FLOORS.get(str(name), "none"),
@@ -59,7 +62,10 @@ def sender(name: object) -> Settings:
 
 
 def lost_rate(flows: str, name: str, label: str) -> Observable:
-    """Return the observable of the rate of lost packets, headers included, in Mbit/s, as in the slide's table."""
+    """Return the observable of the rate of the packets that the flows of a pattern lose, headers included, in Mbit/s.
+
+    The slide's table of losses has this unit.
+    """
     return Observable(
         name,
         label,
@@ -71,7 +77,7 @@ def lost_rate(flows: str, name: str, label: str) -> Observable:
 
 
 def delivered_rate(report: Report, flows: str) -> float:
-    """Return the rate of delivered packets, headers included, in Mbit/s."""
+    """Return the rate of the packets delivered to the flows of a pattern, headers included, in Mbit/s."""
     return 1e-6 * PACKET_BITS * sum(f["delivered"]["packets"] for f in report.flows(flows)) / report.measured_s
 
 
@@ -81,14 +87,14 @@ def carried_rate(flows: str, name: str, label: str) -> Observable:
 
 
 def starved_flows(report: Report) -> set[int]:
-    """Return the numbers of the TCP flows with less than a quarter of the median goodput."""
+    """Return the numbers, from 0, of the TCP flows with less than `STARVED` times their median goodput."""
     rates = report.goodputs_bps("tcp")
     least = STARVED * median(rates)
     return {flow for flow, rate in enumerate(rates) if rate < least}
 
 
 def covered_flows(report: Report, others: int, draw: int = 0) -> set[int]:
-    """Return the numbers of the TCP flows each of whose bins, by the run's own hashes, also holds an unresponsive flow.
+    """Return the numbers of the TCP flows that share each of their bins with an unresponsive flow, in this run.
 
     Flows are numbered as in the report: the TCP flows first, then the `others` unresponsive ones. `draw` is the number
     of the set of bins, 0 for the first.

@@ -16,18 +16,24 @@ _GOLDEN = 0x9E3779B97F4A7C15
 
 
 def formula(m: int, levels: int = 2, bins: int = 23) -> float:
-    """Return the probability that a flow shares each of its bins with one of m others: [1 - (1 - 1/bins)^m]^levels."""
+    """Return the probability that a flow shares each of its bins with any of m others: [1 - (1 - 1/bins)^m]^levels."""
     return float((1 - (1 - 1 / bins) ** m) ** levels)
 
 
 def covered(seed: int, flows: Sequence[int], others: Sequence[int], levels: int = 2, bins: int = 23) -> list[int]:
-    """Return those of `flows` whose bin at every level also holds one of `others`, under the hashes of `seed`."""
+    """Return those of `flows` whose bin at every level also holds a flow of `others`, under the hashes of `seed`.
+
+    Flows are numbers; `bins` is the number of bins of each level.
+    """
     taken = [{place(seed, other, level, bins) for other in others} for level in range(levels)]
     return [flow for flow in flows if all(place(seed, flow, k, bins) in taken[k] for k in range(levels))]
 
 
 def mean_covered(seeds: Sequence[int], flows: int, others: int, levels: int = 2, bins: int = 23) -> float:
-    """Return the mean over seeds of the number of covered flows; flows are numbered from 0, then come the others."""
+    """Return the mean over seeds of the number of flows that `covered` finds.
+
+    The `flows` are numbered from 0, the `others` from `flows`. Raises ZeroDivisionError without seeds.
+    """
     import numpy as np
 
     def mix(x: np.ndarray) -> np.ndarray:
@@ -51,13 +57,13 @@ def mean_covered(seeds: Sequence[int], flows: int, others: int, levels: int = 2,
 
 
 def place(seed: int, flow: int, level: int, bins: int = 23) -> int:
-    """Return a flow's bin at a level, from 0."""
+    """Return the number of a flow's bin at a level; bins, flows and levels are numbered from 0."""
     salt = _mix((seed + (level + 1) * _GOLDEN) & _MASK)
     return _mix(_mix((flow + _GOLDEN) & _MASK) ^ salt) % bins
 
 
 def draws(run_seed: int, port: str, count: int = 1) -> list[int]:
-    """Return the first `count` 64-bit draws of a port's random stream."""
+    """Return the first `count` draws of 64 bits from the random stream of a port, such as `a->b`."""
     name = f"port {port}".encode()
     first, second = _siphash13(run_seed, 0, name), _siphash13(run_seed, 1, name)
     state = [*first, *second]

@@ -7,16 +7,18 @@ from tailback.scenario import Value
 
 RED, SFQ_RED, SFB = "RED", "SFQ+RED", "SFB"
 STEEP, ANY = "SFB, d1 = 100 d2", "SFB, any full bin drops"
-"""`STEEP`: steps of 0.02 up and 0.0002 down instead of 0.005 and 0.001. `ANY`: one full bin is enough for a drop, as in
-the paper's figure."""
+"""`STEEP`: steps of 0.02 up and 0.0002 down instead of 0.005 and 0.001. `ANY`: a packet is dropped if any of its bins
+is full, as in the paper's figure."""
 UNCOUNTED, PRESSURE, HOLD, SLOW = "SFB, uncounted", "SFB, pressure", "SFB, hold", "SFB, frozen for 50 ms"
 KEEP, DOWN = "SFB, keep", "SFB, decrements frozen for 100 ms"
-"""`KEEP`: other flows do not lower the bins of boxed flows. `DOWN`: decrements have a freeze timer of their own."""
+"""Variants of the penalty box, the same words in the scenario (`boxed`), and of the freeze time. `KEEP`: other flows do
+not lower the bins of flows in the box. `SLOW`: both steps are frozen for 50 ms. `DOWN`: decrements have a freeze timer
+of their own."""
 DEPART = "SFB, lowered at departures"
 """A bin's probability is lowered when its last packet departs, as in Feng's code for ns, and not when an arrival finds
 the bin empty."""
 FLOOR = 0.5
-"""Minimum RTO in s, calibrated: with it RED's row of the slide is reproduced."""
+"""Minimum RTO in s, calibrated so that RED's row of the slide is reproduced."""
 # Equal share of the bottleneck for each TCP flow and the unresponsive one, Mbit/s.
 FAIR = RATE / (TCP + 1)
 
@@ -35,9 +37,9 @@ _BOX = {UNCOUNTED: "uncounted", PRESSURE: "pressure", HOLD: "hold", KEEP: "keep"
 
 
 def discipline(queue: object, ecn: bool, size: float = 1.0) -> tuple[dict[str, Value], str]:
-    """Return a queue's discipline, and its buffer of `size` times the slide's.
+    """Return a queue's discipline and buffer; `size` is the ratio of the buffer to that of the slide.
 
-    RED's thresholds, and SFB's limit of a bin in packets, scale with the buffer.
+    RED's thresholds, and SFB's limit of a bin in packets, scale with the buffer. Any unknown name gives plain SFB.
     """
     if queue == RED:
         low, high = f"{40 * size:g}kB", f"{160 * size:g}kB"

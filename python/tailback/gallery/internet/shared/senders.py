@@ -1,4 +1,4 @@
-"""Named choices of what the slides do not state about sources: rule for echoes, timers and workload.
+"""Named choices of three properties of sources that the slides do not state: rule for echoes, timers and workload.
 
 Many of the thesis' results depend on these choices; `internet-1999` runs all combinations.
 """
@@ -31,8 +31,9 @@ __all__ = [
 
 RFC, BACKOFF, NS2, NONE = "rfc3168", "backoff", "ns-2", "none"
 """Values of `ecn-floor`, the sender's rule for an echo at a window of one segment. `RFC`: it sends one segment when the
-retransmission timer expires (RFC 3168, section 6.1.2). `BACKOFF`: the same, and each further echo doubles the timeout.
-`NS2`: the rule of ns-2.35's senders. `NONE`: it goes on, and never sends less than a segment per round trip."""
+retransmission timer expires (RFC 3168, section 6.1.2). `BACKOFF`: the rule of RFC 3168, and each further echo doubles
+the timeout. `NS2`: the rule of ns-2.35's senders. `NONE`: the sender continues in spite of the echo with one
+segment per round trip."""
 
 FLOORS: dict[str, str] = {
     RFC: "RFC 3168",
@@ -48,9 +49,9 @@ TIMERS: dict[str, tuple[str, str]] = {
     THESIS: ("100ms", "500ms"),
     BSD: ("500ms", "1s"),
 }
-"""Clock tick and minimum RTO. `NS2_TIMERS`: ns-2.35 (a tick of 10 ms since 2002, 0.2 s since 2004). `THESIS`: those
-with which `internet-e15` reproduces RED's row in the thesis' table of losses; a tick of 100 ms was ns's before 2002,
-and 0.5 s is calibrated. `BSD`: 4.4BSD."""
+"""Clock tick and minimum RTO, by name. `NS2_TIMERS`: those of ns-2.35 (a tick of 10 ms since 2002, a minimum RTO of
+0.2 s since 2004). `THESIS`: those with which `internet-e15` reproduces RED's row in the thesis' table of losses; ns had
+a tick of 100 ms before 2002, and 0.5 s is calibrated. `BSD`: those of 4.4BSD."""
 
 PERSISTENT, ON_OFF = "persistent", "on/off"
 WORKLOADS = (PERSISTENT, ON_OFF)
@@ -69,7 +70,7 @@ _PARETO: Table = {
 
 
 def sender(floor: AxisValue, group: str = "tcp") -> Settings:
-    """Return the settings of a rule for a group of flows; `NS2` also sets all else that ns-2.35's `Sack1` does."""
+    """Return the settings of a rule for a group of flows; for `NS2` also those of the rest of ns-2.35's `Sack1`."""
     path = f"flows[{group}].transport.ecn-floor"
     if floor != NS2:
         return {path: str(floor)}
@@ -77,14 +78,17 @@ def sender(floor: AxisValue, group: str = "tcp") -> Settings:
 
 
 def timers(name: AxisValue, group: str = "tcp") -> Settings:
-    """Return the settings of timers for a group of flows; the initial RTO is always 3 s (RFC 1122, section 4.2.3.1)."""
+    """Return the settings of timers for a group of flows; the initial RTO is always 3 s (RFC 1122, section 4.2.3.1).
+
+    Raises KeyError if the name is not in `TIMERS`.
+    """
     tick, floor = TIMERS[str(name)]
     table: Table = {"clock": "coarse", "granularity": tick, "min-rto": floor, "initial-rto": "3s"}
     return {f"flows[{group}].transport.timers": table}
 
 
 def workload(name: AxisValue, group: str = "tcp") -> Settings:
-    """Return the settings of a group's sources: endless, or on/off as in the published evaluation of Blue.
+    """Return the settings of a group's sources: on/off as in the published evaluation of Blue, else the scenario's.
 
     On and off times are Pareto with shape 1.5, 2 s on and 3 s off on average (Feng, Shin, Kandlur and Saha, IEEE/ACM
     Transactions on Networking 10(4), 2002, from memory); the rate of 1 Mbit/s while on is reconstructed. A source
@@ -95,7 +99,7 @@ def workload(name: AxisValue, group: str = "tcp") -> Settings:
 
 
 def equivalent(connections: int, name: AxisValue) -> int:
-    """Return the number of sources of a workload that is active as often as a number of persistent connections.
+    """Return the number of sources of a workload of which, on average, `connections` are active at a time.
 
     On/off sources are on for 40 % of the time, so the publication has 1000 and 4000 of them for 400 and 1600
     connections.

@@ -39,6 +39,7 @@ CAPACITY = 10.0
 """Rate of the bottleneck, Mbit/s."""
 HEADERS = 1000 / 960
 """Ratio of a packet's size to its payload."""
+# Senders: Reno with the timers of 1999, Reno with a fine clock, and a current sender.
 COARSE_CLOCK, RENO, MODERN = "Reno, coarse clock", "Reno", "SACK"
 
 ERED, RIO = "ered", "rio"
@@ -63,7 +64,10 @@ OLD_TIMERS: Settings = {"clock": "coarse", "granularity": "100ms", "min-rto": "5
 
 
 def sender(name: AxisValue, *groups: str) -> Settings:
-    """Return the settings of a sender for groups of flows: current, Reno with a fine clock, or Reno of 1999."""
+    """Return the settings of a sender, `COARSE_CLOCK`, `RENO` or `MODERN`, for groups of flows.
+
+    Raises KeyError for another name.
+    """
     changes: dict[str, Settings] = {
         COARSE_CLOCK: {
             "recovery": {"kind": "reno"},
@@ -88,24 +92,27 @@ def sender(name: AxisValue, *groups: str) -> Settings:
 
 
 def goodput(report: Report, flows: str) -> float:
-    """Return the sum of the goodputs of some flows, headers included, Mbit/s; each byte counts once."""
+    """Return the sum of the goodputs of the flows of a pattern, headers included, in Mbit/s.
+
+    A byte that is delivered twice counts once.
+    """
     return 1e-6 * HEADERS * report.goodput_bps(flows)
 
 
 def coloured(report: Report, colour: Literal["green", "yellow", "red"], flows: str) -> float:
-    """Return the rate of delivered packets of a colour, headers included, Mbit/s."""
+    """Return the total rate of delivered packets of a colour of the flows of a pattern, headers included, in Mbit/s."""
     return 8e-6 * HEADERS * report.coloured_bytes(colour, flows) / report.measured_s
 
 
 def rate(flows: str, name: str, label: str) -> Observable:
-    """Return the observable of the total goodput of some flows, headers included."""
+    """Return the observable of the total goodput of the flows of a pattern, headers included."""
     return Observable(name, label, "Mbit/s", lambda report: goodput(report, flows), precision=(0.02, 0.02))
 
 
 def entered(flows: str, name: str, label: str) -> Observable:
-    """Return the observable of the total rate of some flows into the network, headers included.
+    """Return the observable of the total rate of the flows of a pattern into the network, headers included.
 
-    This is the rate that a marking engine observes.
+    Retransmissions count. This is the rate that a marking engine observes.
     """
     return Observable(
         name, label, "Mbit/s", lambda report: 1e-6 * HEADERS * report.offered_bps(flows), precision=(0.02, 0.02)
@@ -113,14 +120,14 @@ def entered(flows: str, name: str, label: str) -> Observable:
 
 
 def best_effort(flows: str, name: str, label: str) -> Observable:
-    """Return the observable of the mean goodput per flow, headers included."""
+    """Return the observable of the mean goodput per flow of a pattern, headers included."""
     return Observable(
         name, label, "Mbit/s", lambda report: goodput(report, flows) / len(report.flows(flows)), precision=(0.02, 0.01)
     )
 
 
 def green_rate(flows: str, name: str, label: str) -> Observable:
-    """Return the observable of the total rate of delivered marked packets of some flows, headers included."""
+    """Return the observable of the total rate of delivered marked packets of the flows of a pattern, with headers."""
     return Observable(name, label, "Mbit/s", lambda report: coloured(report, "green", flows), precision=(0.02, 0.02))
 
 
@@ -134,7 +141,7 @@ def unmarked_rate(flows: str, name: str, label: str) -> Observable:
 
 
 def green_losses(name: str = "marked_losses") -> Observable:
-    """Return the observable of the number of marked packets of all flows that were lost."""
+    """Return the observable of the number of lost marked packets, of all flows together."""
 
     def counts(report: Report) -> tuple[int, int]:
         rows = [colours["green"] for flow in report.flows() if (colours := flow["colours"]) is not None]
@@ -144,7 +151,7 @@ def green_losses(name: str = "marked_losses") -> Observable:
 
 
 def least_share(name: str = "least") -> Observable:
-    """Return the observable of the lowest goodput of a flow, in percent of an equal share of the link."""
+    """Return the observable of the lowest goodput of any flow, in percent of an equal share of the link."""
 
     def value(report: Report) -> float:
         rates = report.goodputs_bps()

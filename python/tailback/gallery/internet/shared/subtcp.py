@@ -1,4 +1,4 @@
-"""Parts that the SubTCP experiments share: settings of disciplines and hosts by name."""
+"""Parts that the SubTCP experiments share: settings of disciplines and hosts, by name."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ __all__ = [
 
 DROP_TAIL, RED, RED_ECN, ADAPTIVE = "drop-tail", "RED", "RED, ECN", "adaptive RED, ECN"
 BOUNDED = "adaptive RED, ECN, max_p at most 1"
-"""The thesis and its code in ns-2.35 have no upper bound of max_p (`ADAPTIVE`). With a bound of 1, RED does not mark
-all packets until its average reaches the upper threshold, above which it drops them all."""
+"""The thesis and its code in ns-2.35 have no upper bound of max_p (`ADAPTIVE`). With a bound of 1, RED marks all
+packets only when its average reaches the upper threshold, above which it drops them all."""
 BACKOFF = "TCP, RFC 3168, doubled"
 TCP, RULE, NS2, SUBTCP = "TCP", "TCP, RFC 3168", "TCP, ns-2.35", "SubTCP"
 """`TCP` has no rule for an echo at a small window, `RULE` has that of RFC 3168, `NS2` that of ns-2.35. `SUBTCP` backs
@@ -44,7 +44,8 @@ HOSTS: dict[str, tuple[Table, str]] = {
     SUBTCP_RULE: ({"kind": "subtcp", "back-off": "rfc3168"}, "rfc3168"),
     SUBTCP_PLAIN: ({"kind": "subtcp", "back-off": "none"}, "none"),
 }
-"""Congestion control and `ecn-floor` of each kind of host. `SUBTCP` backs off by its own intervals instead."""
+"""Congestion control and `ecn-floor` of each kind of host. `SUBTCP` has no `ecn-floor`, because it backs off by its own
+intervals; `SUBTCP_RULE` backs off by RFC 3168's rule instead, and `SUBTCP_PLAIN` does not back off."""
 
 OF_NS2: Settings = {
     "flows[tcp].transport.recovery": {
@@ -62,12 +63,16 @@ OF_NS2: Settings = {
 
 
 def of_ns2(flow: str) -> Settings:
-    """Return `OF_NS2` for a group of connections whose name is not `tcp`."""
+    """Return the settings of `OF_NS2` for the group `flow` instead of `tcp`."""
     return {path.replace("flows[tcp]", f"flows[{flow}]"): value for path, value in OF_NS2.items()}
 
 
 def settings(hosts: str, discipline: str, buffer_kb: float = 100, x: float = 0.1) -> Settings:
-    """Return the settings of hosts and bottleneck; `x`, the growth per round trip, is used by SubTCP only."""
+    """Return the settings of hosts and bottleneck.
+
+    `x`, SubTCP's growth per round trip as a share of the window, has no effect on TCP. Raises KeyError for unknown
+    hosts; any unknown discipline is RED without ECN.
+    """
     control, floor = HOSTS[hosts]
     ecn = discipline in (RED_ECN, ADAPTIVE, BOUNDED)
     if discipline == DROP_TAIL:

@@ -48,8 +48,8 @@ them much more than on machines whose clocks and interrupts differ.
 """
 
 LARGE_SOCKETS: Settings = {"flows[tcp].transport.receive-window": 44}
-"""Receive windows of 64 kB, the most without RFC 1323's window scaling: 44 segments of 1460 B.
+"""Receive windows of 64 kB, the maximum without RFC 1323's window scaling: 44 segments of 1460 B.
 
-For a path of 100 ms: with the default of 16 kB eight connections could just fill it, and their receive windows, not the
-queue, would limit their rate.
+They are used with a path of 100 ms: with the default of 16 kB eight connections could just fill it, and their receive
+windows, not the queue, would limit their rate.
 """

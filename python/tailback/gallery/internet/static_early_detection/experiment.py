@@ -1,4 +1,4 @@
-"""E5: static early detection with an aggressive and a conservative max_p, for 8 and 32 sources with ECN."""
+"""internet-e05: static early detection with an aggressive and a conservative max_p, for 8 and 32 sources with ECN."""
 
 from __future__ import annotations
 
@@ -35,8 +35,11 @@ BUFFER_KB = 100
 AGGRESSIVE, CONSERVATIVE = 0.25, 0.016
 WORDS = {AGGRESSIVE: "aggressive", CONSERVATIVE: "conservative"}
 FEW, MANY = 8, 32
+# One-way delays of the bottleneck link.
 SHORT_MS, LONG_MS = 10, 50
+# The slides' four panels: max_p and number of sources.
 CASES = ((AGGRESSIVE, FEW), (AGGRESSIVE, MANY), (CONSERVATIVE, FEW), (CONSERVATIVE, MANY))
+# Times of the figure "red-example".
 CLOSE_UP_S = (40.0, 50.0)
 
 
@@ -87,7 +90,7 @@ class StaticDetection(Experiment):
     traces = {"queue": lambda report: dumbbell.trace(report, stop=100.0)}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return the slides' four cases, and those of 8 sources on a longer path as well."""
+        """Return the points: the slides' four cases, and those of 8 sources also on a longer path."""
         del profile
         return [
             *grid(delay=[SHORT_MS], max_p=[AGGRESSIVE, CONSERVATIVE], sources=[FEW, MANY]),
@@ -95,7 +98,7 @@ class StaticDetection(Experiment):
         ]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return max_p, the number of sources, and the delay of the bottleneck link."""
+        """Return the settings of max_p, of the number of sources, and of the delay of the bottleneck link."""
         del profile
         return {
             **dumbbell.red(BUFFER_KB, point["max_p"], ecn=True),
@@ -104,7 +107,7 @@ class StaticDetection(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the statements of the slides' four panels, and their reasons."""
+        """Return the claims on the slides' four panels, and on the causes: path, equilibrium and number of marks."""
         short, long = results.where(delay=SHORT_MS), results.where(delay=LONG_MS)
         aggressive, conservative = short.where(max_p=AGGRESSIVE), short.where(max_p=CONSERVATIVE)
         a8, a32 = aggressive.where(sources=FEW), aggressive.where(sources=MANY)
@@ -172,7 +175,7 @@ class StaticDetection(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Return the slides' four panels, their explanation, and the close-ups."""
+        """Yield the slides' four panels, the equilibrium, ten seconds of two cases, and the longer path."""
         kept = {
             (max_p, sources): cast(Trace, results.trace("queue", delay=SHORT_MS, max_p=max_p, sources=sources))
             for max_p, sources in CASES

@@ -1,4 +1,7 @@
-"""E10: SubTCP with 25 to 300 connections on a T1 link, and with several X, each with a buffer of that size."""
+"""internet-e10: TCP and SubTCP with 25 to 300 connections on a T1 link, and with several X on a faster link.
+
+On the faster link the buffer is X % of capacity times round trip.
+"""
 
 from __future__ import annotations
 
@@ -38,10 +41,11 @@ if TYPE_CHECKING:
     from tailback.study.experiment.quantity import Quantity
 
 T1, T3 = "1.5 Mbit/s", "45 Mbit/s"
+# SubTCP's growth per round trip on the T1 link, %.
 X = 10
 BUFFER_KB = 100
 PIPE_KB = 350
-"""Capacity times round trip of the fast link: 45 Mbit/s times the mean of 62 ms."""
+"""Capacity times round trip of the fast link, kB: 45 Mbit/s times the mean of 62 ms."""
 SWEPT = 100
 """Number of connections at the points with several X."""
 ECN = (RED_ECN, ADAPTIVE)
@@ -76,7 +80,7 @@ class SubTcp(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return T1 with all disciplines and forms of back-off, and the fast link with several X."""
+        """Return the points: T1 with all disciplines and forms of back-off, and the fast link with several X."""
         full = profile == "full"
         connections = (25, 50, 75, 100, 150, 200, 250, 300) if full else (25, 50, 100, 200, 300)
         at: dict[str, list[str]] = {"link": [T1]}
@@ -96,7 +100,7 @@ class SubTcp(Experiment):
         )
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return hosts, discipline and link; on the fast link the buffer is X % of capacity times round trip."""
+        """Return the settings of hosts, discipline, link and buffer."""
         hosts, discipline, x = str(point["hosts"]), str(point["discipline"]), float(point["x"])
         fast = point["link"] == T3
         buffer = round(PIPE_KB * x / 100) if fast else BUFFER_KB
@@ -109,7 +113,7 @@ class SubTcp(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the checks of the specification, and the rationale of the slides."""
+        """Return the checks of the specification, and the claims on the rationale of the slides."""
         t1 = results.where(link=T1, x=X)
         plain, rule, doubled, ns2, sub = (t1.where(hosts=hosts) for hosts in (TCP, RULE, BACKOFF, NS2_TCP, SUBTCP))
         many = {"connections": lambda n: float(n) >= 100}
@@ -125,19 +129,19 @@ class SubTcp(Experiment):
         yield Claim(
             "C2",
             "With 100 connections or more SubTCP loses no more than TCP with the rule of RFC 3168 behind RED with ECN.",
-            "specification E10, the other switch",
+            "specification E10, another rule of the sender",
             sub.where(discipline=RED_ECN, **many)["loss"] <= rule.where(discipline=RED_ECN, **many)["loss"],
         )
         for tag, hosts, words in (
             ("rfc", rule, "the rule of RFC 3168"),
-            ("backoff", doubled, "that rule and a timeout that doubles with each consecutive echo"),
+            ("backoff", doubled, "the rule of RFC 3168 and a timeout that doubles with each consecutive echo"),
             ("ns2", ns2, "ns-2.35's rules"),
         ):
             yield Claim.unasserted(
                 f"C2-adaptive-{tag}",
                 f"With 100 connections or more SubTCP loses no more than TCP with {words} behind adaptive RED with "
                 f"ECN, within {RESOLUTION} percentage points.",
-                "slides SubTCP Evaluation, loss rates; specification E10, the other switch",
+                "slides SubTCP Evaluation, loss rates; specification E10, another rule of the sender",
                 sub.where(discipline=ADAPTIVE, connections=MANY)["loss"]
                 - hosts.where(discipline=ADAPTIVE, connections=MANY)["loss"]
                 <= RESOLUTION,
@@ -154,14 +158,14 @@ class SubTcp(Experiment):
         )
         yield Claim(
             "C3",
-            "SubTCP uses at least 95 % of the link, with any number of connections and any discipline.",
+            "SubTCP uses at least 95 % of the T1 link, with any number of connections and any discipline.",
             "slides SubTCP Evaluation, link utilization; specification E10",
             sub.where(discipline=[DROP_TAIL, RED, *ECN])["utilisation"] >= 95,
             headline="SubTCP keeps the T1 link busy (link utilization)",
         )
         yield Claim(
             "C4",
-            "Behind RED without ECN the loss of TCP grows with the number of connections.",
+            "Behind RED without ECN the loss of TCP on the T1 link grows with the number of connections.",
             "specification E10",
             plain.where(discipline=RED)["loss"].non_decreasing("connections", tolerance=0.1),
         )
@@ -178,15 +182,15 @@ class SubTcp(Experiment):
         fast = results.where(link=T3, connections=SWEPT)
         yield Claim(
             "C5",
-            "With X = 10 % and a buffer of 10 % of capacity times round trip SubTCP loses less than TCP, behind "
-            "drop-tail and behind adaptive RED.",
+            "With 100 connections at 45 Mbit/s, X = 10 % and a buffer of 10 % of capacity times round trip, SubTCP "
+            "loses less than TCP, behind drop-tail and behind adaptive RED.",
             'slide Fixing TCP: "limit increase in aggregate TCP per RTT"; derived',
             fast.where(x=10, hosts=SUBTCP)["loss"] < fast.where(x=10, hosts=TCP)["loss"],
         )
         yield Claim(
             "C6",
-            "With X = 10 % and a buffer of 10 % of capacity times round trip SubTCP uses at least 95 % of the link, "
-            "behind drop-tail and behind adaptive RED.",
+            "With 100 connections at 45 Mbit/s, X = 10 % and a buffer of 10 % of capacity times round trip, SubTCP "
+            "uses at least 95 % of the link, behind drop-tail and behind adaptive RED.",
             'slide Fixing TCP: "limit increase in aggregate TCP per RTT"; derived',
             fast.where(x=10, hosts=SUBTCP)["utilisation"] >= 95,
         )
@@ -199,7 +203,7 @@ class SubTcp(Experiment):
         )
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Return the figures of the two slides, of the forms of back-off, and of several X."""
+        """Yield the figures of the two slides, of the forms of back-off, and of several X."""
         t1 = results.where(link=T1, x=X)
 
         def lines(metric: str, hosts: Iterable[str], discipline: str) -> dict[str, Quantity]:

@@ -1,4 +1,4 @@
-"""E3: the loss model p = (N MSS C / (L RTT))², compared with measured losses."""
+"""internet-e03: the loss model p = (N MSS C / (L RTT))², compared with measured losses."""
 
 from __future__ import annotations
 
@@ -34,22 +34,27 @@ DROP_TAIL, RED = "drop-tail", "RED"
 BUFFER_KB, RED_MAX_P = 80, 0.1
 SOURCES = (4, 8, 16, 32, 64, 128)
 USUAL_MS, LONG_MS = 10, 59
-"""One-way delays of the bottleneck; the longer one doubles the round trip of 8 sources, 98 ms with the queue."""
+"""One-way delays of the bottleneck, ms. The longer one doubles the round trip of 8 sources, 98 ms with the queue."""
+# Size of the headers and usual size of a packet, bytes.
 HEADER, USUAL_BYTES = 40, 1000
 PACKETS_BYTES = (500, USUAL_BYTES, 1500)
 C_PERIODIC = math.sqrt(1.5)
-"""C for one acknowledgement per segment and losses at equal distances; the slides have √3 by mistake (README)."""
+"""C for one acknowledgement per segment and losses at equal intervals; the slides have √3 by mistake (README)."""
 
 
 def model(sources: float, packet_bytes: float, delay_ms: float, queue_kb: float) -> float:
-    """Return the loss in % by the slides' formula, at most 100, for the round trip with the mean queue."""
+    """Return the loss in % by the slides' formula, at most 100.
+
+    The round trip includes the mean queue `queue_kb`; `delay_ms` is the one-way delay of the bottleneck.
+    """
+    # 10.2 and 6.4 ms are the mean delays of the senders' and receivers' access links.
     packets_per_s = 10e6 / 8 / packet_bytes
     round_trip_s = 2e-3 * (delay_ms + 10.2 + 6.4) + queue_kb / 1250
     return 100 * min(1.0, (sources * C_PERIODIC / (packets_per_s * round_trip_s)) ** 2)
 
 
 class LossModel(Experiment):
-    """TCP over a 10 Mbit/s link: loss over the number of sources, the round trip and the segment size."""
+    """TCP over a 10 Mbit/s link: loss by number of sources, round trip and size of segments."""
 
     id = "internet-e03"
     title = "The loss model of TCP"
@@ -69,7 +74,7 @@ class LossModel(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return the numbers of sources with both queues, and other round trips and packets with drop-tail."""
+        """Return the points: all numbers of sources with both queues; other round trips and packets with drop-tail."""
         del profile
         return [
             *grid(queue=[DROP_TAIL, RED], delay=[USUAL_MS], packet=[USUAL_BYTES], sources=SOURCES),
@@ -78,7 +83,7 @@ class LossModel(Experiment):
         ]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return queue, delay of the bottleneck, number of sources and segment."""
+        """Return the settings of queue, delay of the bottleneck, number of sources and size of segments."""
         del profile
         drop_tail = dumbbell.bottleneck(BUFFER_KB, {"kind": "drop-tail"})
         return {
@@ -89,7 +94,7 @@ class LossModel(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return claims on the growth with N and on the signs of the model's three factors."""
+        """Return the claims on the growth of the loss with N, and on the effects of round trip and segment size."""
         usual = results.where(delay=USUAL_MS, packet=USUAL_BYTES)
         drop_tail = results.where(queue=DROP_TAIL)
         comments = "slide Comments on Model"
@@ -133,20 +138,21 @@ class LossModel(Experiment):
             ),
             Claim(
                 "C4",
-                "With a longer round trip the loss is lower.",
+                "With drop-tail and 8, 16 or 32 connections the loss is lower if the round trip is longer.",
                 f'{comments}: "Increasing RTT - [Villamizar94]"',
                 by_delay.where(delay=LONG_MS) < by_delay.where(delay=USUAL_MS),
             ),
             Claim(
                 "C5",
-                "With 8 connections, doubling the round trip (queueing included) divides the loss by 2 to 4.",
+                "With drop-tail and 8 connections, doubling the round trip (queueing included) divides the loss by "
+                "2 to 4.",
                 "derived from the model: an exponent of 1 to 2; specification E3",
                 (by_delay.where(delay=USUAL_MS, sources=8) >= 2 * by_delay.where(delay=LONG_MS, sources=8))
                 & (by_delay.where(delay=USUAL_MS, sources=8) <= 4 * by_delay.where(delay=LONG_MS, sources=8)),
             ),
             Claim(
                 "C6",
-                "With smaller segments the loss is lower.",
+                "With drop-tail and 8, 16 or 32 connections the loss is lower if segments are smaller.",
                 f'{comments}: "Decreasing MSS - [Feng98]"',
                 (by_packet.where(packet=500) < by_packet.where(packet=1000))
                 & (by_packet.where(packet=1000) < by_packet.where(packet=1500)),
@@ -154,11 +160,11 @@ class LossModel(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Return measured and modelled losses over N, and measured ones over the other two factors."""
+        """Yield measured and modelled losses against N, and losses by round trip and by packet size."""
         usual = results.where(delay=USUAL_MS, packet=USUAL_BYTES)
         yield Figure(
             "model",
-            "Measured and modelled loss over the number of connections",
+            "Measured and modelled loss against the number of connections",
             "Dashed: p = (N MSS C/(L RTT))², at most 1, with C = √(3/2) and a round trip that includes the measured "
             "mean queue. Dotted: lines of slope 1 and 2.",
             lambda: _against_model({name: usual.where(queue=name) for name in (DROP_TAIL, RED)}),

@@ -1,4 +1,4 @@
-"""The runs by which the headlines are judged: each is another experiment's scenario with one discipline and number."""
+"""The runs by which the headlines are judged: another experiment's scenario, a discipline, a number of sources."""
 
 from __future__ import annotations
 
@@ -40,11 +40,13 @@ class Arm:
 
     of: str
     """Id of the experiment whose scenario is the base."""
+    # Settings of the discipline and of what else differs from the base.
     change: Settings
     count: Mapping[str, int]
     """Number of persistent connections by group."""
     quick: tuple[str, str]
     """Length of a run and its warm-up with `--quick`."""
+    # Length of a run and its warm-up with `--full`.
     full: tuple[str, str]
     ruled: bool = True
     """`True` if the sender's rule can affect the result."""
@@ -62,7 +64,7 @@ class Arm:
 
 
 def _feng(*, bound: bool = False, frozen: bool = False) -> dict[str, Value]:
-    """Return adaptive RED as in the thesis, which has no bound of max_p, with the bound or the freeze if required."""
+    """Return the table of the thesis' adaptive RED, which has no upper bound of max_p, with a bound or a freeze."""
     return {
         "kind": "feng",
         **({"top": 1} if bound else {}),

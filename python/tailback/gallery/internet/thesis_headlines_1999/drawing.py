@@ -18,6 +18,7 @@ __all__ = ["Row", "Rows", "draw_numbers", "draw_words", "number"]
 
 Row = Mapping[tuple[str, str], Claim]
 """Claims by rule and timers."""
+# Rows of a table by headline and workload.
 Rows = Mapping[tuple[Headline, str], Row]
 
 _LOOKS = {
@@ -25,13 +26,13 @@ _LOOKS = {
     "not reproduced": ("#f9cfae", "\N{MULTIPLICATION X}"),
     "undecided": ("#e6e6e6", "?"),
 }
-"""Colour and sign of a word: both, for print and for colour-blind readers."""
+"""Colour and sign of a verdict: both, for print and for colour-blind readers."""
 _WIDE, _LABEL = 0.92, 3.05
 """Widths of a column and of the rows' labels in inches."""
 
 
 def number(value: float) -> str:
-    """Return a number with three digits, and with an exponent only below 0.001."""
+    """Return a number with three significant digits, all digits from 100 up, and an exponent below 0.001."""
     text = (
         f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}" if abs(value) >= 0.001 or not value else f"{value:.0e}"
     )
@@ -39,12 +40,12 @@ def number(value: float) -> str:
 
 
 def draw_words(rows: Rows) -> Drawing:
-    """Return a table of signs with a row for each headline and workload."""
+    """Draw a table of the verdicts' signs with a row for each headline and workload."""
     return _table(rows, 0.30, lambda claim: _LOOKS[claim.word][1], 9.0, one_line=True)
 
 
 def draw_numbers(rows: Rows) -> Drawing:
-    """Return a table with the mean and the interval in each cell."""
+    """Draw a table with sign, mean and interval in each cell, and a row for each headline and workload."""
 
     def text(claim: Claim) -> str:
         found: Interval = claim.condition.worst.measured
@@ -115,7 +116,9 @@ def _table(rows: Rows, tall: float, text: object, size: float, *, one_line: bool
         for group in range(1, len(FLOORS)):
             x = label + wide * len(TIMERS) * group
             axes.plot([x, x], [foot, height - 0.05], color="#666666", linewidth=0.8)
-        axes.text(0.03, 0.13, "* a sensitivity: not the source's workload. Timers: tick, minimum RTO.", fontsize=7.2)
+        axes.text(
+            0.03, 0.13, "* a sensitivity: not the source's workload. Timers: clock tick, minimum RTO.", fontsize=7.2
+        )
         for index, (word, (colour, sign)) in enumerate(_LOOKS.items()):
             x = width - 0.2 - 1.35 * (len(_LOOKS) - index)
             axes.add_patch(Rectangle((x, 0.04), 0.22, 0.2, facecolor=colour))

@@ -70,7 +70,10 @@ def _covered_starved(report: Report) -> float:
 
 
 def _deviation(what: str, step: int) -> Callable[[Report], float]:
-    """Return the standard deviation of the queue, kB, or the probability in the last 5 s of a step of internet-e13."""
+    """Return the function that measures a standard deviation in the last 5 s of a step of internet-e13.
+
+    `what` is "queue" (kB) or "probability".
+    """
 
     def value(report: Report) -> float:
         # Only the scenario of internet-e13 is sampled.
@@ -130,7 +133,7 @@ class Matrix(Experiment):
     )
 
     def scenario(self, point: Point) -> str:
-        """Return the id of the experiment whose scenario is the base of a point."""
+        """Return the id of the experiment whose scenario is the base of a point; `base` takes it."""
         return ARMS[str(point["arm"])].of
 
     def base(self, name: str = "scenario.toml") -> Scenario:
@@ -142,7 +145,7 @@ class Matrix(Experiment):
         return self._bases[name]
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return each arm once in each cell whose choices can affect it."""
+        """Return the points: each arm once in each cell whose choices can affect it."""
         del profile
         return list(
             dict.fromkeys(
@@ -155,7 +158,7 @@ class Matrix(Experiment):
         )
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return the arm's discipline and numbers, and the cell's rule, timers and workload."""
+        """Return the settings of the arm's discipline and numbers, and of the cell's rule, timers and workload."""
         return ARMS[str(point["arm"])].settings(point, profile)
 
     def claims(self, results: Results) -> Iterable[Claim]:
@@ -167,7 +170,7 @@ class Matrix(Experiment):
                         yield _claim(results, headline, workload, *cell)
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Yield the table of all cells' words, then a table of numbers for each part of the thesis."""
+        """Yield the table of all cells' verdicts, then a table of numbers for each part of the thesis."""
         claims = {claim.id: claim for claim in self.claims(results)}
         rows = {(h, workload): _row(claims, h, workload) for h in HEADLINES for workload in h.workloads}
         yield Figure(
@@ -175,8 +178,8 @@ class Matrix(Experiment):
             "Headlines reproduced by sender, timers and workload",
             "Blue and a tick: reproduced; orange and a cross: not reproduced; grey and a question mark: undecided, the "
             "interval contains both outcomes. Columns: four rules for an ECN echo at a window of one segment, each "
-            "with three timers (tick and minimum RTO). Thick frame: the cell nearest to the source's own conditions. "
-            "On/off sources were published for E12; elsewhere they are a sensitivity.",
+            "with three timers (clock tick and minimum RTO). Thick frame: the cell nearest to the source's own "
+            "conditions. On/off sources were published for E12; elsewhere they are a sensitivity.",
             lambda: draw_words(rows),
         )
         for chapter, title in CHAPTERS.items():
@@ -200,7 +203,7 @@ def _point(arm: str, floor: str, timers: str, workload: str) -> Point:
 
 
 def _cell(headline: Headline, floor: str, timers: str) -> tuple[str, str] | None:
-    """Return the cell's rule and timers; if no arm has a rule, there is one cell for all rules."""
+    """Return the cell's rule and timers. If no arm has a rule, one cell is for all rules, and the others are `None`."""
     if any(ARMS[arm].ruled for arm in headline.arms):
         return floor, timers
     return (ANY, timers) if floor == next(iter(FLOORS)) else None

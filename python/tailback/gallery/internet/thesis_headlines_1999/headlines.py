@@ -25,7 +25,7 @@ from tailback.study.experiment.results import Results
 __all__ = ["HEADLINES", "LATE", "Headline", "MatrixCell"]
 
 MatrixCell = Callable[[str], Results]
-"""The results of an arm in one cell."""
+"""Function from the name of an arm to its results in one cell."""
 LATE = tuple(range(5, STEPS + 1))
 """Steps of internet-e13 with 250 to 500 connections."""
 _SIMULATED = frozenset({(NS2, THESIS)})
@@ -39,7 +39,7 @@ class Headline:
 
     id: str
     chapter: str
-    """Figure that shows it."""
+    """Name of the figure that shows the headline."""
     label: str
     """Name of the row's number, with its unit."""
     sentence: str
@@ -47,8 +47,8 @@ class Headline:
     arms: tuple[str, ...]
     condition: Callable[[MatrixCell], Condition]
     own: frozenset[tuple[str, str]] = _SIMULATED
-    """Rules and timers that are nearest to the source's: ns's sender with the calibrated timers for simulations,
-    BSD's timers with two rules for the testbeds, whose kernel's rule is not known."""
+    """Pairs of rule and timers that are nearest to the source's: ns's sender with the calibrated timers for
+    simulations, BSD's timers with two rules for the testbeds, whose kernel's rule is not known."""
     workloads: tuple[str, ...] = WORKLOADS
     left_out: str = ""
     """Reason for which on/off sources are not run; empty if they are."""
@@ -280,5 +280,5 @@ HEADLINES: tuple[Headline, ...] = (
         left_out="a source that is off for long has little goodput and would count as starved",
     ),
 )
-"""In the order of the slides."""
+"""All headlines, in the order of the slides."""
 assert all(ON_OFF in headline.workloads or headline.left_out for headline in HEADLINES)

@@ -1,4 +1,4 @@
-"""E9: growth of 10 and 100 connections in one round trip, the calculation behind SubTCP."""
+"""internet-e09: growth of the windows of 10 to 100 connections in one round trip, the calculation behind SubTCP."""
 
 from __future__ import annotations
 
@@ -35,11 +35,12 @@ SHARED = 100
 START_S, ROUND_S = 0.15, 0.1
 """Time after the echo at which all connections have halved their windows, and round trip without queueing, s."""
 
+# Times in s and values.
 Series = tuple[list[float], list[float]]
 
 
 def _windows(report: Report) -> Series:
-    """Return times, s, and the sum of all windows, kB."""
+    """Return times in s and the sum of all windows in kB."""
     series = report.data["series"]
     assert series is not None
     flows = list(series["transports"].values())
@@ -67,12 +68,12 @@ class Growth(Experiment):
     traces = {"windows": _windows}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return the slide's numbers of connections, 10 and 100, and some between, for both congestion controls."""
+        """Return the points: the slide's 10 and 100 connections and some numbers between, with both controls."""
         numbers = (10, 20, 25, 50, 100) if profile == "full" else (10, 20, 50, 100)
         return grid(control=tuple(CONTROLS), connections=numbers)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return the connections, each with an initial window of twice its share, which one echo halves."""
+        """Return the settings of the connections; each begins with twice its share, which an echo halves."""
         del profile
         share = SHARED // int(point["connections"])
         return {
@@ -82,7 +83,7 @@ class Growth(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the slides' sums, within 1 kB, as w acknowledgements add slightly less than 1 to a window of w."""
+        """Return the claims on the slides' sums; w acknowledgements add slightly less than 1 to a window of w."""
         tcp, sub = results.where(control=TCP), results.where(control=SUBTCP)
         slides = "slides Fixing TCP; stated"
         return [
@@ -111,7 +112,7 @@ class Growth(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Return the sum of the windows over time."""
+        """Yield the sum of the windows over time."""
         kept = {
             (control, n): cast(Series, results.trace("windows", control=control, connections=n))
             for control in CONTROLS

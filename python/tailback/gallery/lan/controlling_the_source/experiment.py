@@ -1,4 +1,4 @@
-"""Experiment C.3, controlling the source: merging over the backbone with hosts that obey the notifications."""
+"""lan-c3, controlling the source: experiment C.3, merging over the backbone with hosts that obey the notifications."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tailback.study.experiment.quantity import Selector
 
 MECHANISMS = ("none", "plain", "destination")
 UNLIMITED = "none, unlimited buffers"
-"""Name of the reference for delays: unlimited buffers, so that nothing is lost, and no control, so that nothing is
+"""Name of the reference for delays: buffers so large that nothing is lost, and no control, so that nothing is
 stopped."""
 PLAIN_ALL, DESTINATION_ALL = "plain, all notified", "destination, all notified"
 """Names of the mechanisms for the sensitivity: destinations are notified, too."""
@@ -45,9 +45,9 @@ WIRE_EXTRA = 20
 
 
 def control_share(ports: str, name: str, label: str) -> Observable:
-    """Return an observable: largest share of the matching links' time that notifications take, in percent.
+    """Return the observable of the largest share of a matching link's time that notifications take, in %.
 
-    It is the port's sending time minus the time of data frames with their preambles and gaps.
+    The share is the port's sending time minus the time of data frames with their preambles and gaps.
     """
 
     def value(report: Report) -> float:
@@ -62,7 +62,7 @@ def control_share(ports: str, name: str, label: str) -> Observable:
 
 
 def notifications(ports: str, name: str, label: str) -> Observable:
-    """Return an observable: number of notifications that the matching ports sent."""
+    """Return the observable of the number of notifications that the matching ports sent."""
 
     def count(report: Report) -> int:
         return sum(row["notifications_sent"] for row in report.ports(ports))
@@ -102,7 +102,7 @@ class ControllingTheSource(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The ranges of the slides; bursts of 48 kB, those of the delay figure, at more rates."""
+        """Return the points: the ranges of the slides; bursts of 48 kB, those of the delay figure, at more rates."""
         others = grid(mechanism=[UNLIMITED], rate=(2, 4, 6, 7, 8, TOP), burst=[48])
         others += grid(mechanism=[PLAIN_ALL, DESTINATION_ALL], rate=(2, 6, 8, TOP), burst=[48])
         if profile == "full":
@@ -111,7 +111,10 @@ class ControllingTheSource(Experiment):
         return [point for point in every if point["burst"] == 48 or point["rate"] in QUICK_RATES] + others
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """One source model for all hosts; longer runs near the limit of the slow links, where delays vary slowly."""
+        """Return the settings of notifications and sources.
+
+        Runs near the limit of the slow links, where delays vary slowly, are longer.
+        """
         longer: Settings = {}
         if profile == "quick" and (point["rate"], point["burst"]) == (TOP, 48):
             longer = {"run.duration": "140s"}
@@ -123,7 +126,7 @@ class ControllingTheSource(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Statements of the slides, the comparison with unlimited buffers, and the notifications' share of links."""
+        """Return the claims: loss and delay by mechanism, unlimited buffers, and the notifications' share of links."""
         none, plain, destination = (results.where(mechanism=name) for name in MECHANISMS)
         ideal = results.where(mechanism=UNLIMITED)
         plain_all, destination_all = (results.where(mechanism=name) for name in (PLAIN_ALL, DESTINATION_ALL))
@@ -242,7 +245,7 @@ class ControllingTheSource(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss by mechanism, delay, mean queues in hosts and switches, and the effect of notifying destinations."""
+        """Yield loss, delay, mean queues in hosts and switches, and the effect of notifying destinations."""
         words = {
             "none": ("without congestion control", ()),
             "plain": ("using Xon/Xoff", ("C1",)),
@@ -287,11 +290,11 @@ class ControllingTheSource(Experiment):
         }
         yield fig.compare(waits, "queues", "Mean queues in the hosts and in the switches, bursts of 48 kB", x="rate")
         at: dict[str, Selector] = {"burst": 48, "rate": [2, 6, 8, TOP]}
-        told = {
+        by_notified = {
             name: results.where(mechanism=name, **at) for name in ("plain", PLAIN_ALL, "destination", DESTINATION_ALL)
         }
         yield fig.compare(
-            {name: found["delay"] for name, found in told.items()},
+            {name: found["delay"] for name, found in by_notified.items()},
             "notified",
             "Packet delay by receivers of notifications, bursts of 48 kB",
             'Notifications go to the sources only, or to the destinations as well ("all notified").',
@@ -304,7 +307,7 @@ class ControllingTheSource(Experiment):
             "slow links, all notified": (DESTINATION_ALL, "control_d"),
         }
         yield fig.compare(
-            {words: told[name][metric] for words, (name, metric) in links.items()},
+            {words: by_notified[name][metric] for words, (name, metric) in links.items()},
             "control",
             "Share of the links that control frames take when destinations are stopped",
             "Bursts of 48 kB. Of several links, the one with the largest share.",

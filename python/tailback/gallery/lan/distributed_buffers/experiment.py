@@ -1,4 +1,4 @@
-"""Places where packets wait: the buffers of A.1 and A.2 without control and with 802.3x."""
+"""lan-buffers, places where packets wait: the buffers of A.1 and A.2 without control and with 802.3x."""
 
 from __future__ import annotations
 
@@ -33,18 +33,22 @@ FILES = {MERGING: "merging.toml", MISMATCH: "mismatch.toml"}
 RATES: dict[str, tuple[int, ...]] = {MERGING: (1, 2, 3), MISMATCH: (2, 5, 8)}
 BOTTLENECK, UPSTREAM = "sw?->d", "sw[123]->sw[02]"
 """Ports of both networks: the bottleneck with 50 kB, and those with 500 kB that feed it."""
+# High threshold of the bottleneck's buffer.
 HIGH_KB = 40
 FRAME_KB = 1.518
+# Burst size in kB of the points that claims B2, B4 and B5 use, and of the traces.
 BUSIEST = {"burst": 48}
+# Time shown before and after the longest upstream queue.
 WINDOW_S = 0.6
 
+# Times in s, and queues in kB by port.
 Trace = tuple[list[float], dict[str, list[float]]]
 
 
 def bound_kb(report: Report) -> float:
     """Return the bound of the bottleneck's queue under control, kB: high threshold plus each feeding link's headroom.
 
-    No data goes the other way, so the headroom's term for a frame there is left out.
+    No data goes in the reverse direction, so the headroom's term for a frame in that direction is left out.
     """
     bound = float(HIGH_KB)
     for port in report.ports(UPSTREAM):
@@ -54,7 +58,10 @@ def bound_kb(report: Report) -> float:
 
 
 def _beyond(name: str, label: str, ports: str, bound: Callable[[Report], float]) -> Observable:
-    """Return an observable: 1 if a queue was ever longer than a bound in kB, else 0; counted out of all packets."""
+    """Return the observable of 1 if a queue of `ports` was ever longer than a bound in kB, else 0.
+
+    As evidence for `is_zero` the number of packets is reported.
+    """
 
     def longer(report: Report) -> int:
         return int(report.max_queue_bytes(ports) > 1e3 * bound(report))
@@ -101,7 +108,7 @@ class DistributedBuffers(Experiment):
     traces = {"queues": _trace}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The rates of the slides, which differ between the networks."""
+        """Return the points: both networks with the slides' rates, which differ between them."""
         bursts = (6, 12, 24, 48) if profile == "full" else (12, 48)
         found: list[Point] = []
         for network, rates in RATES.items():
@@ -113,7 +120,7 @@ class DistributedBuffers(Experiment):
         return FILES[str(point["network"])]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Mechanism and load; the busiest point of each network is traced."""
+        """Return the settings of mechanism and load; the busiest point of each network is sampled."""
         del profile
         busiest = point["rate"] == max(RATES[str(point["network"])]) and point["burst"] == BUSIEST["burst"]
         return {
@@ -124,7 +131,7 @@ class DistributedBuffers(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Places of the waiting bytes with and without control."""
+        """Return the claims on the places of the waiting bytes, loss and utilisation, with and without control."""
         none, plain = results.where(mechanism="none"), results.where(mechanism="plain")
         at_high: dict[str, Selector] = {**BUSIEST, "rate": [3, 5, 8]}
         return [
@@ -167,7 +174,7 @@ class DistributedBuffers(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Mean and longest queues, at the bottleneck and upstream, and queues over time during one congestion."""
+        """Yield mean and longest queues, at the bottleneck and upstream, and queues during one congestion episode."""
         for name, network in (("merging", MERGING), ("mismatch", MISMATCH)):
             at = results.where(network=network)
             for kind, words in (("mean", "Mean queues"), ("max", "Longest queues")):

@@ -1,4 +1,4 @@
-"""An extended LAN: four buildings, 300 hosts, three rates, three classes, and every scope of notification."""
+"""lan-extended: a LAN of four buildings, 300 hosts, three rates and three classes, by scope of notification."""
 
 from __future__ import annotations
 
@@ -30,19 +30,23 @@ if TYPE_CHECKING:
 MECHANISMS = ("none", "plain", "class", "destination", "class-destination")
 KINDS = {"voice": 0, "video": 1, "bursts": 2, "web": 2, "upload": 2}
 """Traffic class of each type of traffic; 0 is the highest."""
+# Class of data.
 DATA = 2
 LOAD = 7
-"""Mbit/s of each burst source; with the 1.5 Mbit/s of video to the same client it nearly fills the client's link."""
+"""Rate of each burst source, Mbit/s: with 1.5 Mbit/s of video to the same client it nearly fills the client's link."""
 
 
 def _data(report: Report) -> tuple[int, int]:
-    """Return the lost and the offered packets of class 2."""
+    """Return the numbers of lost and of offered packets of class 2."""
     row = report.data["classes"][DATA]
     return row["dropped"]["packets"], row["offered"]["packets"]
 
 
 def _unaccounted(report: Report) -> tuple[int, int]:
-    """Return the packets neither delivered, dropped nor in the network, plus those reordered; and all offered."""
+    """Return the number of packets that are unaccounted for or reordered, and that of offered packets.
+
+    A packet is unaccounted for if it is not delivered, dropped or in the network.
+    """
     rows = report.flows()
     missing = sum(
         abs(
@@ -87,17 +91,20 @@ class ExtendedLan(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """One rate of the burst sources in quick, a range of rates in full."""
+        """Return the points: every scope with one rate of the burst sources, in full with four."""
         return grid(mechanism=MECHANISMS, rate=(1, 3, 5, 7) if profile == "full" else [LOAD])
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The scope, and the rate of the sixteen burst sources."""
+        """Return the settings of the scope and of the rate of the sixteen burst sources."""
         del profile  # only the length differs between the profiles
         rates: Settings = {f"flows[bursts-{building}].source.rate": f"{point['rate']}Mbit/s" for building in "nesw"}
         return {"backpressure.scope": point["mechanism"], **rates}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Each scope protects the traffic that it distinguishes from the congested traffic; at the highest load."""
+        """Return the claims: each scope protects the traffic that it distinguishes from the congested traffic.
+
+        All but X9 are on the highest rate of the burst sources.
+        """
         load = results.where(rate=LOAD)
         none, plain, by_class, by_destination, both = (load.where(mechanism=name) for name in MECHANISMS)
         conclusions = "conclusions of the slides; derived"
@@ -177,7 +184,7 @@ class ExtendedLan(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss and delay of each type of traffic by mechanism; in full also against the rate of the bursts."""
+        """Yield loss and delay of each type of traffic by mechanism; in full also loss by rate of the bursts."""
         load = results.where(rate=LOAD)
         yield Figure(
             "loss",
@@ -210,7 +217,7 @@ class ExtendedLan(Experiment):
 
 
 def _groups(results: Results, metrics: Sequence[str], labels: Sequence[str], y: str, y_scale: Scale) -> Drawing:
-    """Return a drawing with a group of marks for each metric, and a mark for each mechanism."""
+    """Draw a group of marks with intervals for each metric, a mark for each mechanism; `labels` name the groups."""
     from tailback.plotting import plot
 
     figure = plot.new(width=8.0, height=3.8)

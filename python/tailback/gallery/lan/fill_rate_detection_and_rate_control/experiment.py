@@ -1,4 +1,4 @@
-"""The alternatives that the slides list: detection by fill rate, and response by rate control."""
+"""lan-alternatives, alternatives that the slides list: detection by fill rate, and response by rate control."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ FILL_RATE: Table = {"kind": "fill-rate", "high": 0.8, "low": 0.7, "window": "2ms
 BLOCK: Table = {"kind": "block"}
 RATE: Table = {"kind": "rate", "decrease": 0.5, "floor": 0.01, "increase": 0.05, "interval": "5ms"}
 
+# No control, and the combinations of a detection and a response.
 NONE, WB, FB, WR, FR = "none", "watermark, block", "fill rate, block", "watermark, rate", "fill rate, rate"
 LAWS: dict[str, tuple[Table, Table]] = {
     WB: (WATERMARK, BLOCK),
@@ -36,6 +37,7 @@ LAWS: dict[str, tuple[Table, Table]] = {
     FR: (FILL_RATE, RATE),
 }
 PLAIN, DESTINATION = "plain", "destination"
+# Network and scope, by the first part of the names of figures.
 NETWORKS = {
     "a2": (MISMATCH, PLAIN),
     "c2-plain": (BACKBONE, PLAIN),
@@ -69,7 +71,10 @@ class Alternatives(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Bursts of 48 kB at several rates. Without control the scope has no effect, but each scope has its own run."""
+        """Return the points: each network, scope and law with bursts of 48 kB at several rates.
+
+        Without control the scope has no effect, but each scope has its own run.
+        """
         found: list[Point] = []
         for network, scope in NETWORKS.values():
             rates: tuple[int, ...] = (2, 5, 8) if network == MISMATCH else (4, 6, 8)
@@ -83,7 +88,10 @@ class Alternatives(Experiment):
         return FILES[str(point["network"])]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The same thresholds for both detections; all other parameters are the laws' defaults, written out."""
+        """Return the settings of rate, scope, detection and response.
+
+        Both detections have the same thresholds; all other parameters are the laws' defaults.
+        """
         del profile
         rate: Settings = {"flows[data].source.rate": f"{point['rate']}Mbit/s"}
         if point["law"] == NONE:
@@ -97,7 +105,7 @@ class Alternatives(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Consequences of headroom are asserted; results that depend on our laws' parameters are reported."""
+        """Return the claims: consequences of headroom; results that depend on our laws' parameters are not judged."""
         by_law = {law: results.where(law=law) for law in (NONE, *LAWS)}
         mismatch = {law: at.where(network=MISMATCH, scope=PLAIN) for law, at in by_law.items()}
         source = {law: at.where(network=SOURCE) for law, at in by_law.items()}
@@ -155,7 +163,7 @@ class Alternatives(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss, delay and throughput by law in each network and scope."""
+        """Yield loss, delay and throughput by law in each network and scope."""
         for name, (network, scope) in NETWORKS.items():
             at = results.where(network=network, scope=scope)
             where = network if network == MISMATCH else f"{network}, scope {scope}"
@@ -175,6 +183,7 @@ class Alternatives(Experiment):
                 )
 
 
+# Text, law, network, scope and metric of the comparisons R1 to R5.
 REPORTED = (
     ("Loss with fill rate and block in A.2", FB, MISMATCH, PLAIN, "loss"),
     ("Loss with fill rate and block in C.2, scope plain", FB, BACKBONE, PLAIN, "loss"),

@@ -1,4 +1,4 @@
-"""Sweep of both thresholds: loss if the high one is too high, starvation if the low one is too low."""
+"""lan-thresholds, sweep of both thresholds: loss if the high one is too high, starvation if the low one is too low."""
 
 from __future__ import annotations
 
@@ -48,11 +48,14 @@ SOURCES: dict[AxisValue, dict[str, str]] = {
 OVERLOAD = 100 * (1 - 1000 * 1500 / 1538 / 1400)
 """Loss of the saturated sources without control, %."""
 LONG_KM, SHORT_KM = 10, 0.2
-DECK = {"high": 80, "low": 70}
+# Thresholds of the slides, %.
+SLIDES = {"high": 80, "low": 70}
+# High and low thresholds of the sweep, %.
 HIGHS = (30, 40, 50, 60, 70, 80, 90, 95, 100)
 LOWS = (5, 15, 25, 35, 50, 65, 80, 90)
 NEVER = 100
 """A queue is never above its limit, so this high threshold never acts."""
+# High threshold, low threshold and words of the traced points.
 TRACED = (
     (50, 35, "both thresholds in range"),
     (90, 35, "the high threshold is too high"),
@@ -73,7 +76,10 @@ def _counts(report: Report) -> tuple[int, int]:
 
 
 def _trace(report: Report) -> tuple[list[float], list[float]] | None:
-    """Return the merging port's queue from the end of the warm-up, for `TRACE_S`: times in ms, levels in kB."""
+    """Return the merging port's queue for `TRACE_S` after the warm-up: times in ms, levels in kB.
+
+    `None` without samples.
+    """
     series: SeriesData | None = report.data["series"]
     if series is None:
         return None
@@ -84,7 +90,10 @@ def _trace(report: Report) -> tuple[list[float], list[float]] | None:
 
 
 def _cycle(report: Report) -> tuple[list[float], list[float], list[bool]] | None:
-    """Return one XOFF cycle, with some samples before and after it: times in ms, levels in kB, stops of sw1."""
+    """Return the first cycle of XOFF and XON after the warm-up, with some samples before and after it.
+
+    Times in ms, levels in kB, and for each time whether sw1 is stopped. `None` without samples.
+    """
     series: SeriesData | None = report.data["series"]
     if series is None:
         return None
@@ -129,15 +138,21 @@ class Thresholds(Experiment):
     traces = {"queue": _trace, "cycle": _cycle}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """All pairs of a low and a higher high threshold; and the slides' pair over 200 m, as in a building."""
+        """Return the points: all pairs of a low and a higher high threshold, and the slides' pair over 200 m.
+
+        In quick, bursty traffic has two low thresholds only.
+        """
         pairs = grid(load=[SATURATED], length=[LONG_KM], low=LOWS, high=HIGHS)
         pairs += grid(load=[BURSTY], length=[LONG_KM], low=LOWS if profile == "full" else (5, 35), high=HIGHS)
         return [pair for pair in pairs if float(pair["low"]) < float(pair["high"])] + [
-            Point(load=load, length=SHORT_KM, **{k: DECK[k] for k in ("low", "high")}) for load in SOURCES
+            Point(load=load, length=SHORT_KM, **{k: SLIDES[k] for k in ("low", "high")}) for load in SOURCES
         ]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Thresholds of the merging switch only; the upstream switches keep those of the slides."""
+        """Return the settings of the merging switch's thresholds, of the links' length and of the sources.
+
+        The upstream switches keep the thresholds of the slides.
+        """
         high, low = float(point["high"]) / 100, float(point["low"]) / 100
         longer = {"run.duration": "4020ms" if profile == "full" else "620ms"} if point["load"] == BURSTY else {}
         traced = point["load"] == SATURATED and (point["high"], point["low"]) in [pair[:2] for pair in TRACED]
@@ -150,7 +165,7 @@ class Thresholds(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Thresholds without and with loss or idling; loss and utilisation by the fluid model."""
+        """Return the claims: thresholds with and without loss or idling; loss and utilisation by the fluid model."""
         long, short = results.where(length=LONG_KM), results.where(length=SHORT_KM)
         saturated = long.where(load=SATURATED)
         acting = saturated.where(high=lambda high: high != NEVER)
@@ -227,7 +242,7 @@ class Thresholds(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss and utilisation over both thresholds, compared with the fluid model, and the queue over time."""
+        """Yield loss and utilisation by both thresholds, their comparison with the fluid model, and the queue."""
         saturated = results.where(length=LONG_KM, load=SATURATED)
         bursty = results.where(length=LONG_KM, load=BURSTY)
         yield Figure(

@@ -1,7 +1,7 @@
-"""Fluid model of one cycle of a queue under back-pressure, in whole frames, and bounds that do not need that model.
+"""Fluid model of one cycle of a queue under back-pressure, and bounds of the thresholds that do not need the model.
 
-Times in µs, rates in kB/µs of buffer bytes, levels in kB. All links run at one rate; `FEEDERS` of them feed the queue
-and are always backlogged.
+Times in µs, levels in kB, rates in kB of frames (without preamble and gap) per µs. All links run at one rate; `FEEDERS`
+of them feed the queue and are always backlogged. The overshoot is counted in whole frames.
 """
 
 from __future__ import annotations
@@ -15,7 +15,9 @@ __all__ = ["BUFFER_KB", "FRAME_KB", "Cycle", "cycle", "needed_kb", "overflows_ab
 
 FEEDERS = 2
 BUFFER_KB = 50.0
+# Rate of each link.
 RATE_BPS = 1e9
+# Maximum payload of a frame, bytes.
 MTU = 1500
 FRAME_KB = (MTU + HEADER) / 1e3
 _FRAME_US = (MTU + HEADER + OVERHEAD) * 8e6 / RATE_BPS
@@ -34,7 +36,7 @@ def _overshoot_kb(length_km: float) -> float:
     """Return the rise of the queue above the high threshold, kB.
 
     All frames that began before the stop took effect still arrive, as whole frames. The links resume together and their
-    frames arrive together, so the queue exceeds the fluid by one frame each time.
+    frames arrive together, which adds one frame per feeding link but one.
     """
     frames = math.ceil(_round_trip_us(length_km) / _FRAME_US)
     return (FEEDERS - 1) * (frames + 1) * FRAME_KB
@@ -46,7 +48,7 @@ def start_loop_us(length_km: float) -> float:
 
 
 def needed_kb(length_km: float) -> float:
-    """Return the headroom of all feeders by the formula, kB: no loss, whatever phases and output rate."""
+    """Return the headroom of all feeders by the formula, kB: enough for any phases of frames and any output rate."""
     return FEEDERS * headroom(RATE_BPS, MTU, length_km * 1e3 * NS_PER_M * 1e-9, response_s=0).bytes / 1e3
 
 
@@ -71,10 +73,10 @@ class Cycle:
 
 
 def cycle(high: float, low: float, length_km: float) -> Cycle:
-    """Return the utilisation and loss for two thresholds in % of the buffer.
+    """Return the utilisation and loss for two thresholds in % of the buffer, `low` below `high`.
 
-    The queue rises through `high` and overshoots it. It then falls through `low` and on for the start loop, or until it
-    is empty and the output link idles; then it rises again.
+    The queue rises through `high` and overshoots it. It then falls through `low` and on for `start_loop_us`, or until
+    it is empty and the output link idles; then it rises again.
     """
     high_kb, low_kb = BUFFER_KB * high / 100, BUFFER_KB * low / 100
     rise = (FEEDERS - 1) * _RATE

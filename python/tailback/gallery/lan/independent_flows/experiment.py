@@ -1,4 +1,4 @@
-"""Experiment C.1, independent flows: a flow that shares only the backbone with a flow that congests its destination."""
+"""lan-c1, independent flows: experiment C.1, two flows over one backbone, one of which congests its destination."""
 
 from __future__ import annotations
 
@@ -28,12 +28,13 @@ BACKPRESSURE: dict[AxisValue, Settings] = {
     "destination": {"backpressure.scope": "destination", "backpressure.partition": True},
     "destination, shared buffer": {"backpressure.scope": "destination", "backpressure.partition": False},
 }
+# Stopped destinations have no buffer shares of their own.
 SHARED = "destination, shared buffer"
 OVERLOAD = 10
 """Data rate of S1 that exceeds the capacity of its slow link, Mbit/s."""
 RESOLUTION = 0.05
-"""Largest difference of losses that counts as equal, percentage points: packets lost once in many minutes decide
-nothing."""
+"""Largest difference of losses that counts as equal, percentage points: a packet lost once in many minutes is no
+evidence."""
 
 
 class IndependentFlows(Experiment):
@@ -60,17 +61,17 @@ class IndependentFlows(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The ranges of the slides; the variant with a shared buffer only with bursts of 48 and 96 kB."""
+        """Return the points: the ranges of the slides; the shared buffer only with bursts of 48 and 96 kB."""
         rates = (2, 4, 6, 8, 9, 10) if profile == "full" else (2, 6, 8, 10)
         bursts = (6, 12, 24, 48, 96) if profile == "full" else (6, 24, 48, 96)
         every = grid(mechanism=BACKPRESSURE, rate=rates, burst=bursts)
         return [point for point in every if point["mechanism"] != SHARED or point["burst"] in (48, 96)]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Only S1 changes: S2 always sends 10 Mbit/s in bursts of 6 kB."""
+        """Return the settings of S1 and of the notifications; S2 always sends 10 Mbit/s in bursts of 6 kB."""
         longer: Settings = {}
         if profile == "quick" and point["rate"] == OVERLOAD:
-            # The excess of 0.25 to 0.3 Mbit/s takes up to 18 s to fill 550 kB, and chance may take as long again.
+            # The excess of 0.25 to 0.3 Mbit/s takes up to 18 s to fill 550 kB, with random variation up to 36 s.
             longer = {"run.warmup": "40s", "run.duration": "100s"}
         return {
             **longer,
@@ -80,7 +81,7 @@ class IndependentFlows(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Loss and delay of S2 under each mechanism, loss of S1, and the place of the losses."""
+        """Return the claims on loss and delay of S2 under each mechanism, loss of S1, and place of the losses."""
         none, plain = results.where(mechanism="none"), results.where(mechanism="plain")
         destination, shared = results.where(mechanism="destination"), results.where(mechanism=SHARED)
         large = plain.where(burst=96)
@@ -173,7 +174,7 @@ class IndependentFlows(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The six slides, then loss and delay of S2 by mechanism."""
+        """Yield the six slides, then loss and delay of S2 by mechanism."""
         words = {
             "none": ("none", "without congestion control"),
             "plain": ("plain", "with Xon/Xoff"),
@@ -196,7 +197,7 @@ class IndependentFlows(Experiment):
                     f"S2 packet loss {text}",
                     results.where(mechanism=mechanism)["s2_loss"],
                     s2_claims[mechanism],
-                    caption if mechanism == "plain" else caption + "S2 loses nothing.",
+                    caption if mechanism == "plain" else f"{caption} S2 loses nothing.",
                 )
                 for mechanism, (name, text) in words.items()
             ],

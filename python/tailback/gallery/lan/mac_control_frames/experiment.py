@@ -1,4 +1,4 @@
-"""The slides' idealised XON/XOFF compared with the control frames of 802.3x and 802.1Qbb."""
+"""lan-mac: the slides' idealised XON/XOFF compared with the control frames of 802.3x and 802.1Qbb."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ CONTROL_WIRE = 84
 
 
 def _control_frames(report: Report) -> float:
-    """Return the control frames of all ports per second of the run."""
+    """Return the number of control frames of all ports per second of the run, warm-up included."""
     return report.data["control_frames"] / report.data["end_s"]
 
 
@@ -67,7 +67,7 @@ class MacControlFrames(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Points with many notifications."""
+        """Return the points: each case and form of notification at rates with many notifications."""
         full = profile == "full"
         merging, video, independent = FILES
         return (
@@ -77,16 +77,16 @@ class MacControlFrames(Experiment):
         )
 
     def scenario(self, point: Point) -> str:
-        """Return one file for each case."""
+        """Return the scenario of the point's case."""
         return FILES[point["case"]]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The form of notification, and the rate of the data."""
+        """Return the settings of the form of notification and of the data rate."""
         del profile  # only the length differs between the profiles
         return {"backpressure.signal": SIGNALS[point["signal"]], "flows[data].source.rate": f"{point['rate']}Mbit/s"}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """All forms of notification stop the same traffic, and take a small share of the links."""
+        """Return the claims: all forms of notification stop the same traffic, and take a small share of the links."""
         ideal, mac, short = (results.where(signal=name) for name in SIGNALS)
         return [
             Claim(
@@ -124,11 +124,11 @@ class MacControlFrames(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss, and rate and share of control frames, a panel per case."""
+        """Yield the loss, and the rate and share of control frames, with a panel per case."""
         rows = (
             ("loss", "Packet loss of all flows", "The three curves coincide.", ("C1", "C2", "C3")),
             ("control", "Control frames", "", ("C4",)),
-            ("share", "Share of a link that control frames take, on the link with most of them", "", ("C5",)),
+            ("share", "Largest share of a link that control frames take", "", ("C5",)),
         )
         for metric, title, caption, claims in rows:
             at = {str(signal): results.where(signal=signal)[metric] for signal in SIGNALS}

@@ -1,4 +1,4 @@
-"""Experiment C.2, merging over the backbone: several congested destinations behind one link."""
+"""lan-c2, merging over the backbone: experiment C.2, several congested destinations behind one link."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ from tailback.study.experiment.quantity import Selector
 MECHANISMS = ("none", "plain", "destination")
 SHARED = "destination, shared buffer"
 """Mechanism of the sensitivity: stopped destinations have no buffer shares of their own."""
+# Words for `MECHANISMS`, in the same order.
 WORDS = ("without control", "stopping the backbone", "stopping destinations")
 RESOLUTION = 0.05
-"""Largest difference of losses that counts as equal, percentage points: packets lost once in many minutes decide
-nothing."""
+"""Largest difference of losses that counts as equal, percentage points: a packet lost once in many minutes is no
+evidence."""
 PAIRS = 3
 """Number of sources and destinations in the slides' figures, as reconstructed."""
 CAPACITY = 10 * 1500 / 1538
@@ -42,7 +43,7 @@ OVERLOAD = 10
 
 
 def _floor(report: Report) -> float:
-    """Return the minimum loss in % of the realised load: that with slow links that are never idle."""
+    """Return the loss in % of the realised load with slow links that are never idle, the minimum of any mechanism."""
     lost = sum(max(0.0, 1e-6 * report.offered_bps(flow["name"]) - CAPACITY) for flow in report.flows("data"))
     return 100 * lost / (1e-6 * report.offered_bps())
 
@@ -73,7 +74,7 @@ class MergingOverTheBackbone(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The ranges of the slides for both traffic models; other numbers of sources only in full."""
+        """Return the points: the slides' ranges for both traffic models; in full also other numbers of sources."""
         bursts: tuple[int, ...] = (6, 24, 48) if profile == "quick" else (6, 12, 24, 48)
         rates: tuple[int, ...] = (2, 6, 9) if profile == "quick" else (2, 4, 6, 8, 9)
         uniform = grid(traffic=[UNIFORM], pairs=[PAIRS], mechanism=MECHANISMS, rate=(*rates, 10), burst=(*bursts, 96))
@@ -84,14 +85,17 @@ class MergingOverTheBackbone(Experiment):
         return [*uniform, *similar, shared, *(more if profile == "full" else [])]
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """One source model for all hosts; in an overload measurement starts when the buffers are full."""
+        """Return the settings of notifications, number of pairs and sources.
+
+        In an overload measurement starts when the buffers are full.
+        """
         pairs = point["pairs"]
         source = data_source(point["traffic"], point["burst"], point["rate"])
         longer: Settings = {}
         if point["traffic"] in READINGS:
             longer = {"run.duration": "460s" if profile == "full" else "60s"}
         elif point["rate"] == OVERLOAD and profile == "quick":
-            # The excess of 0.25 to 0.3 Mbit/s takes up to 18 s to fill 550 kB, and chance may take as long again.
+            # The excess of 0.25 to 0.3 Mbit/s takes up to 18 s to fill 550 kB, with random variation up to 36 s.
             longer = {"run.warmup": "40s", "run.duration": "110s"}
         return {
             "backpressure.scope": "destination" if point["mechanism"] == SHARED else point["mechanism"],
@@ -103,24 +107,25 @@ class MergingOverTheBackbone(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Order of the mechanisms and places of losses; consequences of the burst sizes of self-similar traffic."""
-        deck = results.where(pairs=PAIRS)
-        none, plain, destination = (deck.where(traffic=UNIFORM, mechanism=name) for name in MECHANISMS)
+        """Return the claims on the order of the mechanisms, the places of losses, and self-similar traffic."""
+        three = results.where(pairs=PAIRS)
+        none, plain, destination = (three.where(traffic=UNIFORM, mechanism=name) for name in MECHANISMS)
         stable: dict[str, Selector] = {"rate": lambda g: float(g) <= 9}
         large: dict[str, Selector] = {"burst": lambda burst: float(burst) >= 24}
         claims = [
             Claim(
                 "C1",
-                "Stopping destinations loses less than stopping the backbone at every point at which both lose "
-                "packets.",
+                "With uniform bursts, stopping destinations loses less than stopping the backbone at every point at "
+                "which both lose packets.",
                 "slides Packet Loss using Xon/Xoff and with Destination, whose curves are lost; derived: if one "
                 "destination is stopped, the other links go on sending",
                 (destination["loss"] < plain["loss"]).where_both_positive(),
             ),
             Claim(
                 "C2",
-                "Up to 9 Mbit/s, stopping destinations loses less than a third of the loss without control: strictly "
-                "with bursts of 24 kB or more, to within 0.05 percentage points with smaller ones.",
+                "With uniform bursts and up to 9 Mbit/s, stopping destinations loses less than a third of the loss "
+                "without control: strictly with bursts of 24 kB or more, to within 0.05 percentage points with smaller "
+                "ones.",
                 "slide Packet Loss using Xon/Xoff with Destination; the bound from a prototype",
                 (destination.where(**stable, **large)["loss"] < none.where(**stable, **large)["loss"] / 3)
                 & (destination.where(**stable)["loss"] - none.where(**stable)["loss"] / 3 <= RESOLUTION),
@@ -147,7 +152,7 @@ class MergingOverTheBackbone(Experiment):
                 "Under either control nothing is lost at the 50 kB buffers of sw2; all losses are at the 500 kB "
                 "buffer of sw1.",
                 "slide Packet Loss Using Xon/Xoff (500 KB buffer overflows); derived from the headroom",
-                deck.where(mechanism=["plain", "destination"])["drops_sw2"].is_zero(),
+                three.where(mechanism=["plain", "destination"])["drops_sw2"].is_zero(),
             ),
             Claim(
                 "C5b",
@@ -176,20 +181,20 @@ class MergingOverTheBackbone(Experiment):
             ),
             Claim(
                 "C7",
-                "At 10 Mbit/s no mechanism loses less than slow links that are never idle would, within 0.65 "
-                "percentage points.",
+                "With uniform bursts at 10 Mbit/s no mechanism loses less than slow links that are never idle would, "
+                "within 0.65 percentage points.",
                 "derived: a slow link carries at most 10 · 1500/1538 Mbit/s; 550 kB that are full at the start of the "
                 "measurement and empty at its end are 0.63 % of the load offered in 70 s",
-                _overloaded(deck)["loss"] - _overloaded(deck)["floor"] >= -0.65,
+                _overloaded(three)["loss"] - _overloaded(three)["floor"] >= -0.65,
             ),
-            *_similar(deck, none),
+            *_similar(three, none),
         ]
         claims.append(
             Claim.comparison(
                 "P",
                 "Loss at 9 Mbit/s in bursts of 48 kB if stopped destinations share one buffer.",
                 "sensitivity",
-                deck.where(traffic=UNIFORM, mechanism=SHARED, rate=9, burst=48)["loss"],
+                three.where(traffic=UNIFORM, mechanism=SHARED, rate=9, burst=48)["loss"],
                 "the slides do not say whether each destination has a buffer share of its own; by default it has",
             )
         )
@@ -207,8 +212,8 @@ class MergingOverTheBackbone(Experiment):
         return claims
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The slides, with self-similar traffic in both interpretations; throughput; in full the number of sources."""
-        deck = results.where(pairs=PAIRS)
+        """Yield the slides, self-similar traffic in both interpretations; throughput; in full loss by sources."""
+        three = results.where(pairs=PAIRS)
         words = {
             "none": ("none", "without congestion control"),
             "plain": ("plain", "using Xon/Xoff"),
@@ -231,7 +236,7 @@ class MergingOverTheBackbone(Experiment):
                     Slide(
                         f"{short}-{name}",
                         f"Packet loss {text}, {traffic}",
-                        deck.where(traffic=traffic, mechanism=mechanism)["loss"],
+                        three.where(traffic=traffic, mechanism=mechanism)["loss"],
                         claims[traffic, mechanism],
                     )
                     for mechanism, (name, text) in words.items()
@@ -242,7 +247,7 @@ class MergingOverTheBackbone(Experiment):
             (SELF_SIMILAR, "ss", ("S5",)),
             (BATCHES, "batches", ("B5",)),
         ):
-            at = deck.where(traffic=traffic)
+            at = three.where(traffic=traffic)
             carried = {name: at.where(mechanism=name)["throughput"] for name in MECHANISMS}
             title = f"Throughput of all sources, {traffic}"
             yield fig.compare(carried, f"{short}-throughput", title, x="rate", panel="burst", claims=about)
@@ -258,16 +263,19 @@ def _at_least(results: Results, burst: float, rate: float) -> Results:
     return results.where(burst=lambda value: float(value) >= burst, rate=lambda value: float(value) >= rate)
 
 
-def _overloaded(deck: Results) -> Results:
+def _overloaded(three: Results) -> Results:
     """Return the results of uniform bursts at 10 Mbit/s, where measurement starts with full buffers."""
-    return deck.where(traffic=UNIFORM, rate=OVERLOAD)
+    return three.where(traffic=UNIFORM, rate=OVERLOAD)
 
 
-def _similar(deck: Results, uniform: Results) -> Iterable[Claim]:
-    """Claims from the burst sizes of self-similar traffic: S for sources with a peak rate, B for batches."""
+def _similar(three: Results, uniform: Results) -> Iterable[Claim]:
+    """Yield the claims on self-similar traffic of three sources: S for sources with a peak rate, B for batches.
+
+    `uniform` has the results of uniform bursts without control.
+    """
     large: dict[str, Selector] = {"burst": lambda burst: float(burst) >= 24}
     for letter, traffic in (("S", SELF_SIMILAR), ("B", BATCHES)):
-        none, plain, destination = (deck.where(traffic=traffic, mechanism=name) for name in MECHANISMS)
+        none, plain, destination = (three.where(traffic=traffic, mechanism=name) for name in MECHANISMS)
         slides = f"slides of the self-similar model, interpreted as {traffic}"
         if traffic == BATCHES:
             yield Claim(
@@ -319,6 +327,6 @@ def _similar(deck: Results, uniform: Results) -> Iterable[Claim]:
             f"R{number}",
             f"Loss of self-similar traffic at 6 Mbit/s and bursts of 24 kB, {words}.",
             "slides of the self-similar model, whose curves are lost",
-            deck.where(traffic=SELF_SIMILAR, mechanism=mechanism, rate=6, burst=24)["loss"],
+            three.where(traffic=SELF_SIMILAR, mechanism=mechanism, rate=6, burst=24)["loss"],
             "the loss of self-similar traffic depends on the peak rate of its sources, which the slides do not give",
         )

@@ -1,4 +1,4 @@
-"""Experiment C.2 with TCP: cost of stopping a backbone for responsive sources, under every scope of back-pressure."""
+"""lan-c2-tcp, experiment C.2 with TCP: cost of stopping a backbone for responsive sources, by scope."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class BackboneWithTcp(Experiment):
     metrics = tcp.METRICS
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The ranges of C.2; fewer in quick."""
+        """Return the points: the ranges of C.2, in quick a part of them."""
         return (
             tcp.points((2, 6, 9), (48, 96)) if profile == "quick" else tcp.points((2, 4, 6, 8, 9), (6, 12, 24, 48, 96))
         )
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Scope of the notifications and source."""
+        """Return the settings of the notifications' scope and of the sources."""
         del profile
         return tcp.settings(point)
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Derived claims are asserted; other results are reported."""
+        """Return the derived claims, and comparisons of other results."""
         none, controlled = results.where(mechanism="none"), results.where(mechanism=list(tcp.CONTROLLED))
         endless = results.where(traffic=tcp.ENDLESS, rate=10, burst=0)
         worst = results.where(traffic=tcp.BURSTS, rate=9, burst=96)
@@ -108,7 +108,7 @@ class BackboneWithTcp(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss and completion times by rate, a panel for each burst size."""
+        """Yield loss, delivery times and retransmissions by rate, with a panel for each burst size."""
         bursts = results.where(traffic=tcp.BURSTS)
         for metric, name, title, claims in (
             ("loss", "loss", "Packet loss", ("T1",)),

@@ -1,4 +1,4 @@
-"""Experiment A.1, traffic merging: loss where three bursty sources meet, without control and with 802.3x."""
+"""lan-a1, traffic merging: experiment A.1, loss where three bursty sources meet, without control and with 802.3x."""
 
 from __future__ import annotations
 
@@ -47,18 +47,18 @@ class TrafficMerging(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Every traffic model and mechanism over the ranges of the slides."""
+        """Return the points: every traffic model and mechanism over the ranges of the slides."""
         rates = (1, 1.5, 2, 2.5, 3) if profile == "full" else (1, 2, 3)
         return grid(traffic=TRAFFIC, mechanism=("none", "plain"), rate=rates, burst=(6, 12, 24, 48))
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """One source model for all three hosts; longer runs for self-similar traffic in full."""
+        """Return the settings of mechanism and sources; in full runs with self-similar traffic are longer."""
         source = data_source(point["traffic"], point["burst"], point["rate"])
         longer = {"run.duration": "2020s"} if profile == "full" and point["traffic"] in READINGS else {}
         return {"backpressure.scope": point["mechanism"], "flows[data].source": source, **longer}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Growth of the loss, effect of back-pressure on loss and delay, and comparison of the traffic models."""
+        """Return the claims on growth of the loss, effect of back-pressure on loss and delay, and traffic models."""
         none, plain = results.where(mechanism="none"), results.where(mechanism="plain")
         uu_none, uu_plain = none.where(traffic=UNIFORM), plain.where(traffic=UNIFORM)
         similar = {reading: (none.where(traffic=reading), plain.where(traffic=reading)) for reading in READINGS}
@@ -154,7 +154,7 @@ class TrafficMerging(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The slides, each against burst size and rate; self-similar traffic in both interpretations; delay."""
+        """Yield the slides' losses against burst size and rate, by traffic model; and the delay of uniform bursts."""
         slides = (
             ("uu-none", UNIFORM, "none", "without control", ("C1", "C2", "R1")),
             ("uu-plain", UNIFORM, "plain", "with XON/XOFF", ("C3a", "C3b", "C6")),

@@ -1,4 +1,4 @@
-"""Experiment A.1 with TCP: loss, retransmissions and delivery times where three sources meet, under every scope."""
+"""lan-a1-tcp, experiment A.1 with TCP: loss, retransmissions and delivery times where three sources meet, by scope."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ class TrafficMergingWithTcp(Experiment):
     metrics = tcp.METRICS
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The ranges of A.1; fewer in quick."""
+        """Return the points: the ranges of A.1, in quick a part of them."""
         return (
             tcp.points((1, 2, 3), (24, 48)) if profile == "quick" else tcp.points((1, 1.5, 2, 2.5, 3), (6, 12, 24, 48))
         )
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Scope of the notifications and source."""
+        """Return the settings of the notifications' scope and of the sources."""
         del profile
         return tcp.settings(point)
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Derived claims are asserted; other results are reported."""
+        """Return the derived claims, and comparisons of other results."""
         none, controlled = results.where(mechanism="none"), results.where(mechanism=list(tcp.CONTROLLED))
         endless = results.where(traffic=tcp.ENDLESS, rate=10, burst=0)
         worst = results.where(traffic=tcp.BURSTS, rate=3, burst=48)
@@ -93,7 +93,7 @@ class TrafficMergingWithTcp(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss and completion times by rate, a panel for each burst size."""
+        """Yield loss, delivery times and retransmissions by rate, with a panel for each burst size."""
         bursts = results.where(traffic=tcp.BURSTS)
         for metric, name, title, claims in (
             ("loss", "loss", "Packet loss", ("T1",)),

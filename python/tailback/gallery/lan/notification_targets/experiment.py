@@ -1,4 +1,4 @@
-"""Two choices of the slides: the neighbours that are notified, and the source of the list of addresses."""
+"""lan-notify, two choices of the slides: the neighbours that are notified, and the source of the list of addresses."""
 
 from __future__ import annotations
 
@@ -57,13 +57,13 @@ class WhomToNotify(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Bursts of 96 kB at several rates."""
+        """Return the points: each mechanism at several rates, at 8 Mbit/s also with large buffers."""
         rates = (4, 6, 8, 9) if profile == "full" else (4, 6, 8)
         small = grid(mechanism=BACKPRESSURE, rate=rates, edge=[EDGE])
         return small + grid(mechanism=BACKPRESSURE, rate=[8], edge=[LARGE_EDGE])
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The mechanism and the rate of S1."""
+        """Return the settings of the mechanism, the rate of S1 and the buffers of the edge switches."""
         del profile  # only the length differs between the profiles
         edge = f"{point['edge']}kB"
         return {
@@ -74,7 +74,7 @@ class WhomToNotify(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Effect of each choice on the bystanders S2 and S3."""
+        """Return the claims on the effect of each choice on the bystanders S2 and S3."""
         larger = results.where(edge=LARGE_EDGE, rate=8)
         none, everyone, feeding, database, buffer = (results.where(mechanism=name, edge=EDGE) for name in BACKPRESSURE)
         return [
@@ -106,8 +106,8 @@ class WhomToNotify(Experiment):
             ),
             Claim(
                 "A1",
-                "With addresses from the filtering database, S2 loses packets at 8 Mbit/s: the congested backbone "
-                "port lists all addresses behind it, also that of d2.",
+                "With addresses from the filtering database, S2 loses packets at 8 Mbit/s: the notification of the "
+                "congested backbone port lists all addresses behind the port, also that of d2.",
                 "derived; the slides list both sources of addresses",
                 database.where(rate=8)["s2_loss"] > 0,
             ),
@@ -142,7 +142,7 @@ class WhomToNotify(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss and delay of the bystanders S2 and S3, and loss of S1."""
+        """Yield loss and delay of the bystanders S2 and S3, and loss of S1."""
         at = {str(name): results.where(mechanism=name, edge=EDGE) for name in BACKPRESSURE}
         caption = (
             "S2 shares the backbone link with S1; S3 shares only the switch sw2. Both send 10 Mbit/s. Some curves "

@@ -1,4 +1,4 @@
-"""Overshoot of a queue above its threshold as cable and response time grow, compared with the headroom formula."""
+"""lan-headroom, overshoot of a queue above its high threshold by cable length and response time, and the formula."""
 
 from __future__ import annotations
 
@@ -29,27 +29,31 @@ from tailback.study.experiment import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+# Rate of the link that feeds the slow port, bit/s.
 RATE = 1e9
 MTU = 1500
 HIGH_KB, LOW_KB = 40, 35
 """Thresholds, kB; in the small buffer they are the 80 and 70 % of the slides."""
 SMALL, LARGE = 50, 200
 """Buffers, kB: one that can overflow, and one that never limits the overshoot."""
+# Space above the high threshold in the small buffer.
 ROOM_KB = SMALL - HIGH_KB
 SHORT_KM, STANDARD_US = 0.2, 1.024
-"""Cable length, km, and response time, µs, while the other is varied; 2 quanta is the standard's limit at 1 Gbit/s."""
+"""Cable length, km, while the response time is varied, and response time, µs, while the length is varied: the
+standard's limit of 2 quanta at 1 Gbit/s."""
+# Cable lengths, km, and response times, µs, of the full profile.
 LENGTHS = (0.2, 1, 2, 3, 4, 6, 8, 10)
 RESPONSES = (0, 1.024, 10, 20, 30, 40, 60, 80, 100)
 
 
 def needed_kb(length_km: AxisValue, response_us: AxisValue) -> float:
-    """Return the headroom by the formula, kB."""
+    """Return the headroom by the formula, kB, for the link of rate `RATE`."""
     delay_s, response_s = float(length_km) * 1e3 * NS_PER_M * 1e-9, float(response_us) * 1e-6
     return headroom(RATE, MTU, delay_s, response_s).bytes / 1e3
 
 
 def _overshoot(report: Report) -> float:
-    """Return the overshoot of the slow port's queue above the high threshold, kB; negative if it never reached it."""
+    """Return the maximum of the slow port's queue minus the high threshold, kB; negative if it was never reached."""
     return 1e-3 * report.max_queue_bytes("sw2->d") - HIGH_KB
 
 
@@ -73,14 +77,14 @@ class Headroom(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """A sweep of the cable and one of the response time, each with both buffers."""
+        """Return the points: a sweep of the cable length and one of the response time, each with both buffers."""
         lengths = LENGTHS if profile == "full" else (0.2, 2, 4, 6, 10)
         responses = RESPONSES if profile == "full" else (1.024, 20, 40, 60, 100)
         by_length = grid(buffer=(SMALL, LARGE), length=lengths, response=[STANDARD_US])
         return by_length + grid(buffer=(SMALL, LARGE), length=[SHORT_KM], response=responses)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The thresholds in bytes are the same in both buffers."""
+        """Return the settings of buffer, notifications and cable; both buffers have the same thresholds in bytes."""
         del profile  # only the length differs between the profiles
         buffer = float(point["buffer"])
         detection: Table = {"kind": "watermark", "high": HIGH_KB / buffer, "low": LOW_KB / buffer}
@@ -96,7 +100,7 @@ class Headroom(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """The formula is a tight bound of the overshoot; loss begins where it exceeds the room above the threshold."""
+        """Return the claims: the formula is a tight bound of the overshoot, and predicts where loss begins."""
         small = results.where(buffer=SMALL)
         return [
             Claim(
@@ -114,20 +118,21 @@ class Headroom(Experiment):
             ),
             Claim(
                 "H3",
-                "The overshoot of the high threshold never exceeds the headroom by the formula.",
+                "In a buffer of 200 kB the overshoot of the high threshold never exceeds the headroom by the formula.",
                 "derived: the headroom formula counts all bytes that can arrive",
                 _each(_over(results), lambda _: True, lambda over, needed: over <= needed),
             ),
             Claim(
                 "H4",
-                "The overshoot of the high threshold is at least three quarters of the headroom by the formula.",
+                "In a buffer of 200 kB the overshoot of the high threshold is at least three quarters of the headroom "
+                "by the formula.",
                 "derived",
                 _each(_over(results), lambda _: True, lambda over, needed: over >= 0.75 * needed),
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Overshoot and loss over both sweeps, with the formula."""
+        """Yield overshoot and loss over both sweeps, with the formula."""
         caption = "Dashed: the formula. Buffer of 200 kB with the thresholds of the small one, so that nothing is lost."
         yield Figure(
             "overshoot",
@@ -151,7 +156,10 @@ def _each(
     wanted: Callable[[float], bool],
     condition: Callable[[Quantity, float], Condition],
 ) -> Condition:
-    """Return a condition joined over the points whose headroom is `wanted`, given that headroom in kB."""
+    """Return the conjunction of `condition` over the points for which `wanted` holds.
+
+    Both functions get the point's headroom by the formula in kB.
+    """
     joined: Condition | None = None
     for point, _ in quantity.intervals():
         needed = needed_kb(point["length"], point["response"])
@@ -164,7 +172,7 @@ def _each(
 
 
 def _draw(quantity: Quantity, formula: bool) -> Drawing:
-    """One panel per sweep."""
+    """Draw a quantity over both sweeps, one panel each, with the formula, or shaded where it exceeds the room."""
     from tailback.plotting import plot
 
     figure = plot.new(2, sharey=True)

@@ -1,4 +1,4 @@
-"""C.2 with other switches: frames wait at outputs or at inputs, in one queue, by output, or by destination."""
+"""lan-queues, C.2 with other switches: frames wait at outputs or inputs, in one queue, by output, or by destination."""
 
 from __future__ import annotations
 
@@ -28,6 +28,7 @@ from tailback.study.experiment import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+# Destinations of a source.
 OWN, ALL = "one each", "all three"
 OUTPUT, FIFO1, VOQ1 = "output queues", "input FIFOs in sw1", "VOQ in sw1"
 MEMORY, LIMITS = "VOQ, one memory", "VOQ, limits"
@@ -35,13 +36,14 @@ NONE, PLAIN, DESTINATION = "none", "plain", "destination"
 ROOM_KB, EDGE_KB, DESTINATIONS = 500, 50, 3
 """Memory of sw1 and of each output of sw2, kB; number of the outputs of sw2."""
 INPUT_KB = ROOM_KB // 3
-"""Memory of each of the three inputs of sw1 if frames wait there, kB: the same in total."""
+"""Memory of each of the three inputs of sw1 if frames wait there, kB: a third of `ROOM_KB`."""
 SHARED_KB = EDGE_KB * DESTINATIONS
 """Memory of the one input of sw2 that receives data, kB."""
 SPEEDUP = 10.0
 """Speed-up of the crossbar in sw2: rate of its input, which carries one frame at a time, divided by the rate of an
 output."""
 
+# Switch models by the name of the switch.
 Model = Mapping[str, Table]
 
 
@@ -61,6 +63,7 @@ MODELS: dict[AxisValue, Model] = {
     MEMORY: {"sw1": _voq(INPUT_KB), "sw2": _voq(SHARED_KB, speedup=SPEEDUP)},
     LIMITS: {"sw1": _voq(INPUT_KB, INPUT_KB), "sw2": _voq(SHARED_KB, EDGE_KB, SPEEDUP)},
 }
+# Mechanisms that are run with each queue structure.
 CONTROLS: dict[AxisValue, tuple[str, ...]] = {
     OUTPUT: (NONE, PLAIN, DESTINATION),
     FIFO1: (PLAIN, DESTINATION),
@@ -68,13 +71,14 @@ CONTROLS: dict[AxisValue, tuple[str, ...]] = {
     MEMORY: (NONE, PLAIN, DESTINATION),
     LIMITS: (NONE, PLAIN, DESTINATION),
 }
+# Queues and mechanisms of the figure "stops", its duration, and its rate in Mbit/s and burst size in kB.
 TRACED = ((OUTPUT, PLAIN), (VOQ1, PLAIN), (LIMITS, PLAIN), (OUTPUT, DESTINATION))
 TRACE_S = 0.4
 TRACE_RATE, TRACE_BURST = 6, 48
 
 
 def _lost_at_sw2(report: Report) -> int:
-    """Return the frames lost at the queues of sw2, or refused at its input."""
+    """Return the number of frames lost at the queues of sw2, or at its input because the input's buffer is full."""
     refused = "input buffer full"
     return sum(
         drop["packets"]
@@ -84,7 +88,11 @@ def _lost_at_sw2(report: Report) -> int:
 
 
 def _stops(report: Report) -> tuple[list[float], list[float], list[float]] | None:
-    """Return times after the warm-up, and the time until then for which sw1 was stopped, and held data: s."""
+    """Return three series in s from the end of the warm-up; `None` without samples.
+
+    The times, and the total times until then for which sw1's backbone port was stopped, and for which data waited there
+    while nothing was sent.
+    """
     series = report.data["series"]
     if series is None:
         return None
@@ -129,7 +137,7 @@ class QueueStructures(Experiment):
     traces = {"stops": _stops}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Every queue structure with the mechanisms that it supports."""
+        """Return the points: every queue structure with its mechanisms in `CONTROLS`."""
         rates = (2, 4, 6, 8, 9) if profile == "full" else (6, 9)
         bursts = (24, 48) if profile == "full" else (48,)
         found: list[Point] = []
@@ -139,7 +147,7 @@ class QueueStructures(Experiment):
         return found
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Models of both switches and the hosts' traffic; samples at the points of the figure of stops."""
+        """Return the settings of both switches and of the hosts' traffic; points of the figure "stops" are sampled."""
         del profile
         to, queues, mechanism = point["to"], point["queues"], point["mechanism"]
         found: Settings = {"backpressure.scope": mechanism}
@@ -149,7 +157,7 @@ class QueueStructures(Experiment):
             # A queue for each destination, with a third of the memory each.
             found["switches.sw1.buffer"] = f"{INPUT_KB}kB"
         if queues == FIFO1 and mechanism == DESTINATION:
-            # It obeys notifications but cannot name addresses itself; no node obeys its notifications anyway.
+            # An input FIFO obeys notifications but cannot name addresses; no node would obey sw1's notifications.
             found["switches.sw1.backpressure"] = {"scope": "none"}
         rate = float(point["rate"])
         each = rate / DESTINATIONS if to == ALL else rate
@@ -161,7 +169,10 @@ class QueueStructures(Experiment):
         return found
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Order of the structures by loss and delay; the slides have numbers for their own switches only."""
+        """Return the claims on the order of the structures by loss and delay.
+
+        The slides have numbers for their own switches only.
+        """
         own, every = (results.where(to=to) for to in (OWN, ALL))
         large = own.where(burst=48, rate=lambda rate: float(rate) >= TRACE_RATE)
         last = every.where(rate=9)
@@ -244,7 +255,7 @@ class QueueStructures(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss and delay by queue structure, the times for which the backbone port is stopped, and throughput."""
+        """Yield loss and delay by queue structure, the times for which the backbone port is stopped, and throughput."""
         at = results.where(rate=9, burst=48)
         about = "9 Mbit/s per source in bursts of 48 kB; the memory of each switch is the same in all rows."
         names = ("Q2", "Q4", "Q5", "Q7")
@@ -272,6 +283,7 @@ class QueueStructures(Experiment):
         yield fig.compare(by_rate, "throughput", title, x="rate", y="throughput of all sources")
 
 
+# All queue structures with their mechanisms.
 TABLE = tuple((queues, mechanism) for queues, controls in CONTROLS.items() for mechanism in controls)
 COLOUR_OF = {NONE: 6, PLAIN: 1, DESTINATION: 0}
 

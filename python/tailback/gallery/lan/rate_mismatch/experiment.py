@@ -1,4 +1,4 @@
-"""Experiment A.2, rate mismatch: a 100 Mbit/s host behind a 10 Mbit/s port, without control and with 802.3x."""
+"""lan-a2, rate mismatch: experiment A.2, a 100 Mbit/s link before a 10 Mbit/s port, without and with 802.3x."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ CAPACITY = 10 * 1500 / 1538
 FRAMED = 1518 / 1500
 """Buffer bytes per payload byte in full frames."""
 OVERLOAD = 10
-"""Data rate that exceeds the slow link's capacity of 9.753 Mbit/s of payload, Mbit/s."""
+"""Data rate above the slow link's capacity of 9.753 Mbit/s of payload, Mbit/s."""
 
 
 def isolated_loss(burst_kb: AxisValue) -> float:
-    """Return the loss in % of bursts uniform on 0 to 2M that never meet, the limit of low load.
+    """Return the loss in % of bursts that never meet, the limit of low load; sizes are uniform from 0 to 2 `burst_kb`.
 
-    While a burst of X bytes arrives, the share r/R = SLOW/FAST of it leaves; the excess over the buffer is lost. For X
-    > X0, the largest burst without loss, that is (1 - r/R)(X - X0); its mean over X is divided by the mean burst M.
+    While a burst of X bytes arrives, the share r/R = SLOW/FAST of it leaves; the excess over the buffer is lost. With
+    X0, the largest burst without loss, the excess is (1 - r/R)(X - X0) for X > X0. Its mean is divided by that of X.
     """
     largest, kept = 2 * float(burst_kb), 1 - SLOW / FAST
     passes = BUFFER_KB / kept / FRAMED
@@ -54,7 +54,7 @@ def isolated_loss(burst_kb: AxisValue) -> float:
 
 
 def _floor(report: Report) -> float:
-    """Return the minimum loss in % of the realised load: that with a slow link that is never idle."""
+    """Return the loss in % of the realised load with a slow link that is never idle, the minimum of any mechanism."""
     return max(0.0, 100 * (1 - 1e6 * CAPACITY / report.offered_bps()))
 
 
@@ -82,7 +82,7 @@ class RateMismatch(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The ranges of the slides, which differ between the traffic models."""
+        """Return the points: the ranges of the slides, which differ between the traffic models."""
         mechanism = ("none", "plain")
         bursts: tuple[int, ...]
         rates: tuple[int, ...]
@@ -96,13 +96,16 @@ class RateMismatch(Experiment):
         return uniform + grid(traffic=READINGS, mechanism=mechanism, rate=ss_rates, burst=ss_bursts)
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Longer runs for self-similar traffic and low loads; at 10 Mbit/s measurement starts with full buffers."""
+        """Return the settings of mechanism, source and length of the run.
+
+        Runs with self-similar traffic or 1 Mbit/s are longer; at 10 Mbit/s measurement starts with full buffers.
+        """
         source = data_source(point["traffic"], point["burst"], point["rate"])
         run: Settings = {}
         if point["traffic"] in READINGS:
             run = {"run.duration": "2020s" if profile == "full" else "200s"}
         elif point["rate"] == 1:
-            # Few packets, and a formula to be met within 2 points.
+            # At this rate packets are few, and C1 compares the loss with a formula to within 2 percentage points.
             run = {"run.duration": "2020s" if profile == "full" else "605s"}
         elif point["rate"] == OVERLOAD:
             # The excess of 0.25 to 0.3 Mbit/s takes up to 18 s to fill 550 kB.
@@ -110,7 +113,7 @@ class RateMismatch(Experiment):
         return {"backpressure.scope": point["mechanism"], "flows[data].source": source, **run}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Loss of isolated bursts, loss under XON/XOFF by traffic model, and the places of the losses."""
+        """Return the claims on isolated bursts, loss with XON/XOFF by traffic model, and places of the losses."""
         none, plain = results.where(mechanism="none"), results.where(mechanism="plain")
         uu_none, uu_plain = none.where(traffic=UNIFORM), plain.where(traffic=UNIFORM)
         transient = {"rate": lambda rate: float(rate) <= 5}
@@ -216,7 +219,7 @@ class RateMismatch(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The slides, with self-similar traffic in both interpretations; loss of isolated bursts; delay."""
+        """Yield the slides' losses by traffic model; the loss of isolated bursts; loss and delay by mechanism."""
         slides = (
             ("uu-none", UNIFORM, "none", "without congestion control", ("C5",)),
             ("uu-plain", UNIFORM, "plain", "using XON/XOFF", ("C2a", "C2b", "C7")),

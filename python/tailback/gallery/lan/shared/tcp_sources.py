@@ -12,10 +12,11 @@ __all__ = ["AXES", "BURSTS", "CONTROLLED", "ENDLESS", "LINE_MBPS", "METRICS", "M
 
 MODES = ("none", "plain", "class", "destination", "class-destination")
 """Scopes of notifications; "none" is without control."""
+# Scopes with control.
 CONTROLLED = MODES[1:]
 BURSTS, ENDLESS = "bursts", "endless transfers"
 LINE_MBPS = 10 * 1460 / 1538
-"""Payload of full segments that a link of 10 Mbit/s carries: 1460 of 1538 B on the wire."""
+"""Payload that a link of 10 Mbit/s carries in full segments, Mbit/s: 1460 of 1538 B on the wire."""
 AXES = (
     Axis("traffic", "transfers"),
     Axis("mechanism", "mechanism"),
@@ -25,14 +26,17 @@ AXES = (
 
 
 def points(rates: Sequence[float], bursts: Sequence[int]) -> Iterable[Point]:
-    """Return bursts under every scope, and endless transfers, which have no burst size."""
+    """Return the points: bursts under every scope, and endless transfers, whose burst size is given as 0.
+
+    Rates are in Mbit/s, burst sizes in kB.
+    """
     return grid(traffic=[BURSTS], mechanism=MODES, rate=rates, burst=bursts) + grid(
         traffic=[ENDLESS], mechanism=MODES, rate=[10], burst=[0]
     )
 
 
 def settings(point: Point) -> Settings:
-    """Return the scope and the source of a point."""
+    """Return the settings of a point's scope and sources."""
     burst = {"kind": "uniform-uniform", "burst": f"{point['burst']}kB", "rate": f"{point['rate']}Mbit/s"}
     source = {"kind": "bulk"} if point["traffic"] == ENDLESS else burst
     # Random starts of the endless transfers make replications differ.

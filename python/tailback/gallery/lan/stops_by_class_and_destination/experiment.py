@@ -1,4 +1,4 @@
-"""Class with destination: traffic that each scope of notification stops though it does not cause the congestion."""
+"""lan-class-destination: traffic that each scope of notification stops though it does not cause the congestion."""
 
 from __future__ import annotations
 
@@ -49,14 +49,14 @@ class ClassAndDestination(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Up to the rate at which bursts and video fill the slow link."""
+        """Return the points: every scope, up to the rate at which bursts and video fill the slow link."""
         large = grid(mechanism=MECHANISMS, rate=[7], burst=[96], edge=[LARGE_EDGE])
         if profile == "full":
             return grid(mechanism=MECHANISMS, rate=(1, 3, 5, 7), burst=(24, 96), edge=[EDGE]) + large
         return grid(mechanism=MECHANISMS, rate=(3, 5, 7), burst=[96], edge=[EDGE]) + large
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The scope, rate and size of the bursts, and the edge switch's buffer."""
+        """Return the settings of the scope, of rate and size of the bursts, and of the edge switch's buffer."""
         del profile  # only the length differs between the profiles
         return {
             "backpressure.scope": point["mechanism"],
@@ -66,7 +66,7 @@ class ClassAndDestination(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Each scope protects the traffic that it distinguishes; only class and destination together protect both."""
+        """Return the claims: which of video and bystander each scope protects, and the loss of the bursts."""
         larger = results.where(edge=LARGE_EDGE, rate=7, burst=96)
         results = results.where(edge=EDGE)
         high = results.where(rate=7, burst=96)
@@ -133,7 +133,7 @@ class ClassAndDestination(Experiment):
             ),
             Claim(
                 "C6",
-                "The mean delay of video is not longer with class and destination than with the destination alone.",
+                "The mean delay of video with class and destination is at most that with the destination alone.",
                 "derived",
                 both["video_delay"] <= by_destination["video_delay"],
             ),
@@ -155,7 +155,7 @@ class ClassAndDestination(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Loss and delay of the video, the bystander and the bursts by mechanism."""
+        """Yield loss and delay of the video and of the bystander, and loss of the bursts, by mechanism."""
         large = {name: results.where(mechanism=name, burst=96, edge=EDGE) for name in MECHANISMS}
         rows = (
             ("video_loss", "video-loss", "Video packet loss", ("C1a", "C2a", "C3b", "C4", "R1")),

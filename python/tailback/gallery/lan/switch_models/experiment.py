@@ -1,4 +1,4 @@
-"""Five switch models: throughput and delay under uniform traffic."""
+"""lan-models: throughput, delay and loss of switch models under uniform traffic."""
 
 from __future__ import annotations
 
@@ -32,8 +32,10 @@ OUTPUT, FIFO, VOQ1, VOQ2, CUT = "output-queued", "input FIFO", "VOQ", "VOQ, spee
 PARTED, SHARED = "output-queued, 15 kB a port", "shared memory, 8 times 15 kB"
 ROOM = "1MB"
 """Buffer of an input, large enough never to be empty in saturation."""
+# Buffer of a port if the memory is divided among the ports.
 PORT_KB = 15
 
+# Settings of the switch.
 Model = Mapping[str, Table | str]
 MODELS: dict[AxisValue, Model] = {
     OUTPUT: {"model": {"kind": "output-queued"}},
@@ -51,10 +53,12 @@ KAROL = {2: 75.0, 3: 68.25, 4: 65.53, 5: 63.99, 6: 63.02, 7: 62.34, 8: 61.84}
 """Saturation throughput of input FIFOs in % by the number of ports (Karol, Hluchyj and Morgan 1987, table I)."""
 LIMIT = 58.58
 """Saturation throughput for infinitely many ports, %: 2 minus the square root of 2."""
+# Slots of the Bernoulli sources in the time of a frame.
 SLOTS_PER_FRAME = 100
+# Time of a full frame on a link of 100 Mbit/s.
 FRAME_US = 123.04
 SAVED_US = (1538 - 64) * 8 / 100
-"""Delay that a cut-through switch saves per frame, µs: it waits for 64 of 1538 bytes."""
+"""Delay that a cut-through switch saves per frame, µs: it waits for 64 instead of 1538 bytes at 100 Mbit/s."""
 
 
 class SwitchModels(Experiment):
@@ -77,7 +81,7 @@ class SwitchModels(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Loads up to saturation for each model; saturation by ports for input FIFOs; high loads with finite memory."""
+        """Return the points: loads up to saturation for each model; input FIFOs by ports; high loads, finite memory."""
         loads = (10, 20, 30, 40, 50, 55, 60, 70, 80, 90, 95) if profile == "full" else (10, 30, 50, 55, 70, 80, 90)
         fifo = [load for load in loads if load <= 55] + [60]
         counts = (*KAROL, 12, 16, 24) if profile == "full" else (2, 3, 4, 6, PORTS, 16)
@@ -87,7 +91,7 @@ class SwitchModels(Experiment):
         return found + grid(model=LOSSY, ports=[PORTS], load=[load for load in loads if load >= 70])
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Model, number of ports, and a source of equal rate from every sender to every receiver."""
+        """Return the settings of model, ports, and sources of equal rate from each sender to each receiver."""
         ports, load = int(point["ports"]), float(point["load"]) / 100
         source: Table = {
             "kind": "bernoulli",
@@ -106,7 +110,7 @@ class SwitchModels(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Saturation compared with theory, order of the delays, and loss with a shared memory."""
+        """Return the claims: saturation compared with theory, order of the delays, and loss with a shared memory."""
         saturated = results.where(load=OVERLOAD)["utilisation"]
         fifo = saturated.where(model=FIFO)
         delays = {name: results.where(model=name, ports=PORTS)["delay"] for name in LOSSLESS}
@@ -159,14 +163,15 @@ class SwitchModels(Experiment):
             ),
             Claim(
                 "M7",
-                "At loads of 70 % and more, a memory of 120 kB that 8 ports share loses less than 15 kB per port.",
+                "At loads of 70 % and more, with 8 ports, less is lost with a shared memory of 120 kB than with 15 kB "
+                "per port.",
                 "derived: a queue can use the memory that others leave free (Hluchyj and Karol 1988)",
                 results.where(model=SHARED)["loss"] < results.where(model=PARTED)["loss"],
             ),
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Saturation by ports and by model, delay and loss by load."""
+        """Yield saturation by ports and by model, and delay and loss by load."""
         fifo = results.where(model=FIFO, load=OVERLOAD)["utilisation"]
         yield Figure(
             "saturation",
@@ -206,7 +211,7 @@ class SwitchModels(Experiment):
 
 
 def _at_each(fifo: Quantity) -> Condition:
-    """Return the condition: within half a point of the theory at each number of ports for which there is one."""
+    """Return the condition that the throughput is within half a percentage point of `KAROL` at each number of ports."""
     checks: list[Check] = []
     for ports in fifo.values_of("ports"):
         if (theory := KAROL.get(int(ports))) is not None:

@@ -1,4 +1,4 @@
-"""The four traffic models of the slides compared: bursts, long memory, and loss at one load."""
+"""lan-traffic, the four traffic models of the slides compared: bursts, long memory, and loss at equal loads."""
 
 from __future__ import annotations
 
@@ -33,7 +33,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
 MEMORY, SIZES, SWITCH = "memory", "sizes", "switch"
-"""Purposes of a point: an hour or more in bins of 0.1 s, a minute in bins of 1 ms, and packets lost in A.2's switch."""
+"""What a point measures: memory over an hour or more in bins of 0.1 s, bytes per millisecond over a minute, or the loss
+in A.2's switches."""
 POISSON, VIDEO = "Poisson", "video"
 UNCUT, BATCHES_UNCUT = "self-similar, uncut", "self-similar, batches, uncut"
 BURST = 6
@@ -42,12 +43,14 @@ LARGE_BURST = 24
 """Mean burst elsewhere, kB."""
 STREAM = 1.5
 """Rate of a video stream, Mbit/s; the loads are those of one, three and five streams."""
+# Loads, Mbit/s.
 LOADS = (STREAM, 3 * STREAM, 5 * STREAM)
 MODELS = (POISSON, UNIFORM_FIXED, UNIFORM, SELF_SIMILAR, BATCHES, VIDEO)
 MEASURED = (*MODELS, UNCUT, BATCHES_UNCUT)
 PEAKS = (5, 10, 100)
 """Peak rates of a source other than the default of 50, as multiples of its mean rate."""
 
+# Width of a bin where memory is measured.
 BIN_S = 0.1
 BLOCKS = (1, 2, 5, 10, 20, 50, 100, 200, 300, 450, 600, 900, 1200, 2000, 3000, 5000)
 """Block lengths of the variance-time plot, in bins; those up to a fiftieth of the run are used."""
@@ -73,7 +76,7 @@ _PEAK = "self-similar, peak "
 
 
 def _bins(report: Report, width: int = 1) -> list[float]:
-    """Return the bytes that arrived in each bin, or group of `width` bins, of all flows; empty without samples."""
+    """Return the bytes of all flows that arrived in each group of `width` bins; empty without samples."""
     series = report.data["series"]
     if series is None:
         return []
@@ -96,7 +99,7 @@ def _hurst(report: Report) -> float:
 
 
 def _variation(seconds: float) -> Callable[[Report], float]:
-    """Return a metric: standard deviation of the bytes in intervals of the given seconds, in percent of their mean."""
+    """Return the function that measures the standard deviation of the bytes in intervals, in % of the mean."""
 
     def value(report: Report) -> float:
         bins = _memory(report)
@@ -135,7 +138,7 @@ class TrafficModels(Experiment):
     }
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Memory and burst sizes of each model at one load; loss at three loads, also with other peak rates."""
+        """Return the points: memory and sizes of each model at one load; loss at three loads, also by peak rate."""
         del profile
         middle = LOADS[1]
         return [
@@ -150,7 +153,7 @@ class TrafficModels(Experiment):
         return "mismatch.toml" if point["what"] == SWITCH else "scenario.toml"
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """The source, the length of the run, and the width of the bins."""
+        """Return the settings of the source, of the length of the run, and of the width of the bins."""
         burst = BURST if point["what"] == MEMORY else LARGE_BURST
         settings: Settings = {"flows[data].source": _source(point["traffic"], burst, point["load"])}
         if point["traffic"] == VIDEO:
@@ -169,9 +172,9 @@ class TrafficModels(Experiment):
         return {**settings, **run}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Consequences of the models' definitions for memory and loss."""
+        """Return the claims on memory and loss that follow from the models' definitions."""
         memory = results.where(what=MEMORY, mechanism="none", load=LOADS[1])
-        of = {traffic: memory.where(traffic=traffic) for traffic in MEASURED}
+        by_model = {traffic: memory.where(traffic=traffic) for traffic in MEASURED}
         lost = results.where(what=SWITCH)
         none, plain = lost.where(mechanism="none"), lost.where(mechanism="plain")
         return [
@@ -188,7 +191,7 @@ class TrafficModels(Experiment):
                 "truncated.",
                 'slide Self-Similar Data Traffic Model ("accurately models real backbone Ethernet traffic"); derived: '
                 "(3 - 1.4) / 2, Taqqu, Willinger and Sherman 1997",
-                of[UNCUT]["hurst"].within(0.7, 0.9),
+                by_model[UNCUT]["hurst"].within(0.7, 0.9),
                 headline="self-similar: accurately models real backbone Ethernet traffic",
             ),
             Claim(
@@ -196,21 +199,21 @@ class TrafficModels(Experiment):
                 "The Hurst parameter of the bytes is larger with self-similar traffic from sources with a peak rate "
                 "than with bursts of the same sizes each generated at one instant, both truncated at 5 MB.",
                 "derived: the variance of independent sizes outweighs the memory of the gaps",
-                of[SELF_SIMILAR]["hurst"] > of[BATCHES]["hurst"],
+                by_model[SELF_SIMILAR]["hurst"] > by_model[BATCHES]["hurst"],
             ),
             Claim(
                 "H4",
                 "With bursts truncated at 5 MB the Hurst parameter of self-similar traffic is still larger than that "
                 "of uniform-uniform traffic.",
                 "derived: on periods last up to 18 s at the peak rate of 2.25 Mbit/s",
-                of[SELF_SIMILAR]["hurst"] > of[UNIFORM]["hurst"],
+                by_model[SELF_SIMILAR]["hurst"] > by_model[UNIFORM]["hurst"],
             ),
             *(
                 Claim.comparison(
                     f"H5{letter}",
                     f"Hurst parameter of the bytes, {traffic}.",
                     "slides Traffic Models",
-                    of[traffic]["hurst"],
+                    by_model[traffic]["hurst"],
                     why,
                 )
                 for letter, traffic, why in (
@@ -244,7 +247,7 @@ class TrafficModels(Experiment):
                     f"Standard deviation of the bytes in {words} relative to their mean, self-similar traffic at 4.5 "
                     "Mbit/s.",
                     "calibration of the default peak rate",
-                    of[SELF_SIMILAR][metric],
+                    by_model[SELF_SIMILAR][metric],
                     f"measured Ethernet traffic would have {measured} % at this load, by the model that Norros (1995) "
                     "fitted to it: sqrt(a/m) t^(H - 1) with a = 262.8 kbit s and H = 0.76, parameters quoted from "
                     "memory",
@@ -302,7 +305,7 @@ class TrafficModels(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Bytes at three time scales, variance-time plot, Hurst parameters, bytes per millisecond, and loss."""
+        """Yield bytes at three time scales, variance-time plot, Hurst parameters, bytes per millisecond, and loss."""
         memory = results.where(what=MEMORY, mechanism="none", load=LOADS[1])
         lost = results.where(what=SWITCH)
         yield Figure(
@@ -456,7 +459,7 @@ def _draw_sizes(results: Results) -> Drawing:
 
 
 def _thinned(x: Sequence[float], y: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Return about 400 of the points at most, with all of the last 100, so that the tail is complete."""
+    """Return at most about 400 of the points, among them the last 100, so that the tail is complete."""
     step = max(1, len(x) // 300)
     kept = [k for k in range(len(x)) if k % step == 0 or k >= len(x) - 100]
     return [x[k] for k in kept], [y[k] for k in kept]

@@ -9,10 +9,11 @@ __all__ = ["fitted_slope", "hurst", "variance_time"]
 
 
 def variance_time(series: Sequence[float], blocks: Sequence[int]) -> list[float]:
-    """Return the variance of the means of blocks of m values, relative to the square of the mean, for each m.
+    """Return the variance of the means of blocks of m values, divided by the squared mean of the series, for each m.
 
-    For independent values it falls as 1/m; for a self-similar process of Hurst parameter H as m^(2H-2) (W. Leland, M.
-    Taqqu, W. Willinger and D. Wilson, IEEE/ACM Transactions on Networking 2(1), 1994, section III).
+    `blocks` are the values of m. For independent values the variance falls as 1/m; for a self-similar process of Hurst
+    parameter H as m^(2H-2) (W. Leland, M. Taqqu, W. Willinger and D. Wilson, IEEE/ACM Transactions on Networking 2(1),
+    1994, section III). Raises ZeroDivisionError if the mean is 0 or the series has fewer than two blocks of a length.
     """
     sums = [0.0]
     for value in series:
@@ -28,7 +29,10 @@ def variance_time(series: Sequence[float], blocks: Sequence[int]) -> list[float]
 
 
 def fitted_slope(x: Sequence[float], y: Sequence[float]) -> float:
-    """Return the slope of the least-squares line through points on logarithmic axes; `x` and `y` are positive."""
+    """Return the slope of the least-squares line through points on logarithmic axes.
+
+    Raises ValueError if a coordinate is not positive, and ZeroDivisionError unless `x` has two different values.
+    """
     across, up = [math.log(value) for value in x], [math.log(value) for value in y]
     middle_x, middle_y = sum(across) / len(across), sum(up) / len(up)
     return sum((a - middle_x) * (b - middle_y) for a, b in zip(across, up, strict=True)) / sum(
@@ -37,5 +41,5 @@ def fitted_slope(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def hurst(series: Sequence[float], blocks: Sequence[int]) -> float:
-    """Return the Hurst parameter, 1 + slope/2 of the variance-time plot over these block lengths."""
+    """Return the Hurst parameter 1 + s/2, where s is the slope of the variance-time plot over the block lengths."""
     return 1 + fitted_slope(blocks, variance_time(series, blocks)) / 2

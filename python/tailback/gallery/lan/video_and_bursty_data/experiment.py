@@ -1,4 +1,4 @@
-"""Experiment B.1, video and bursty data: effect of back-pressure without classes on a class that is not congested."""
+"""lan-b1, video and bursty data: experiment B.1, effect of back-pressure on a class that is not congested."""
 
 from __future__ import annotations
 
@@ -25,21 +25,24 @@ from tailback.study.experiment.quantity import Selector
 
 MECHANISMS = ("none", "plain", "class")
 RESOLUTION = 0.05
-"""Largest difference of losses that counts as equal, percentage points: packets lost once in many minutes decide
-nothing."""
+"""Largest difference of losses that counts as equal, percentage points: a packet lost once in many minutes is no
+evidence."""
 
 OVERLOAD = 7
 """Data rate at which data and video together exceed the slow link's capacity, Mbit/s."""
 
+# Reasons of claims that are not asserted.
 CALIBRATED = "the topology was chosen so that video is lost with XON/XOFF, as the slides report"
 TURNED_DOWN = "a topology that was not chosen"
 
 
 @dataclass(frozen=True)
 class Layout:
-    """Attachment of the hosts, and buffers of the switches."""
+    """A topology: attachment of the hosts, and buffers of the switches."""
 
+    # Description, in the text of a claim.
     words: str
+    # File with the attachment of the hosts.
     scenario: str = "scenario.toml"
     settings: Settings = field(default_factory=dict)
 
@@ -69,6 +72,7 @@ LAYOUTS = {
         },
     ),
 }
+# Id, topology and mechanism of the comparisons.
 SENSITIVITY = [
     (f"S{number}{mechanism[0]}", layout, mechanism)
     for number, layout in enumerate(LAYOUTS)
@@ -76,7 +80,7 @@ SENSITIVITY = [
     for mechanism in ("plain", "class")
 ]
 SHOWN = [(layout, "plain") for layout in LAYOUTS] + [("shared memory", "class")]
-"""Curves of the figure on sensitivity; the others are zero."""
+"""Topologies and mechanisms in the figure "sensitivity"; the other curves would be zero."""
 
 
 class VideoAndData(Experiment):
@@ -106,7 +110,7 @@ class VideoAndData(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """The ranges of the slides in the chosen topology; other topologies at large bursts and high rates."""
+        """Return the points: the slides' ranges in the chosen topology; others with large bursts and high rates."""
         bursts: tuple[int, ...]
         rates: tuple[int, ...]
         if profile == "full":
@@ -123,10 +127,10 @@ class VideoAndData(Experiment):
         return LAYOUTS[str(point["layout"])].scenario
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Topology, scope, and rate and bursts of the data; the video streams are always the same."""
+        """Return the settings of topology, scope and data source; the video streams are the same at all points."""
         longer: Settings = {}
         if profile == "quick" and point["rate"] == OVERLOAD:
-            # 10.0 Mbit/s into 9.75: the excess takes 16 s to fill 500 kB, and chance may take as long again.
+            # 10.0 Mbit/s into 9.75: the excess takes 16 s to fill 500 kB, with random variation up to 32 s.
             longer = {"run.warmup": "40s", "run.duration": "120s"}
         return {
             **longer,
@@ -137,7 +141,7 @@ class VideoAndData(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Loss and delay by mechanism; results for which the topology was calibrated are not asserted."""
+        """Return the claims on loss and delay by mechanism; those for which the topology was chosen are calibrated."""
         chosen = results.where(layout=CHOSEN)
         none, plain, selective = (chosen.where(mechanism=mechanism) for mechanism in MECHANISMS)
         bursty: dict[str, Selector] = {"burst": lambda burst: float(burst) >= 24}
@@ -243,7 +247,7 @@ class VideoAndData(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """The six slides, each against burst size and rate; delay of the video; video loss in other topologies."""
+        """Yield the six slides, against burst size and rate; delay of the video; video loss in other topologies."""
         chosen = results.where(layout=CHOSEN)
         words = {
             "none": "without congestion control",
@@ -271,7 +275,7 @@ class VideoAndData(Experiment):
             panel="burst",
             claims=("C5a", "C5b"),
         )
-        others = {f"{name}, {way}": results.where(layout=name, mechanism=way) for name, way in SHOWN}
+        others = {f"{name}, {scope}": results.where(layout=name, mechanism=scope) for name, scope in SHOWN}
         yield fig.compare(
             {name: at.where(burst=96, rate=[5, 6, 7])["video_loss"] for name, at in others.items()},
             "sensitivity",
