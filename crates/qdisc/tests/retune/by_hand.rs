@@ -5,7 +5,7 @@
 use super::ride::{Event, Ride, spec};
 use crate::common::{Arrival, wire};
 use serde_json::{Value, json};
-use tailback_qdisc::{Colour, Ecn, Qdisc, Reason, Site};
+use tailback_qdisc::{Colour, Discipline, Ecn, Qdisc, Reason, Site};
 use tailback_units::{Dur, Rate, Time};
 
 /// Buffer bytes of all packets; their length on the wire is 1000 bytes.
@@ -178,8 +178,15 @@ fn deficit_round_robin_shares_by_the_new_weights_from_the_next_round_on() {
 fn a_huge_quantum_does_not_outlive_its_change() {
     // A turn of 1 GB would last 800 s.
     let traffic = constant(4.0, 2, ms(400));
-    for kind in ["drr", "fq-codel", "fq"] {
+    for kind in ["drr", "fq-codel", "fq", "wrr", "htb"] {
         let kind = |quantum: &str| match kind {
+            "wrr" => {
+                json!({ "kind": "wrr", "count": "bytes", "quantum": quantum, "classes": [{ "match": { "flow": [1] } }] })
+            }
+            "htb" => json!({ "kind": "htb", "default": "a", "classes": [
+                { "name": "a", "rate": "9Mbit/s", "burst": "1GB", "cburst": "1GB", "quantum": quantum },
+                { "name": "b", "rate": "9Mbit/s", "burst": "1GB", "cburst": "1GB", "quantum": quantum, "match": { "flow": [1] } },
+            ] }),
             "fq" => json!({ "kind": kind, "buckets": "per-flow", "quantum": quantum, "initial-quantum": quantum,
                             "flow-limit": 10_000 }),
             "fq-codel" => {
@@ -263,7 +270,18 @@ fn a_shaped_rate_changes_at_once_also_while_a_packet_waits_for_its_tokens() {
             { "name": "all", "ls": { "m2": "1Mbit/s" }, "ul": { "m2": rate }, "limit": "100packets" },
         ] })
     };
-    let kinds: [&dyn Fn(&str) -> Value; 3] = [&shaper, &htb, &limited];
+    let guaranteed = |rate: &str| {
+        json!({ "kind": "hfsc", "default": "all", "classes": [
+            { "name": "all", "rt": { "m2": rate }, "limit": "100packets" },
+        ] })
+    };
+    let limited_above = |rate: &str| {
+        json!({ "kind": "hfsc", "default": "all", "classes": [
+            { "name": "site", "ls": { "m2": "1Mbit/s" }, "ul": { "m2": rate } },
+            { "name": "all", "parent": "site", "ls": { "m2": "1Mbit/s" }, "limit": "100packets" },
+        ] })
+    };
+    let kinds: [&dyn Fn(&str) -> Value; 5] = [&shaper, &htb, &limited, &guaranteed, &limited_above];
     for kind in kinds {
         // At 10 kbit/s the next packet would leave 800 ms later.
         let changes =
@@ -328,6 +346,7 @@ fn a_running_timer_keeps_its_time_unless_the_new_interval_ends_earlier() {
     wakes(&|update| json!({ "kind": "rem", "update": update }));
     wakes(&|update| json!({ "kind": "dualpi2", "update": update }));
     wakes(&|update| json!({ "kind": "fq-pie", "pie": { "update": update } }));
+    wakes(&|update| json!({ "kind": "wrr", "default": { "discipline": { "kind": "pie", "update": update } } }));
     // The first interval of RED-PD is ten round-trip times.
     wakes(&|interval| {
         let rtt = match interval {
@@ -419,4 +438,134 @@ fn variables_are_moved_into_their_new_bounds() {
     let mut ride = Ride::new(&spec(&pie("150ms")), &site(100), 1);
     ride.q.retune(ms(1), &spec(&pie("20ms")), &site(100));
     assert_eq!(ride.probe("burst_allowance_seconds"), 0.02);
+}
+
+#[test]
+fn a_policer_takes_its_new_rate_at_once() {
+    // The link always has packets of flow 0, so that flow 1 gets what its policer lets pass.
+    let traffic = constant(4.0, 2, ms(900));
+    let policed = |rate: &str| {
+        json!({ "kind": "class-based", "classes": [
+            { "match": { "flow": [1] }, "priority": { "rate": rate, "burst": "2kB" } },
+        ] })
+    };
+    let ride = changed(policed("2Mbit/s"), 1_000, &traffic, &[(ms(400), policed("4Mbit/s"), 1_000)]);
+    for (from, to, megabits) in [(100, 400, 2), (400, 800, 4)] {
+        let bytes = u64::from(SIZE) * sent(&ride, &traffic, ms(from), ms(to))[1];
+        assert!(bytes.abs_diff((to - from) * megabits * 125) <= 3_000, "{bytes} from {from} ms to {to} ms");
+    }
+}
+
+#[test]
+fn a_price_is_not_moved_by_a_change_of_the_interval_alone() {
+    // The link is just busy: 25 packets arrive in 20 ms, and 12.5 in 10 ms.
+    let traffic = constant(1.0, 1, ms(2_000));
+    let rem = |update: &str| {
+        json!({ "kind": "rem", "update": update, "weight": 0.5, "queue-weight": 1e-6, "gamma": 1.0, "phi": 1.0001,
+                "mean-packet": "1kB" })
+    };
+    let ride = changed(rem("20ms"), 1_000, &traffic, &[(ms(1_010), rem("10ms"), 1_000)]);
+    let price = |from: u64, to: u64| {
+        let seen = ride.log.iter().filter_map(|event| match event {
+            Event::Seen { at, probes, .. } if (ms(from)..ms(to)).contains(at) => Some(f64::from_bits(probes[0])),
+            _ => None,
+        });
+        seen.fold(0.0, f64::max)
+    };
+    assert!(price(1_010, 1_200) <= price(800, 1_010) + 1.5, "{} {}", price(800, 1_010), price(1_010, 1_200));
+}
+
+#[test]
+fn a_moving_hash_that_begins_moves_first_after_an_interval() {
+    let traffic = constant(1.5, 6, ms(300));
+    let sfb = |rehash: Value| json!({ "kind": "sfb", "rehash": rehash });
+    let (still, moving) = (json!({ "kind": "sfb" }), sfb(json!({ "interval": "50ms" })));
+    let mut ride = Ride::new(&spec(&still), &site(30), 1);
+    let bins = |ride: &Ride| match &ride.q {
+        Discipline::Sfb(sfb) => (0..6).flat_map(|flow| sfb.law().bins(flow)).collect::<Vec<usize>>(),
+        _ => unreachable!("it is SFB"),
+    };
+    let (mut begun, mut seen) = (false, Vec::new());
+    ride.serve(&traffic, |ride, now| {
+        if now >= ms(100) && !begun {
+            begun = true;
+            ride.q.retune(now, &spec(&moving), &site(30));
+        }
+        seen.push((now, bins(ride)));
+    });
+    let at = |time: Time| seen.iter().rfind(|(now, _)| *now <= time).map(|(_, bins)| bins.clone());
+    assert_eq!(at(ms(149)), at(ms(99)));
+    assert_ne!(at(ms(153)), at(ms(99)));
+}
+
+#[test]
+fn tables_and_counts_are_cut_to_their_new_length_or_begin_anew() {
+    let traffic = constant(2.0, 6, ms(2_000));
+    let change = |first: Value, second: Value| {
+        let mut ride = Ride::new(&spec(&first), &site(30), 1);
+        let (mut now, mut states) = (Time::ZERO, Vec::new());
+        ride.serve(&traffic, |ride, at| {
+            now = at;
+            if at >= ms(1_500) && states.is_empty() {
+                states.push((ride.q.state_bytes(), format!("{:?}", ride.q)));
+                ride.q.retune(at, &spec(&second), &site(30));
+                states.push((ride.q.state_bytes(), format!("{:?}", ride.q)));
+            }
+        });
+        let after = states.pop().expect("a change");
+        (states.pop().expect("a change"), after)
+    };
+    // A queue, the frequency of hits, and 4 bytes for each recent flow.
+    let (before, after) = change(json!({ "kind": "sred", "zombies": 40 }), json!({ "kind": "sred", "zombies": 7 }));
+    assert_eq!((before.0, after.0), (24 + 8 + 160, 24 + 8 + 28));
+    // A count for each of eight precedences.
+    let (before, after) = change(json!({ "kind": "wred" }), json!({ "kind": "wred", "spread": true }));
+    assert_eq!(after.0, before.0 + 64);
+    // Three of five intervals are forgotten: their lengths, 8 bytes each, and what was dropped in them.
+    let red_pd = |intervals: u32| json!({ "kind": "red-pd", "rtt": "10ms", "intervals": intervals, "needed": 1 });
+    let (before, after) = change(red_pd(5), red_pd(2));
+    let entries =
+        |text: &str| text.split("history: ").nth(1).unwrap().split("], lengths: ").next().unwrap().matches('[').count();
+    assert_eq!((entries(&before.1), entries(&after.1)), (1 + 5, 1 + 2));
+    assert!(after.0 + 3 * 8 <= before.0, "{} {}", before.0, after.0);
+    // The burst of SFB's penalty box, which nobody has used.
+    let sfb = |burst: u32| json!({ "kind": "sfb", "form": "linux", "penalty-box": { "burst": burst } });
+    let (before, after) = change(sfb(60), sfb(5));
+    assert!(before.1.contains("tokens: 60,") && after.1.contains("tokens: 5,"));
+    // Losses in bursts that end leave the bad state.
+    let netem = |bursts: Value| json!({ "kind": "netem", "bursts": bursts });
+    let (before, after) = change(netem(json!({ "enter": 1.0, "leave": 0.0, "bad": 0.1 })), json!({ "kind": "netem" }));
+    assert!(before.1.contains("bad: true") && after.1.contains("bad: false"));
+    // A measurement of the departure rate counts the packets that leave, and ends with the estimator.
+    let pie = |estimator: &str| json!({ "kind": "pie", "estimator": estimator });
+    let (before, after) = change(pie("departure-rate"), pie("timestamp"));
+    assert!(before.1.contains("measurement: Some") && after.1.contains("measurement: None"));
+    // The next hash function is drawn within the new interval.
+    let sfq = |perturb: &str| json!({ "kind": "sfq", "perturb": perturb });
+    let (before, after) = change(sfq("1h"), sfq("5ms"));
+    assert!(before.1.contains("next: t=3600s") && after.1.contains("next: t=1.50"), "{}", after.1);
+    // The step of DualPI2 applies to the packets that wait when `min-qlen-step` begins to count.
+    let dualpi2 = |least: u64| json!({ "kind": "dualpi2", "min-qlen-step": least });
+    let (mut ride, mut log) = (Ride::new(&spec(&dualpi2(0)), &site(30), 1), Vec::new());
+    let low: Vec<Arrival> = constant(2.0, 1, ms(20)).into_iter().map(|a| Arrival { ecn: Ecn::Ect1, ..a }).collect();
+    ride.serve(&low, |ride, now| {
+        let change = if now < ms(8) {
+            0
+        } else if now < ms(10) {
+            2
+        } else {
+            0
+        };
+        ride.q.retune(now, &spec(&dualpi2(change)), &site(30));
+        let stepped = format!("{:?}", ride.q)
+            .split("stepped: [")
+            .nth(1)
+            .map(|text| text.split(']').next().unwrap().matches("true").count());
+        log.push((change, stepped.unwrap() as u64, ride.q.packets()));
+    });
+    assert!(
+        log.iter().all(|(change, stepped, waiting)| *stepped == if *change == 0 { 0 } else { *waiting }),
+        "{log:?}"
+    );
+    assert!(log.iter().any(|(_, stepped, _)| *stepped > 3));
 }

@@ -11,7 +11,7 @@ use tailback_units::{Dur, Rate, Time};
 /// Rate of the link.
 pub const RATE: Rate = Rate::mbit(10);
 
-/// What a caller sees.
+/// An observation of a caller.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     Sent {
