@@ -232,7 +232,8 @@ impl Limiters {
     }
 
     /// Replaces the parameters of the limiters and, by `default`, of the default path's discipline, and the site; keeps
-    /// limiters, rates, queues and counters. [`LimitersSpec::check_retune`] accepts the parameters. The rules are those of
+    /// limiters, rates, queues and counters. [`LimitersSpec::check_retune`] and [`Spec::check_retune`] have accepted the
+    /// parameters. The rules are those of
     /// [`Discipline::retune`].
     pub fn retune(&mut self, now: Time, spec: &LimitersSpec, default: &Spec, site: &Site) {
         self.settle(now);

@@ -528,7 +528,7 @@ fn tables_and_counts_are_cut_to_their_new_length_or_begin_anew() {
         |text: &str| text.split("history: ").nth(1).unwrap().split("], lengths: ").next().unwrap().matches('[').count();
     assert_eq!((entries(&before.1), entries(&after.1)), (1 + 5, 1 + 2));
     assert!(after.0 + 3 * 8 <= before.0, "{} {}", before.0, after.0);
-    // The burst of SFB's penalty box, which nobody has used.
+    // The burst of SFB's penalty box, of which no token is used.
     let sfb = |burst: u32| json!({ "kind": "sfb", "form": "linux", "penalty-box": { "burst": burst } });
     let (before, after) = change(sfb(60), sfb(5));
     assert!(before.1.contains("tokens: 60,") && after.1.contains("tokens: 5,"));

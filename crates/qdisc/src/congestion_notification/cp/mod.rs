@@ -82,7 +82,7 @@ macro_rules! points {
 }
 
 impl Point {
-    /// Replaces the parameters and keeps the state. [`Spec::check_retune`] accepts them.
+    /// Replaces the parameters and keeps the state. [`Spec::check_retune`] has accepted them.
     pub fn retune(&mut self, now: Time, spec: &Spec) {
         self.adopt(now, spec.build());
     }

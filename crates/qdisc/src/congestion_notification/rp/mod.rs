@@ -95,7 +95,7 @@ macro_rules! reactions {
 }
 
 impl Reaction {
-    /// Replaces the parameters and the rate of the link, and keeps the state. [`Spec::check_retune`] accepts them.
+    /// Replaces the parameters and the rate of the link, and keeps the state. [`Spec::check_retune`] has accepted them.
     pub fn retune(&mut self, now: Time, spec: &Spec, line: Rate) {
         self.adopt(now, spec.build(line, now));
     }
