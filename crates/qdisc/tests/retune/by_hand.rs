@@ -132,6 +132,10 @@ fn codel_begins_to_drop_one_interval_after_its_target_falls_below_the_delay() {
     let ride = changed(codel("5ms", "1s"), 40, &traffic, &[(ms(200), codel("5ms", "100ms"), 40)]);
     let drops = dropped(&ride, Time::ZERO, ms(600), Reason::Early);
     assert!((ms(300)..ms(302)).contains(&drops[0]), "{:?}", drops[0]);
+    // After the first drop the next one is due an interval later, and with the shorter interval at its end.
+    let ride = changed(codel("5ms", "300ms"), 40, &traffic, &[(ms(400), codel("5ms", "50ms"), 40)]);
+    let drops = dropped(&ride, Time::ZERO, ms(600), Reason::Early);
+    assert!((ms(300)..ms(315)).contains(&drops[0]) && (ms(450)..ms(452)).contains(&drops[1]), "{drops:?}");
     // A longer interval leaves the first signal where it was, and the next one at the new distance.
     let ride = changed(codel("5ms", "100ms"), 40, &traffic, &[(ms(50), codel("5ms", "300ms"), 40)]);
     let drops = dropped(&ride, Time::ZERO, ms(600), Reason::Early);
