@@ -143,6 +143,16 @@ fn codel_begins_to_drop_one_interval_after_its_target_falls_below_the_delay() {
 }
 
 #[test]
+fn cobalt_signals_within_two_new_intervals_of_a_change() {
+    // The delay exceeds 5 ms after about 100 ms, so that the first signal is due after about 1.1 s.
+    let traffic = constant(1.05, 1, ms(900));
+    let cobalt = |interval: &str| json!({ "kind": "cobalt", "interval": interval });
+    let ride = changed(cobalt("1s"), 1_000, &traffic, &[(ms(300), cobalt("50ms"), 1_000)]);
+    let drops = dropped(&ride, Time::ZERO, ms(900), Reason::Early);
+    assert!((ms(300)..ms(402)).contains(&drops[0]), "{drops:?}");
+}
+
+#[test]
 fn red_with_one_threshold_holds_the_queue_at_it_before_and_after_a_change() {
     // With min = max, no gentle region and a weight of 1, each arrival that finds the threshold waiting is dropped.
     let traffic = constant(2.0, 1, ms(600));
