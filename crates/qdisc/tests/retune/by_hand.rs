@@ -583,3 +583,30 @@ fn tables_and_counts_are_cut_to_their_new_length_or_begin_anew() {
     );
     assert!(log.iter().any(|(_, stepped, _)| *stepped > 3));
 }
+
+#[test]
+fn an_adaptation_of_red_that_begins_waits_for_its_interval() {
+    let traffic = constant(1.0, 1, ms(1_000));
+    let floyd = json!({ "kind": "red", "adaptive": { "kind": "floyd", "interval": "200ms" } });
+    let ride = changed(json!({ "kind": "red" }), 100, &traffic, &[(ms(500), floyd, 100)]);
+    let moved = ride.log.iter().find_map(|event| match event {
+        Event::Seen { at, probes, .. } if f64::from_bits(probes[1]) != 0.1 => Some(*at),
+        _ => None,
+    });
+    assert!(moved.is_some_and(|at| (ms(700)..ms(703)).contains(&at)), "{moved:?}");
+}
+
+#[test]
+fn packets_wait_for_the_tokens_that_the_new_accounting_counts() {
+    // With 1000 bytes more per packet one leaves each 15.8 ms, without them each 7.8 ms.
+    let traffic = constant(2.0, 1, ms(600));
+    let shaper = |more: &str| json!({ "kind": "shaper", "rate": "1Mbit/s", "burst": "10kB", "accounting": more });
+    for change in [300, 304, 308, 312].map(ms) {
+        let ride = changed(shaper("1000B"), 1_000, &traffic, &[(change, shaper("0B"), 1_000)]);
+        let sent: Vec<Time> =
+            ride.log.iter().filter_map(|e| if let Event::Sent { at, .. } = e { Some(*at) } else { None }).collect();
+        let next = sent.iter().position(|at| *at >= change).expect("packets wait");
+        let due = change.max(sent[next - 1] + Dur::from_us(7_832));
+        assert!(sent[next] >= due && sent[next] < due + Dur::from_ms(1), "{:?}, due {due:?}", sent[next]);
+    }
+}
