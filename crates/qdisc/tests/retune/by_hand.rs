@@ -270,33 +270,31 @@ fn shares_of_a_class_based_policy_and_of_service_curves_change_at_once() {
     }
 }
 
-#[test]
-fn a_shaped_rate_changes_at_once_also_while_a_packet_waits_for_its_tokens() {
-    let traffic = constant(2.0, 1, ms(900));
-    let shaper = |rate: &str| json!({ "kind": "shaper", "rate": rate, "burst": "2kB" });
-    let htb = |rate: &str| {
+/// Disciplines that send at a rate: shapers, and service curves that limit or guarantee it.
+fn rated(rate: &str) -> [Value; 5] {
+    [
+        json!({ "kind": "shaper", "rate": rate, "burst": "2kB" }),
         json!({ "kind": "htb", "default": "all", "classes": [
             { "name": "all", "rate": rate, "burst": "2kB", "cburst": "2kB", "limit": "100packets" },
-        ] })
-    };
-    let limited = |rate: &str| {
+        ] }),
         json!({ "kind": "hfsc", "default": "all", "classes": [
             { "name": "all", "ls": { "m2": "1Mbit/s" }, "ul": { "m2": rate }, "limit": "100packets" },
-        ] })
-    };
-    let guaranteed = |rate: &str| {
+        ] }),
         json!({ "kind": "hfsc", "default": "all", "classes": [
             { "name": "all", "rt": { "m2": rate }, "limit": "100packets" },
-        ] })
-    };
-    let limited_above = |rate: &str| {
+        ] }),
         json!({ "kind": "hfsc", "default": "all", "classes": [
             { "name": "site", "ls": { "m2": "1Mbit/s" }, "ul": { "m2": rate } },
             { "name": "all", "parent": "site", "ls": { "m2": "1Mbit/s" }, "limit": "100packets" },
-        ] })
-    };
-    let kinds: [&dyn Fn(&str) -> Value; 5] = [&shaper, &htb, &limited, &guaranteed, &limited_above];
-    for kind in kinds {
+        ] }),
+    ]
+}
+
+#[test]
+fn a_shaped_rate_changes_at_once_also_while_a_packet_waits_for_its_tokens() {
+    let traffic = constant(2.0, 1, ms(900));
+    for kind in 0..5 {
+        let kind = |rate: &str| rated(rate)[kind].clone();
         // At 10 kbit/s the next packet would leave 800 ms later.
         let changes =
             [(ms(300), kind("10kbit/s"), 100), (ms(400), kind("1Mbit/s"), 100), (ms(650), kind("2Mbit/s"), 100)];
@@ -305,14 +303,31 @@ fn a_shaped_rate_changes_at_once_also_while_a_packet_waits_for_its_tokens() {
         // rate · time, give or take the burst and a packet.
         for (from, to, expected) in [(100, 300, 100_000), (300, 400, 125), (400, 650, 31_250), (650, 890, 60_000)] {
             let found = bytes(from, to);
-            assert!(found.abs_diff(expected) <= 3_000, "{}: {found} of {expected}", kind(""));
+            assert!(found.abs_diff(expected) <= 3_000, "{}: {found} of {expected}", kind("1bit/s"));
         }
         let first = ride.log.iter().find_map(|event| match event {
             Event::Sent { at, .. } if *at >= ms(400) => Some(*at),
             _ => None,
         });
         // A packet has 8 ms at 1 Mbit/s.
-        assert!(first.is_some_and(|at| at <= ms(400) + Dur::from_us(17_000)), "{}: {first:?}", kind(""));
+        assert!(first.is_some_and(|at| at <= ms(400) + Dur::from_us(17_000)), "{}: {first:?}", kind("1bit/s"));
+    }
+}
+
+#[test]
+fn packets_that_wait_for_a_slow_rate_leave_at_the_new_one_without_further_arrivals() {
+    // At 10 kbit/s a packet takes 783 ms. At 4 Mbit/s the 40 packets take 78 ms; the change comes between the last arrival
+    // and the time at which the next packet would have left.
+    let traffic = constant(2.0, 1, ms(16));
+    for kind in 0..5 {
+        let (slow, fast) = (rated("10kbit/s")[kind].clone(), rated("4Mbit/s")[kind].clone());
+        let ride = changed(slow, 100, &traffic, &[(ms(100), fast.clone(), 100)]);
+        let last = ride.log.iter().rev().find_map(|event| match event {
+            Event::Sent { at, .. } => Some(*at),
+            _ => None,
+        });
+        assert!(last.is_some_and(|at| at < ms(600)), "{fast}: {last:?}");
+        assert_eq!(sent(&ride, &traffic, Time::ZERO, ms(600))[0], traffic.len() as u64);
     }
 }
 
