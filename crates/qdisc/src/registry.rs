@@ -176,11 +176,11 @@ impl Default for Discipline {
 
 impl Discipline {
     /// Replaces the parameters and the site at `now`: keeps the state (waiting packets, averages, probabilities, timers,
-    /// deficits, tags, tokens), and computes anew what follows from parameters and site alone. Parameters that
-    /// [`Spec::check_retune`] refuses are not replaced.
+    /// deficits, tags, tokens), and computes anew what follows from parameters and site alone. [`Spec::check_retune`] has
+    /// accepted the parameters.
     ///
     /// The change itself drops and marks no packet: a queue above a new limit refuses arriving packets, or drops waiting
-    /// ones by its own rule at the next arrival. Afterwards the caller reads [`Qdisc::next_wakeup`], as after the other
+    /// ones by its own rule at the next arrival. Values that follow from the link's rate take that of `site`. Afterwards the caller reads [`Qdisc::next_wakeup`], as after the other
     /// methods.
     pub fn retune(&mut self, now: Time, spec: &Spec, site: &Site) {
         self.adopt(now, spec.build(site));

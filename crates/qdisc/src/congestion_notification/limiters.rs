@@ -237,7 +237,7 @@ impl Limiters {
 
     /// Replaces the parameters of the limiters by `spec`, those of the default path's discipline by `default`, and the
     /// site; keeps limiters, queues and counters, and moves rates into their new bounds. [`LimitersSpec::check_retune`]
-    /// must have accepted the parameters. The rules are those of [`Discipline::retune`].
+    /// and [`Spec::check_retune`] must have accepted the parameters. The rules are those of [`Discipline::retune`].
     pub fn retune(&mut self, now: Time, spec: &LimitersSpec, default: &Spec, site: &Site) {
         self.settle(now);
         self.default.retune(now, default, site);

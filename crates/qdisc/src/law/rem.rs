@@ -132,12 +132,18 @@ impl BuildLaw for Params {
     }
 }
 
-/// The average number of arrivals between two updates is converted to the new interval.
+/// The average number of arrivals between two updates is converted to the new interval, and the arrivals since the last
+/// update to the part of the new interval that has passed, so that a new interval alone does not move the price.
 impl Retune for Rem {
     fn adopt(&mut self, now: Time, fresh: Rem) {
-        let due = self.due.min(now + fresh.params.update);
-        let average = self.average * (fresh.params.update.0 as f64 / self.params.update.0 as f64);
-        *self = Rem { arrived: self.arrived, average, price: self.price, probability: self.probability, due, ..fresh };
+        let (old, new) = (self.params.update, fresh.params.update);
+        let due = self.due.min(now + new);
+        let (passed, passed_of_new) = (old - self.due.since(now), new - due.since(now));
+        let share = if passed > Dur::ZERO { passed_of_new.0 as f64 / passed.0 as f64 } else { 1.0 };
+        let part = |amount: u64| (amount as f64 * share).round() as u64;
+        let arrived = Backlog { packets: part(self.arrived.packets), bytes: part(self.arrived.bytes) };
+        let average = self.average * (new.0 as f64 / old.0 as f64);
+        *self = Rem { arrived, average, price: self.price, probability: self.probability, due, ..fresh };
     }
 }
 

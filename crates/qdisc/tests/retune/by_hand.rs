@@ -5,7 +5,7 @@
 use super::ride::{Event, Ride, spec};
 use crate::common::{Arrival, wire};
 use serde_json::{Value, json};
-use tailback_qdisc::{Colour, Ecn, Qdisc, Reason, Site};
+use tailback_qdisc::{Colour, Discipline, Ecn, Qdisc, Reason, Site};
 use tailback_units::{Dur, Rate, Time};
 
 /// Buffer bytes of all packets; their length on the wire is 1000 bytes.
@@ -133,10 +133,24 @@ fn codel_begins_to_drop_one_interval_after_its_target_falls_below_the_delay() {
     let ride = changed(codel("5ms", "1s"), 40, &traffic, &[(ms(200), codel("5ms", "100ms"), 40)]);
     let drops = dropped(&ride, Time::ZERO, ms(600), Reason::Early);
     assert!((ms(300)..ms(302)).contains(&drops[0]), "{:?}", drops[0]);
+    // After the first drop the next one is due an interval later, and with the shorter interval at its end.
+    let ride = changed(codel("5ms", "300ms"), 40, &traffic, &[(ms(400), codel("5ms", "50ms"), 40)]);
+    let drops = dropped(&ride, Time::ZERO, ms(600), Reason::Early);
+    assert!((ms(300)..ms(315)).contains(&drops[0]) && (ms(450)..ms(452)).contains(&drops[1]), "{drops:?}");
     // A longer interval leaves the first signal where it was, and the next one at the new distance.
     let ride = changed(codel("5ms", "100ms"), 40, &traffic, &[(ms(50), codel("5ms", "300ms"), 40)]);
     let drops = dropped(&ride, Time::ZERO, ms(600), Reason::Early);
     assert!((ms(100)..ms(115)).contains(&drops[0]) && drops[1] >= drops[0] + Dur::from_ms(300), "{drops:?}");
+}
+
+#[test]
+fn cobalt_signals_within_two_new_intervals_of_a_change() {
+    // The delay exceeds 5 ms after about 100 ms, so that the first signal is due after about 1.1 s.
+    let traffic = constant(1.05, 1, ms(900));
+    let cobalt = |interval: &str| json!({ "kind": "cobalt", "interval": interval });
+    let ride = changed(cobalt("1s"), 1_000, &traffic, &[(ms(300), cobalt("50ms"), 1_000)]);
+    let drops = dropped(&ride, Time::ZERO, ms(900), Reason::Early);
+    assert!((ms(300)..ms(402)).contains(&drops[0]), "{drops:?}");
 }
 
 #[test]
@@ -179,8 +193,15 @@ fn deficit_round_robin_shares_by_the_new_weights_from_the_next_round_on() {
 fn a_huge_quantum_has_no_effect_after_it_has_been_reduced() {
     // A turn of 1 GB would last 800 s.
     let traffic = constant(4.0, 2, ms(400));
-    for kind in ["drr", "fq-codel", "fq"] {
+    for kind in ["drr", "fq-codel", "fq", "wrr", "htb"] {
         let kind = |quantum: &str| match kind {
+            "wrr" => {
+                json!({ "kind": "wrr", "count": "bytes", "quantum": quantum, "classes": [{ "match": { "flow": [1] } }] })
+            }
+            "htb" => json!({ "kind": "htb", "default": "a", "classes": [
+                { "name": "a", "rate": "9Mbit/s", "burst": "1GB", "cburst": "1GB", "quantum": quantum },
+                { "name": "b", "rate": "9Mbit/s", "burst": "1GB", "cburst": "1GB", "quantum": quantum, "match": { "flow": [1] } },
+            ] }),
             "fq" => json!({ "kind": kind, "buckets": "per-flow", "quantum": quantum, "initial-quantum": quantum,
                             "flow-limit": 10_000 }),
             "fq-codel" => {
@@ -250,38 +271,64 @@ fn shares_of_a_class_based_policy_and_of_service_curves_change_at_once() {
     }
 }
 
+/// Disciplines that send at a rate: shapers, and service curves that limit or guarantee it.
+fn rated(rate: &str) -> [Value; 5] {
+    [
+        json!({ "kind": "shaper", "rate": rate, "burst": "2kB" }),
+        json!({ "kind": "htb", "default": "all", "classes": [
+            { "name": "all", "rate": rate, "burst": "2kB", "cburst": "2kB", "limit": "100packets" },
+        ] }),
+        json!({ "kind": "hfsc", "default": "all", "classes": [
+            { "name": "all", "ls": { "m2": "1Mbit/s" }, "ul": { "m2": rate }, "limit": "100packets" },
+        ] }),
+        json!({ "kind": "hfsc", "default": "all", "classes": [
+            { "name": "all", "rt": { "m2": rate }, "limit": "100packets" },
+        ] }),
+        json!({ "kind": "hfsc", "default": "all", "classes": [
+            { "name": "site", "ls": { "m2": "1Mbit/s" }, "ul": { "m2": rate } },
+            { "name": "all", "parent": "site", "ls": { "m2": "1Mbit/s" }, "limit": "100packets" },
+        ] }),
+    ]
+}
+
 #[test]
 fn a_shaped_rate_changes_at_once_also_while_a_packet_waits_for_its_tokens() {
     let traffic = constant(2.0, 1, ms(900));
-    let shaper = |rate: &str| json!({ "kind": "shaper", "rate": rate, "burst": "2kB" });
-    let htb = |rate: &str| {
-        json!({ "kind": "htb", "default": "all", "classes": [
-            { "name": "all", "rate": rate, "burst": "2kB", "cburst": "2kB", "limit": "100packets" },
-        ] })
-    };
-    let limited = |rate: &str| {
-        json!({ "kind": "hfsc", "default": "all", "classes": [
-            { "name": "all", "ls": { "m2": "1Mbit/s" }, "ul": { "m2": rate }, "limit": "100packets" },
-        ] })
-    };
-    let kinds: [&dyn Fn(&str) -> Value; 3] = [&shaper, &htb, &limited];
-    for kind in kinds {
+    for kind in 0..5 {
+        let kind = |rate: &str| rated(rate)[kind].clone();
         // At 10 kbit/s the next packet would leave 800 ms later.
         let changes =
             [(ms(300), kind("10kbit/s"), 100), (ms(400), kind("1Mbit/s"), 100), (ms(650), kind("2Mbit/s"), 100)];
         let ride = changed(kind("4Mbit/s"), 100, &traffic, &changes);
         let bytes = |from: u64, to: u64| u64::from(SIZE) * sent(&ride, &traffic, ms(from), ms(to))[0];
-        // rate · time, give or wakeup_after_retune the burst and a packet.
+        // rate · time, give or take the burst and a packet.
         for (from, to, expected) in [(100, 300, 100_000), (300, 400, 125), (400, 650, 31_250), (650, 890, 60_000)] {
             let found = bytes(from, to);
-            assert!(found.abs_diff(expected) <= 3_000, "{}: {found} of {expected}", kind(""));
+            assert!(found.abs_diff(expected) <= 3_000, "{}: {found} of {expected}", kind("1bit/s"));
         }
         let first = ride.log.iter().find_map(|event| match event {
             Event::Sent { at, .. } if *at >= ms(400) => Some(*at),
             _ => None,
         });
         // A packet takes 8 ms at 1 Mbit/s; 17 ms allow for two.
-        assert!(first.is_some_and(|at| at <= ms(400) + Dur::from_us(17_000)), "{}: {first:?}", kind(""));
+        assert!(first.is_some_and(|at| at <= ms(400) + Dur::from_us(17_000)), "{}: {first:?}", kind("1bit/s"));
+    }
+}
+
+#[test]
+fn packets_that_wait_for_a_slow_rate_leave_at_the_new_one_without_further_arrivals() {
+    // At 10 kbit/s a packet takes 783 ms. At 4 Mbit/s the 40 packets take 78 ms; the change comes between the last arrival
+    // and the time at which the next packet would have left.
+    let traffic = constant(2.0, 1, ms(16));
+    for kind in 0..5 {
+        let (slow, fast) = (rated("10kbit/s")[kind].clone(), rated("4Mbit/s")[kind].clone());
+        let ride = changed(slow, 100, &traffic, &[(ms(100), fast.clone(), 100)]);
+        let last = ride.log.iter().rev().find_map(|event| match event {
+            Event::Sent { at, .. } => Some(*at),
+            _ => None,
+        });
+        assert!(last.is_some_and(|at| at < ms(600)), "{fast}: {last:?}");
+        assert_eq!(sent(&ride, &traffic, Time::ZERO, ms(600))[0], traffic.len() as u64);
     }
 }
 
@@ -329,6 +376,7 @@ fn a_running_timer_keeps_its_time_unless_the_new_interval_ends_earlier() {
     check_timer(&|update| json!({ "kind": "rem", "update": update }));
     check_timer(&|update| json!({ "kind": "dualpi2", "update": update }));
     check_timer(&|update| json!({ "kind": "fq-pie", "pie": { "update": update } }));
+    check_timer(&|update| json!({ "kind": "wrr", "default": { "discipline": { "kind": "pie", "update": update } } }));
     // The first interval of RED-PD is ten round-trip times.
     check_timer(&|interval| {
         let rtt = match interval {
@@ -421,4 +469,161 @@ fn variables_are_moved_into_their_new_bounds() {
     let mut ride = Ride::new(&spec(&pie("150ms")), &site(100), 1);
     ride.q.retune(ms(1), &spec(&pie("20ms")), &site(100));
     assert_eq!(ride.probe("burst_allowance_seconds"), 0.02);
+}
+
+#[test]
+fn a_policer_takes_its_new_rate_at_once() {
+    // The link always has packets of flow 0, so that flow 1 gets what its policer lets pass.
+    let traffic = constant(4.0, 2, ms(900));
+    let policed = |rate: &str| {
+        json!({ "kind": "class-based", "classes": [
+            { "match": { "flow": [1] }, "priority": { "rate": rate, "burst": "2kB" } },
+        ] })
+    };
+    let ride = changed(policed("2Mbit/s"), 1_000, &traffic, &[(ms(400), policed("4Mbit/s"), 1_000)]);
+    for (from, to, megabits) in [(100, 400, 2), (400, 800, 4)] {
+        let bytes = u64::from(SIZE) * sent(&ride, &traffic, ms(from), ms(to))[1];
+        assert!(bytes.abs_diff((to - from) * megabits * 125) <= 3_000, "{bytes} from {from} ms to {to} ms");
+    }
+}
+
+#[test]
+fn a_price_is_not_moved_by_a_change_of_the_interval_alone() {
+    // The link is just busy: 25 packets arrive in 20 ms, and 12.5 in 10 ms.
+    let traffic = constant(1.0, 1, ms(2_000));
+    let rem = |update: &str| {
+        json!({ "kind": "rem", "update": update, "weight": 0.5, "queue-weight": 1e-6, "gamma": 1.0, "phi": 1.0001,
+                "mean-packet": "1kB" })
+    };
+    let ride = changed(rem("20ms"), 1_000, &traffic, &[(ms(1_010), rem("10ms"), 1_000)]);
+    let price = |from: u64, to: u64| {
+        let seen = ride.log.iter().filter_map(|event| match event {
+            Event::Seen { at, probes, .. } if (ms(from)..ms(to)).contains(at) => Some(f64::from_bits(probes[0])),
+            _ => None,
+        });
+        seen.fold(0.0, f64::max)
+    };
+    assert!(price(1_010, 1_200) <= price(800, 1_010) + 1.5, "{} {}", price(800, 1_010), price(1_010, 1_200));
+}
+
+#[test]
+fn a_moving_hash_that_begins_moves_first_after_an_interval() {
+    let traffic = constant(1.5, 6, ms(300));
+    let sfb = |rehash: Value| json!({ "kind": "sfb", "rehash": rehash });
+    let (still, moving) = (json!({ "kind": "sfb" }), sfb(json!({ "interval": "50ms" })));
+    let mut ride = Ride::new(&spec(&still), &site(30), 1);
+    let bins = |ride: &Ride| match &ride.q {
+        Discipline::Sfb(sfb) => (0..6).flat_map(|flow| sfb.law().bins(flow)).collect::<Vec<usize>>(),
+        _ => unreachable!("it is SFB"),
+    };
+    let (mut begun, mut seen) = (false, Vec::new());
+    ride.serve(&traffic, |ride, now| {
+        if now >= ms(100) && !begun {
+            begun = true;
+            ride.q.retune(now, &spec(&moving), &site(30));
+        }
+        seen.push((now, bins(ride)));
+    });
+    let at = |time: Time| seen.iter().rfind(|(now, _)| *now <= time).map(|(_, bins)| bins.clone());
+    assert_eq!(at(ms(149)), at(ms(99)));
+    assert_ne!(at(ms(153)), at(ms(99)));
+}
+
+#[test]
+fn tables_and_counts_are_cut_to_their_new_length_or_begin_anew() {
+    let traffic = constant(2.0, 6, ms(2_000));
+    let change = |first: Value, second: Value| {
+        let mut ride = Ride::new(&spec(&first), &site(30), 1);
+        let (mut now, mut states) = (Time::ZERO, Vec::new());
+        ride.serve(&traffic, |ride, at| {
+            now = at;
+            if at >= ms(1_500) && states.is_empty() {
+                states.push((ride.q.state_bytes(), format!("{:?}", ride.q)));
+                ride.q.retune(at, &spec(&second), &site(30));
+                states.push((ride.q.state_bytes(), format!("{:?}", ride.q)));
+            }
+        });
+        let after = states.pop().expect("a change");
+        (states.pop().expect("a change"), after)
+    };
+    // A queue, the frequency of hits, and 4 bytes for each recent flow.
+    let (before, after) = change(json!({ "kind": "sred", "zombies": 40 }), json!({ "kind": "sred", "zombies": 7 }));
+    assert_eq!((before.0, after.0), (24 + 8 + 160, 24 + 8 + 28));
+    // A count for each of eight precedences.
+    let (before, after) = change(json!({ "kind": "wred" }), json!({ "kind": "wred", "spread": true }));
+    assert_eq!(after.0, before.0 + 64);
+    // Three of five intervals are forgotten: their lengths, 8 bytes each, and what was dropped in them.
+    let red_pd = |intervals: u32| json!({ "kind": "red-pd", "rtt": "10ms", "intervals": intervals, "needed": 1 });
+    let (before, after) = change(red_pd(5), red_pd(2));
+    let entries =
+        |text: &str| text.split("history: ").nth(1).unwrap().split("], lengths: ").next().unwrap().matches('[').count();
+    assert_eq!((entries(&before.1), entries(&after.1)), (1 + 5, 1 + 2));
+    assert!(after.0 + 3 * 8 <= before.0, "{} {}", before.0, after.0);
+    // The burst of SFB's penalty box, of which no token is used.
+    let sfb = |burst: u32| json!({ "kind": "sfb", "form": "linux", "penalty-box": { "burst": burst } });
+    let (before, after) = change(sfb(60), sfb(5));
+    assert!(before.1.contains("tokens: 60,") && after.1.contains("tokens: 5,"));
+    // Losses in bursts that end leave the bad state.
+    let netem = |bursts: Value| json!({ "kind": "netem", "bursts": bursts });
+    let (before, after) = change(netem(json!({ "enter": 1.0, "leave": 0.0, "bad": 0.1 })), json!({ "kind": "netem" }));
+    assert!(before.1.contains("bad: true") && after.1.contains("bad: false"));
+    // A measurement of the departure rate counts the packets that leave, and ends with the estimator.
+    let pie = |estimator: &str| json!({ "kind": "pie", "estimator": estimator });
+    let (before, after) = change(pie("departure-rate"), pie("timestamp"));
+    assert!(before.1.contains("measurement: Some") && after.1.contains("measurement: None"));
+    // The next hash function is drawn within the new interval.
+    let sfq = |perturb: &str| json!({ "kind": "sfq", "perturb": perturb });
+    let (before, after) = change(sfq("1h"), sfq("5ms"));
+    assert!(before.1.contains("next: t=3600s") && after.1.contains("next: t=1.50"), "{}", after.1);
+    // The step of DualPI2 applies to the packets that wait when `min-qlen-step` begins to count.
+    let dualpi2 = |least: u64| json!({ "kind": "dualpi2", "min-qlen-step": least });
+    let (mut ride, mut log) = (Ride::new(&spec(&dualpi2(0)), &site(30), 1), Vec::new());
+    let low: Vec<Arrival> = constant(2.0, 1, ms(20)).into_iter().map(|a| Arrival { ecn: Ecn::Ect1, ..a }).collect();
+    ride.serve(&low, |ride, now| {
+        let change = if now < ms(8) {
+            0
+        } else if now < ms(10) {
+            2
+        } else {
+            0
+        };
+        ride.q.retune(now, &spec(&dualpi2(change)), &site(30));
+        let stepped = format!("{:?}", ride.q)
+            .split("stepped: [")
+            .nth(1)
+            .map(|text| text.split(']').next().unwrap().matches("true").count());
+        log.push((change, stepped.unwrap() as u64, ride.q.packets()));
+    });
+    assert!(
+        log.iter().all(|(change, stepped, waiting)| *stepped == if *change == 0 { 0 } else { *waiting }),
+        "{log:?}"
+    );
+    assert!(log.iter().any(|(_, stepped, _)| *stepped > 3));
+}
+
+#[test]
+fn an_adaptation_of_red_that_begins_waits_for_its_interval() {
+    let traffic = constant(1.0, 1, ms(1_000));
+    let floyd = json!({ "kind": "red", "adaptive": { "kind": "floyd", "interval": "200ms" } });
+    let ride = changed(json!({ "kind": "red" }), 100, &traffic, &[(ms(500), floyd, 100)]);
+    let moved = ride.log.iter().find_map(|event| match event {
+        Event::Seen { at, probes, .. } if f64::from_bits(probes[1]) != 0.1 => Some(*at),
+        _ => None,
+    });
+    assert!(moved.is_some_and(|at| (ms(700)..ms(703)).contains(&at)), "{moved:?}");
+}
+
+#[test]
+fn packets_wait_for_the_tokens_that_the_new_accounting_counts() {
+    // With 1000 bytes more per packet one leaves each 15.8 ms, without them each 7.8 ms.
+    let traffic = constant(2.0, 1, ms(600));
+    let shaper = |more: &str| json!({ "kind": "shaper", "rate": "1Mbit/s", "burst": "10kB", "accounting": more });
+    for change in [300, 304, 308, 312].map(ms) {
+        let ride = changed(shaper("1000B"), 1_000, &traffic, &[(change, shaper("0B"), 1_000)]);
+        let sent: Vec<Time> =
+            ride.log.iter().filter_map(|e| if let Event::Sent { at, .. } = e { Some(*at) } else { None }).collect();
+        let next = sent.iter().position(|at| *at >= change).expect("packets wait");
+        let due = change.max(sent[next - 1] + Dur::from_us(7_832));
+        assert!(sent[next] >= due && sent[next] < due + Dur::from_ms(1), "{:?}, due {due:?}", sent[next]);
+    }
 }

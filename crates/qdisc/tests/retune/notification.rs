@@ -302,3 +302,50 @@ fn the_assignment_of_frames_to_limiters_is_fixed() {
     assert_eq!(path(&inner(json!({ "kind": "red" }))), "discipline.kind");
     assert!(spec.check_retune(&inner(json!({ "kind": "drop-tail", "packets": 3 }))).is_ok());
 }
+
+#[test]
+fn a_drift_that_changes_counts_from_the_change_on() {
+    let of =
+        |drift: Value| law(&json!({ "kind": "bcn", "decrease": 0.25, "floor": "10Mbit/s", "drift": drift })).unwrap();
+    let step = |step: &str| json!({ "step": step, "every": "1ms" });
+    let rng = &mut Rng::named(1, "limiter");
+    let mut rate = |first: Value| {
+        let mut law = of(first).build(LINE, Time::ZERO);
+        law.hear(Time::ZERO, 3, Feedback::Change(-4.0), rng);
+        law.retune(us(10_000), &of(step("2Mbit/s")), LINE);
+        law.advance(us(15_000), rng);
+        law.rate()
+    };
+    // Ten steps of 1 Mbit/s before the change, or none, and five of 2 Mbit/s after it.
+    assert_eq!(rate(step("1Mbit/s")), 30e6);
+    assert_eq!(rate(Value::Null), 20e6);
+}
+
+#[test]
+fn a_shorter_timer_of_qcn_ends_the_cycle_that_runs() {
+    let of = |timer: &str| law(&json!({ "kind": "qcn", "timer": timer, "jitter": 0.0 })).unwrap();
+    let (mut law, rng) = (of("10ms").build(LINE, Time::ZERO), &mut Rng::named(1, "limiter"));
+    law.sent(Time::ZERO, 60_000, rng);
+    law.hear(Time::ZERO, 1, Feedback::Change(-63.0), rng);
+    let slow = law.rate();
+    law.retune(us(1_000), &of("2ms"), LINE);
+    law.advance(us(2_999), rng);
+    assert_eq!(law.rate(), slow);
+    // Half the distance to the target, the rate of the link.
+    law.advance(us(3_000), rng);
+    assert_eq!(law.rate(), 0.5 * (slow + 1e10));
+}
+
+#[test]
+fn the_queues_of_limiters_take_their_new_parameters() {
+    let spec = |packets: u64| LimitersSpec {
+        discipline: decode(json!({ "kind": "drop-tail", "packets": packets })).unwrap(),
+        ..limiters(json!({ "kind": "bcn" }))
+    };
+    let mut b = Bench::new(spec(10));
+    b.hear(Time::ZERO, -4.0);
+    (0..6).for_each(|_| b.put(us(1), 5));
+    b.retune(us(2), &spec(3));
+    b.put(us(3), 5);
+    assert_eq!((b.limiters.packets(), b.dropped.len()), (6, 1));
+}

@@ -104,7 +104,8 @@ impl Tree {
     /// sharing, at the present virtual time. `next` returns the bytes that count for the next packet of a leaf. Returns
     /// `true` if a curve has changed.
     ///
-    /// Differs from Linux, where a changed upper limit of a class with children applies from the next packet on.
+    /// Differs from Linux, where a changed upper limit of a class with children applies from the next packet on, and
+    /// where the lead of a virtual time (`vtadj`) counts a second time after a change.
     pub fn adopt(&mut self, fresh: Tree, now: u128, next: impl Fn(usize) -> u32) -> bool {
         let (mut changes, mut limits) = (false, false);
         for (place, (node, fresh)) in self.nodes.iter_mut().zip(fresh.nodes).enumerate() {
