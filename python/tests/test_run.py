@@ -70,6 +70,13 @@ def test_units_are_in_column_names_and_in_the_metadata_of_files(result: tailback
     assert json.loads(metadata["tailback"])["digest"] == result.digest
 
 
+def test_only_counts_of_packets_have_the_unit_packet() -> None:
+    counts = {name: units(table).get(name) for table in TABLES for name in TABLES[table] if name.endswith("_count")}
+    without = ("completion_count", "time_count", "exchange_count", "completed_count")
+    assert counts == {"delay_count": "packet", **dict.fromkeys(without)}
+    assert units("drops") == {"packets": "packet"}
+
+
 def test_pandas_gets_the_same_numbers(result: tailback.Result) -> None:
     frame = result.to_pandas("flows")
     assert frame["offered_packets"].sum() == result.flows["offered_packets"].sum()
