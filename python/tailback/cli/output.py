@@ -230,7 +230,7 @@ class Rows:
         return min(whole, max(_NARROW, longest))
 
     def _width(self, numbers: Sequence[int]) -> int:
-        """Return the minimum width of a table of the columns of text and these columns of numbers, characters.
+        """Return the minimum width, characters, of a table of the columns of text and some columns of numbers.
 
         There are three blanks between columns.
         """

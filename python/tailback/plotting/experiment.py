@@ -50,9 +50,10 @@ def both_views(
     claims: Sequence[str] = (),
     share: str = "",
 ) -> Figure:
-    """Return a figure with two panels: a quantity over `x` with a curve for each value of `curves`, and vice versa.
+    """Return a figure of a quantity over two axes, with a panel for each.
 
-    `x` and `curves` are names of axes.
+    The first panel has `x` as its x axis and a curve for each value of `curves`, the second `curves` as its x axis and
+    a curve for each value of `x`; both are names of axes.
     """
 
     def draw() -> Drawing:

@@ -51,7 +51,7 @@ class Reproduction:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of claims by `pass`, `fail` and `undecided`, and of those `reported` only."""
+        """Number of asserted claims that `pass`, `fail` and are `undecided`, and of other claims (`reported`)."""
         return verdicts(entry.trial for entry in self.entries)
 
     @property

@@ -250,8 +250,8 @@ class Report:
         """Return the share of the measured time, 0 to 1, in which notifications stop the ports, mean over ports.
 
         Stops of a port, of a class and of a destination count. With `destination` (name of a host), `class_` (number of
-        a class) or both, only stops of exactly this target count: with a destination alone, those of all its classes
-        together, and not those of one class. Time in which no data waits counts as well, unlike in `held_share`.
+        a class) or both, only stops of exactly this target count: with a destination alone, stops of all its classes
+        together, and not stops of one class. Time in which no data waits counts as well, unlike in `held_share`.
         """
         found = self.ports(ports)
         if destination is None and class_ is None:

@@ -87,7 +87,7 @@ class TransportRow(TypedDict):
 
     `acks_sent` and `acks_lost` count from the start of the run. `window` and `ssthresh` are in segments; `ssthresh` is
     `None` before the first congestion, `srtt_s` before the first sample. `ecn_reductions` are window reductions by ECN,
-    `spurious` those undone after a spurious retransmission, and `probes` tail loss probes. `completion` are the times
+    `spurious` reductions undone after a spurious retransmission, and `probes` tail loss probes. `completion` has times
     from a write of the application to the arrival of its last byte.
     """
 
@@ -197,7 +197,8 @@ class SlowdownRow(TypedDict):
 class SizeSlowdownRow(TypedDict):
     """Slowdown of the transfers in a bin of sizes, up to `up_to_bytes` of payload; `None`: there is no upper limit.
 
-    `begun` is the number of transfers of these sizes that were begun, `complete` that of those complete at the end.
+    `begun` is the number of transfers of these sizes that were begun, and `complete` the number of them that were
+    complete at the end of the run.
     """
 
     up_to_bytes: int | None

@@ -67,12 +67,13 @@ class Row:
     misses: tuple[str, ...]
     """Those of `delay`, `variation`, `loss` and `MOS` whose whole interval misses the target.
 
-    With one replication, those whose value misses it. If no packet arrived, `nothing arrived` and all with a target.
+    A single replication misses a target with its value. If no packet arrived, the entries are `nothing arrived` and all
+    quantities with a target.
     """
     doubts: tuple[str, ...]
-    """Those of the same names whose interval contains the target, so that more replications are needed.
+    """Those of `delay`, `variation`, `loss` and `MOS` whose interval contains the target: more replications are needed.
 
-    If no packet was sent, `nothing was sent`.
+    If no packet was sent, the only entry is `nothing was sent`.
     """
     longest_s: float
     """Maximum delay of a packet over all replications, s; NaN: no packet arrived."""

@@ -333,7 +333,7 @@ class Scenario:
 
     @cached_property
     def unchanged(self) -> list[str]:
-        """Settings of the last `with_texts` without which the scenario is the same, as `path=value`."""
+        """Settings of the last `with_texts` without each of which the scenario would be equal, as `path=value`."""
         base, given = self._given or (None, [])
         if base is None:
             return []

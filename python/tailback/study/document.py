@@ -192,7 +192,7 @@ class Study:
         return Study(_native.Study.from_json(json.dumps(document)), self.base)
 
     def amounts_to(self, other: Study) -> bool:
-        """Return `True` if each point has the same effect in another study, but not each the same document."""
+        """Return `True` if another study has each point with an equal effect, but some with another document."""
         others = {cell.setting: cell for cell in other.cells}
         differs = False
         try:

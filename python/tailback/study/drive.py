@@ -39,7 +39,7 @@ def drive(
 
     A run that fails does not stop the others; it is among the sweep's `failures`, and the next call repeats it. With
     `extend` the directory may be another sweep's, of which matching runs are used. `progress` is called with the
-    numbers of finished and planned runs, those that were read from the directory included.
+    numbers of finished and planned runs, which include runs that were read from the directory.
 
     Raises:
         OutputError: The directory is another sweep's, is in use by another process, or cannot be written.
@@ -145,7 +145,9 @@ class _Drive(Replicated[int]):
         self.failures[failed.key] = str(failed.error)
 
     def _imprecise(self, until: Until) -> list[int]:
-        """Return the indices of the cells whose interval is too wide, or of both cells of a difference that is.
+        """Return the indices of the cells whose interval is too wide.
+
+        If the stopping rule is about differences, these are the two cells of each difference that is too uncertain.
 
         A cell's number of replications depends only on its own (or its point's) results, so that a sweep that was
         stopped and resumed runs the same replications as one that was not.

@@ -105,7 +105,7 @@ def words(axes: Sequence[Axis], values: Sequence[Value]) -> str:
 
 
 def split(rest: Sequence[Axis]) -> tuple[list[Axis], list[Axis]]:
-    """Return the axes whose values are curves of a panel, at most `_MAX_SERIES` in total, and those with panels."""
+    """Return the axes that are drawn as curves, at most `_MAX_SERIES` in a panel, and the axes drawn as panels."""
     series: list[Axis] = []
     panels: list[Axis] = []
     for axis in sorted(rest, key=lambda axis: (axis.name != FLOWS, axis.name != MECHANISM, len(axis.places))):
