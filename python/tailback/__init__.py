@@ -6,7 +6,8 @@
     print(result.summary())
     result.plot().savefig("run.png")
 
-Scenarios are TOML files or are built step by step (`Scenario`); every result has a confidence interval.
+Scenarios are files (TOML or JSON), or are built step by step (`Scenario`). Results of at least two replications have
+confidence intervals.
 """
 
 from __future__ import annotations
@@ -67,7 +68,7 @@ __all__ = [
 
 
 def names() -> dict[str, list[str]]:
-    """Return the registered kinds: traffic models, queue disciplines, switch models and so on."""
+    """Return the names of the registered kinds by category: traffic models, queue disciplines, switch models etc."""
     return cast("dict[str, list[str]]", json.loads(_native.names()))
 
 

@@ -22,6 +22,7 @@ __all__ = [
 ]
 
 EXIT_OK = 0
+"""Exit code of success."""
 EXIT_USAGE = 2
 """Exit code of a wrong call: an unknown command, option, kind or experiment, or a value out of range."""
 EXIT_SCENARIO = 3
@@ -35,7 +36,7 @@ EXIT_INTERRUPTED = 130
 
 
 def unreadable(file: str, message: str, suggestion: str) -> ScenarioError:
-    """Return the error of a document that cannot be read as text; it has all attributes of a ScenarioError."""
+    """Return the error of a document that cannot be read as text, with the same attributes as those of the core."""
     error = ScenarioError(f"{file}: {message}; {suggestion}")
     error.message, error.path, error.line, error.column, error.suggestion = message, "", None, None, suggestion
     error.rendered = f"error: {message}\n  --> {file}\n   = help: {suggestion}\n"
@@ -48,7 +49,7 @@ class TailbackError(Exception):
     """Base of Tailback's errors except `ScenarioError`, which is a ValueError."""
 
     exit_code = EXIT_RUN
-    """Exit code of the command line."""
+    """Exit code of the command line after this error."""
 
 
 class UsageError(TailbackError):

@@ -72,6 +72,13 @@ def test_units_of_columns_are_in_the_metadata_of_files(result: tailback.Result, 
     assert json.loads(metadata["tailback"])["digest"] == result.digest
 
 
+def test_only_counts_of_packets_have_the_unit_packet() -> None:
+    counts = {name: units(table).get(name) for table in TABLES for name in TABLES[table] if name.endswith("_count")}
+    without = ("completion_count", "time_count", "exchange_count", "completed_count")
+    assert counts == {"delay_count": "packet", **dict.fromkeys(without)}
+    assert units("drops") == {"packets": "packet"}
+
+
 def test_the_pandas_frame_of_flows_has_the_same_number_of_offered_packets(result: tailback.Result) -> None:
     frame = result.to_pandas("flows")
     assert frame["offered_packets"].sum() == result.flows["offered_packets"].sum()

@@ -237,6 +237,8 @@ def test_unknown_axes_metrics_and_points_are_refused() -> None:
         _ = r.where(mechanism="none")["loss"] <= r.where(mechanism="plain")["loss"]
     with pytest.raises(KeyError, match="no axis"):
         r.where(speed=1)
+    with pytest.raises(KeyError, match="no axis"):
+        r["loss"].axis("speed")
     with pytest.raises(KeyError, match="does not measure"):
         _ = r["delay"]
     with pytest.raises(KeyError, match="no point"):

@@ -25,6 +25,7 @@ WORKLOADS = {
     "fattree1024": "1024 hosts at 100 Gbit/s, flows of web search at load 0.5, HPCC and priority-based flow control",
     "lan-a1": "three bursty sources merging under back-pressure",
 }
+"""Descriptions of the workloads by name; the scenario of each is in a TOML file of this package."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,9 +34,9 @@ class Measurement:
 
     workload: str
     packet_hops: int
-    """Data packets transmitted over links, counted at each link."""
+    """Number of data packets transmitted over links, counted at each link."""
     events: int
-    """Events that the engine executed."""
+    """Number of events that the engine handled."""
     cpu_s: float
     """Processor time of the run on all its threads, s, without start-up and reading of the scenario."""
     wall_s: float
@@ -61,7 +62,7 @@ class Measurement:
 
 
 def scenario(workload: str) -> _native.Scenario:
-    """Return the scenario of a workload."""
+    """Return the scenario of a workload; raises UsageError if there is no such workload."""
     if workload not in WORKLOADS:
         raise UsageError(f"there is no workload {workload!r}; the workloads are {', '.join(WORKLOADS)}")
     name = f"{workload}.toml"
@@ -69,7 +70,10 @@ def scenario(workload: str) -> _native.Scenario:
 
 
 def measure(workload: str, parallel: int = 1) -> Measurement:
-    """Run a workload once, on at most `parallel` threads, of which this is one."""
+    """Run a workload once, with seed 1, on at most `parallel` threads including the caller's.
+
+    Raises UsageError if there is no such workload.
+    """
     prepared = scenario(workload)
     start, wall = time.process_time(), time.perf_counter()
     packet_hops, events = prepared.count(1, parallel=parallel)

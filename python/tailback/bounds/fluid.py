@@ -1,4 +1,4 @@
-"""Fluid model of a router's port: rate, loss and queueing delay of each group of flows, without a run.
+"""Fluid model of a router's port: rate, loss and delay of each group of flows, without a run.
 
     for group, got in fluid(scenario, "ce", "sink").items():
         print(group, got.loss)
@@ -42,7 +42,8 @@ class Fluid:
     queue_s: float | None
     """Waiting time in the queue of the group, seconds: 0 without loss, else the time to serve a full queue.
 
-    `None`: the length of the overloaded queue is unknown, as under active queue management.
+    `None`: the length of the overloaded queue is unknown, as under active queue management. Infinity: the queue is
+    unlimited, or is not served.
     """
     path_s: float
     """Propagation and transmission time of one packet from the source to the receiver, seconds."""
@@ -54,20 +55,20 @@ class Fluid:
 
     @property
     def delay_s(self) -> float | None:
-        """One-way delay, seconds: of the path and the queue; `None`: the queue's is unknown."""
+        """One-way delay, seconds, of the path and the queue; `None`: the waiting time in the queue is unknown."""
         return None if self.queue_s is None else self.path_s + self.queue_s
 
 
 def max_min(capacity: float, demands: Sequence[tuple[float, float]]) -> list[float]:
-    """Return the max-min fair shares of a capacity for pairs of demand and weight, in the unit of the capacity.
+    """Return the weighted max-min fair shares of a capacity, in its unit, for pairs (demand, weight), in their order.
 
     A demand of weight 0 gets nothing.
     """
     shares = [0.0] * len(demands)
     open_ = {i for i, (demand, weight) in enumerate(demands) if demand > 0 and weight > 0}
-    left = capacity
-    while open_ and left > 0:
-        level = left / sum(demands[i][1] for i in open_)
+    unused = capacity
+    while open_ and unused > 0:
+        level = unused / sum(demands[i][1] for i in open_)
         met = {i for i in open_ if demands[i][0] <= demands[i][1] * level}
         if not met:
             for i in open_:
@@ -75,7 +76,7 @@ def max_min(capacity: float, demands: Sequence[tuple[float, float]]) -> list[flo
             break
         for i in met:
             shares[i] = demands[i][0]
-            left -= demands[i][0]
+            unused -= demands[i][0]
         open_ -= met
     return shares
 
@@ -83,7 +84,7 @@ def max_min(capacity: float, demands: Sequence[tuple[float, float]]) -> list[flo
 def fluid(
     scenario: Scenario, node: str, neighbour: str, factors: Mapping[str, float] | None = None
 ) -> dict[str, Fluid]:
-    """Return the long-run service of each group of flows that leaves a port.
+    """Return the long-run service of each group of flows that leaves by a port, by the name of the group.
 
     Args:
         scenario: Hosts with a link each to one switch, and a policy at one of its ports, as `tailback import` makes it.
@@ -99,7 +100,7 @@ def fluid(
 
 
 class FluidPort:
-    """Fluid model of one port, to evaluate it under several loads."""
+    """Fluid model of one port, which can be evaluated under several loads."""
 
     def __init__(self, scenario: Scenario, node: str, neighbour: str) -> None:
         """Read the port; raises NotModelledError if the mean rate of a group is not known."""
@@ -171,7 +172,7 @@ Served = dict[str, tuple[float, float | None]]
 
 
 class _Server:
-    """Disciplines as servers of fluids."""
+    """Fluid models of the queue disciplines of a port."""
 
     def __init__(self, port: Port) -> None:
         self.port = port
@@ -185,9 +186,10 @@ class _Server:
     def serve(
         self, discipline: Json | None, capacity: float, base: float, demands: Mapping[str, float], limit: str
     ) -> Served:
-        """Return what each group gets of `capacity` bit/s; raises NotModelledError if the discipline has no model.
+        """Return the service of each group with `demands` (bit/s) by a discipline with `capacity` bit/s.
 
-        Guarantees that are fractions refer to `base` bit/s, and `limit` is the length of a single queue.
+        Guarantees that are fractions refer to `base` bit/s, and `limit` is that of a single queue. Raises
+        NotModelledError if the discipline has no model.
         """
         kind = "drop-tail" if discipline is None else str(discipline["kind"])
         if kind == "shaper":
@@ -236,14 +238,15 @@ class _Server:
         return int(limit.removesuffix("packets")) * mean * 8 / capacity if capacity else math.inf
 
     def _sorted(self, classes: Sequence[Json], demands: Mapping[str, float], default: int) -> list[dict[str, float]]:
-        of = self.port.classify(classes, [self.groups[name] for name in demands], default)
-        held: list[dict[str, float]] = [{} for _ in range(max([len(classes), default + 1]))]
-        for name, index in of.items():
-            held[index][name] = demands[name]
-        return held
+        """Return the demands of the groups in each class, by the names of the groups."""
+        class_of = self.port.classify(classes, [self.groups[name] for name in demands], default)
+        sorted_: list[dict[str, float]] = [{} for _ in range(max([len(classes), default + 1]))]
+        for name, index in class_of.items():
+            sorted_[index][name] = demands[name]
+        return sorted_
 
     def _most(self, discipline: Json | None) -> float:
-        """Return the lowest rate of nested shapers, bit/s; infinite without one."""
+        """Return the lowest rate of a discipline's nested shapers, bit/s; infinity if it is not a shaper."""
         if discipline is None or discipline["kind"] != "shaper":
             return math.inf
         return min(rate_bps(discipline["rate"]), self._most(discipline.get("discipline")))
@@ -277,8 +280,8 @@ class _Server:
                 if rate is not None and total > capacity:
                     admitted[i] = min(admitted[i], share_bps(rate, base))
             # Classes of one level are served in the order of arrival: all lose the same fraction.
-            asked = sum(admitted.values())
-            part = min(left / asked, 1.0) if asked else 1.0
+            offered = sum(admitted.values())
+            part = min(left / offered, 1.0) if offered else 1.0
             for i in own:
                 got, demand = admitted[i] * part, sum(held[i].values())
                 late = (
@@ -287,7 +290,7 @@ class _Server:
                     else self._full_s(str(classes[i].get("limit", "64packets")), got, held[i])
                 )
                 found |= {name: (one * got / demand if demand else 0.0, late) for name, one in held[i].items()}
-            left = max(left - asked * part, 0.0)
+            left = max(left - offered * part, 0.0)
         rates = class_rates(classes, base)
         rest = [i for i in range(len(classes)) if i not in strict]
         wanted = [(min(sum(held[i].values()), self._most(classes[i].get("discipline"))), rates[i]) for i in rest]
@@ -336,5 +339,6 @@ class _Server:
 
 
 def _plain(table: Json | None) -> None:
+    """Raise NotModelledError if the token bucket of a table counts other bytes than buffers do."""
     if table is not None and table.get("accounting", "0B") != "0B":
         raise NotModelledError("token buckets that count other bytes than buffers do (`accounting`)")

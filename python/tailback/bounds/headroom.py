@@ -12,6 +12,7 @@ from tailback.errors import UsageError
 __all__ = ["NS_PER_M", "Headroom", "Term", "headroom", "pfc_headroom", "response_time_s"]
 
 Counts = Literal["frame", "wire"]
+"""Bytes that a buffer counts: those of frames, or with preamble and gap."""
 
 HEADER = 18
 """Bytes that Ethernet adds to the payload: addresses, type and frame check sequence."""
@@ -25,7 +26,7 @@ QUANTUM_BITS = 512
 """Pause quantum, bit times."""
 
 _REACTION_QUANTA = ((100e6, 1), (1e9, 2), (10e9, 60), (25e9, 80), (40e9, 118), (100e9, 394))
-"""Upper rates, bit/s, and the longest reaction time of IEEE 802.3 Annex 31B up to each, quanta of 512 bit times."""
+"""Pairs of a rate, bit/s, and the longest reaction time of IEEE 802.3 Annex 31B up to this rate, pause quanta."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +34,7 @@ class Term:
     """One term of the headroom."""
 
     name: str
+    """Cause of the bytes."""
     bytes: int
     """Value of the term, bytes."""
     formula: str
@@ -72,7 +74,7 @@ def headroom(
     interface_s: float = 0.0,
     counts: Counts = "frame",
 ) -> Headroom:
-    """Return the worst case, in which the threshold is exceeded just after frames have begun in both directions.
+    """Return the headroom in the worst case: the threshold is exceeded just after frames have begun in both directions.
 
     Args:
         rate_bps: Rate of the feeding link, bit/s.
@@ -81,7 +83,7 @@ def headroom(
         response_s: Time from the complete reception of the notification to its effect, seconds; default: the longest
             that the standard permits at the rate.
         interface_s: Sum of all further delays of the interfaces in both directions, seconds.
-        counts: Lengths that the buffer counts: "frame", or "wire" for frames with preamble and gap.
+        counts: Bytes that the buffer counts: "frame", or "wire" for frames with preamble and gap.
 
     Raises:
         UsageError: `response_s` is absent, and the rate is above 100 Gbit/s.
@@ -109,9 +111,10 @@ def headroom(
 
 
 def pfc_headroom(rate_bps: float, mtu: int, length_m: float) -> Headroom:
-    """Return the short formula that vendors publish for PFC.
+    """Return the headroom by the short formula that vendors publish for PFC.
 
-    `rate_bps` is the rate of the link in bit/s, `mtu` the largest frame in bytes, `length_m` the cable in metres.
+    `rate_bps` is the rate of the link in bit/s, `mtu` the largest frame in bytes (not the largest payload as in
+    `headroom`), and `length_m` the length of the cable in metres.
     """
     cable = math.ceil(130 * length_m / 100 * rate_bps / 1e9 - 1e-6)
     terms = (

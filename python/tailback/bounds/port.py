@@ -1,6 +1,6 @@
 """A port of a router, read from a scenario's document: its link, its policy and the groups of flows that use it.
 
-The worst case by network calculus and the fluid model use it.
+The worst case by network calculus and the fluid model use this module, which also parses quantities of documents.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ __all__ = [
 ]
 
 Json: TypeAlias = dict[str, Any]
+"""Table of a document."""
 
 
 class NotModelledError(Exception):
-    """Raised if a part of the scenario has no analytic model; the message gives the reason."""
+    """Error of a scenario with a part that has no analytic model; the message gives the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,7 @@ class Port:
     """A port with its link, its policy and the groups of flows that use it."""
 
     def __init__(self, document: Json, node: str, neighbour: str) -> None:
-        """Read the port of switch `node` to `neighbour` from a scenario's document."""
+        """Read the port of switch `node` to `neighbour` from a scenario's document; raises KeyError if it has none."""
         self.document = document
         self.maps: Json = document.get("class-maps", {})
         self.links = {frozenset(link["between"]): link for link in document["links"]}
@@ -134,9 +135,9 @@ class Port:
 
 
 def class_rates(classes: Sequence[Json], base_bps: float) -> list[float]:
-    """Return the rate of each class, bit/s, 0 for priority classes; docs/mechanisms/class-based.md has the rule.
+    """Return the guaranteed rate of each class, bit/s, 0 for priority classes.
 
-    `base_bps` is the reference rate of guarantees that are fractions.
+    `base_bps` is the rate to which guarantees that are fractions refer. docs/mechanisms/class-based.md has the rule.
     """
     reserved = [share_bps(class_.get("bandwidth"), base_bps) for class_ in classes]
     low = sum(share_bps(class_["priority"].get("rate"), base_bps) for class_ in classes if class_.get("priority"))
@@ -153,7 +154,10 @@ def class_rates(classes: Sequence[Json], base_bps: float) -> list[float]:
 
 
 def share_bps(written: object, base_bps: float) -> float:
-    """Return a guarantee in bit/s, given as a rate or a fraction of the base; `None`: 0. Raises ValueError else."""
+    """Return a guarantee in bit/s, given as a rate or as a fraction of `base_bps`; 0 for `None`.
+
+    Raises ValueError if it is neither.
+    """
     if written is None:
         return 0.0
     return float(written) * base_bps if isinstance(written, (int, float)) else rate_bps(written)
@@ -178,7 +182,7 @@ def burst_bytes(written: object, rate: object) -> float:
 
 
 def towards(rate: object) -> str:
-    """Return the forward rate of a link as text: the first of `[forward, backward]`, or the rate of both directions."""
+    """Return the rate of a link's first direction as text: the first of two rates, or that of both directions."""
     return str(rate[0] if isinstance(rate, list) else rate)
 
 
@@ -211,7 +215,10 @@ def _metres(written: str) -> float:
 
 
 def code_point(written: object) -> int:
-    """Return the number of a valid code point, given by name or number (RFC 2474, RFC 2597, RFC 3246, RFC 5865)."""
+    """Return the number of a valid code point, given by name or number (RFC 2474, RFC 2597, RFC 3246, RFC 5865).
+
+    A checked document has only valid ones; others are not detected, or raise ValueError.
+    """
     text = str(written).lower()
     named = {"default": 0, "be": 0, "ef": 46, "va": 44}
     if text in named:

@@ -6,7 +6,7 @@
 If the arrivals of a class are bounded by token buckets and its scheduler guarantees a rate after a latency, the delay
 is at most burst / rate + latency. Arrival curves come from the sources (constant rate, or on-off with a peak rate) and
 from policers, service curves from the link, the shaper, the transmit ring, strict priority and start-time fair
-queueing. A group without such a curve has no bound, and the result gives the reason.
+queueing. A group for which one of the curves is missing has no bound, and the result gives the reason.
 
 Sources: Le Boudec and Thiran, Network Calculus (LNCS 2050, 2001): delay bound, theorem 1.4.2; non-preemptive strict
 priority, section 6.2; Goyal, Vin and Cheng, Start-time fair queuing (SIGCOMM 1996), theorem 4: shares of classes.
@@ -37,16 +37,17 @@ from tailback.scenario import Scenario
 __all__ = ["Bound", "worst_case"]
 
 _STRICT = "strict priority, and the sources or the policers of its level"
+"""Assumptions of the bound of a priority class."""
 _MAX_COMBINATIONS = 256
 """Largest number of combinations of token buckets that are tried."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """Upper bound on the one-way delay of the packets of a group."""
+    """Upper bound of the one-way delay of the packets of a group."""
 
     seconds: float | None
-    """Bound on the time from a packet's generation to the arrival of its last bit, seconds; `None`: no bound."""
+    """Bound of the time from a packet's generation to the arrival of its last bit, seconds; `None`: no bound."""
     reason: str
     """Assumptions of the bound, or the reason why there is none."""
 
@@ -68,7 +69,7 @@ class _Service:
 
 
 def worst_case(scenario: Scenario, node: str, neighbour: str) -> dict[str, Bound]:
-    """Return the bound of every group of flows that leaves a port, by name.
+    """Return the bound of every group of flows that leaves by a port, by the name of the group.
 
     Args:
         scenario: Hosts with a link each to one switch, and a policy at one of its ports, as `tailback import` makes it.
@@ -117,7 +118,7 @@ class _Port(Port):
         return _Curve(burst, group.flows * rate / quickest * group.burst / group.written)
 
     def _access_s(self, group: Group) -> float:
-        """Return the longest time from the source to the router, seconds."""
+        """Return the longest time from the source to the router, seconds; raises NotModelledError without a bound."""
         link = self.links[frozenset((self.senders[group.name], self.node))]
         rate = _native.parse_rate(towards(link["rate"])) / 8
         sent = self._sent(group)
@@ -129,7 +130,10 @@ class _Port(Port):
         return sent.burst * wire / rate + delay_s(link)
 
     def _arrival(self, group: Group) -> _Curve:
-        """Return the arrival curve of a group at the scheduler, behind the conditioners of the port."""
+        """Return the arrival curve of a group at the scheduler, behind the conditioners of the port.
+
+        It is that of the first policer for all packets of the group, or that of the sources, if they send less.
+        """
         for conditioner in self.table.get("conditioners", []):
             meter = conditioner.get("meter", {})
             drops = conditioner.get("exceed", {}).get("drop") is True
@@ -142,16 +146,19 @@ class _Port(Port):
         return self._sent(group)
 
     def _only(self, conditioner: Json, group: Group) -> bool:
+        """Return `True` if a conditioner applies to the group."""
         matches = conditioner.get("match")
         return conditioner.get("flows") is None and (matches is None or self.holds(matches, group))
 
     def _least(self, group: Group, policed: _Curve) -> _Curve:
+        """Return the curve of the group's sources if it is below that of the policer, else that of the policer."""
         sent = self._sent(group)
         return sent if sent.rate <= policed.rate and sent.burst <= policed.burst else policed
 
     # --- Service ---
 
     def _port_s(self, group: Group) -> tuple[float, str]:
+        """Return the longest time of a group's packets from the router on, seconds, and the assumptions in words."""
         line = _native.parse_rate(towards(self.line["rate"])) / 8 * self.part
         rate, latency = line, 0.0
         after = delay_s(self.line)
@@ -173,7 +180,7 @@ class _Port(Port):
     def _within(
         self, discipline: Json | None, service: _Service, base_bps: float, group: Group, members: Sequence[Group]
     ) -> tuple[float, str]:
-        """Return the longest time of a group's packets in a discipline, seconds, and the assumptions.
+        """Return the longest time of a group's packets in a discipline, seconds, and the assumptions in words.
 
         The discipline gets `service`; `members` are all groups of flows in it. Raises NotModelledError without a bound.
         """
@@ -246,9 +253,9 @@ class _Port(Port):
         members: Sequence[Group],
         of: Mapping[str, int],
     ) -> tuple[float, str]:
-        """Return the longest time of a packet, seconds, and the assumptions.
+        """Return the longest time of a group's packets in its class, seconds, and the assumptions in words.
 
-        `strict` are the arrival curves of the priority classes, by index.
+        `strict` has the arrival curves of the priority classes, and `of` the class of each group, as an index.
         """
 
         def level(number: int) -> _Curve:
@@ -301,6 +308,7 @@ def _counts_frames(table: Json) -> None:
 
 
 def _delay(arrival: _Curve, service: _Service) -> float:
+    """Return the delay bound, seconds; raises NotModelledError if the arrivals exceed the guaranteed rate."""
     # Rates are rounded to whole bits: equal rates may differ slightly.
     if arrival.rate > service.rate * (1 + 1e-9):
         raise NotModelledError(
@@ -311,7 +319,10 @@ def _delay(arrival: _Curve, service: _Service) -> float:
 
 
 def _left(service: _Service, above: _Curve, blocking: float) -> _Service:
-    """Return the service left by strict priority: higher classes go first, after a packet of `blocking` bytes."""
+    """Return the service that strict priority leaves to a class.
+
+    `above` are the arrivals of higher classes, and `blocking` the bytes of a packet of a lower class in transmission.
+    """
     rate = service.rate - above.rate
     if rate <= 0:
         raise NotModelledError("traffic of higher priority may use all of the rate")

@@ -1,7 +1,7 @@
-"""The command line. `main` is the entry point; each other module of this package has commands of one purpose.
+"""The command line: its entry point `main`, and the table of commands, which are in the other modules of the package.
 
 Modules of commands are loaded when their command is called, and Polars and matplotlib only when something is
-written or drawn, so that `tailback --help` answers at once.
+written or drawn, so that `tailback --help` answers at once. `options` and `output` are shared by the commands.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ COMMANDS = {
     "bench": ("tools", "bench", "Measure packet-hops per second of processor time."),
     "completion": ("tools", "completion", "Print the completion script of a shell."),
 }
-"""Module, function and line of `--help` of each command; `--help` loads no module."""
+"""Module, function and line in `--help` of each command, by its name; so `--help` needs no module of a command."""
 
 
 class _Lazy(click.Group):
@@ -95,7 +95,10 @@ def cli() -> None:
 
 
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command line and exit with its code; no error ever shows a traceback."""
+    """Run the command line and exit with its code; an error shows a traceback only with TAILBACK_DEBUG=1.
+
+    `arguments` are those after the name of the program; default: those of the process.
+    """
     # Job schedulers, service managers and containers stop a program by SIGTERM: handle it as Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:

@@ -121,7 +121,7 @@ def reproduce(
 
 
 def _reporter(experiments: int) -> Callable[[Trial, int], None]:
-    """Return a function that reports each finished experiment on stderr: a full reproduction takes hours."""
+    """Return a function that reports each finished experiment on stderr, since a full reproduction takes hours."""
 
     def report_trial(trial: Trial, number: int) -> None:
         counts = ", ".join(f"{n} {word}" for word, n in words([trial]).items() if n)

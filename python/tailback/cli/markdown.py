@@ -14,9 +14,11 @@ __all__ = ["wrapped"]
 _COLUMNS = 80
 """Maximum width of a line, characters: that of the explanations of kinds."""
 _ITEM = re.compile(r"[ ]*(?:[-*]|\d+\.) +")
+"""Beginning of a list item."""
 _SHORT = 16
 """Maximum length, characters, of a cell that is not broken into lines, such as a number with its unit."""
 _RULE = re.compile(r"[|: -]+")
+"""Line between the head and the body of a table."""
 
 
 def wrapped(text: str) -> str:

@@ -45,6 +45,7 @@ __all__ = [
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 SETTINGS: dict[str, Any] = {"max_content_width": 110, "help_option_names": ["-h", "--help"]}
+"""Settings of each command for click."""
 
 
 class Written(click.ParamType):  # type: ignore[type-arg]
@@ -56,7 +57,7 @@ class Written(click.ParamType):  # type: ignore[type-arg]
         self._stays_text = stays_text
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
-        """Return the number in bit/s, bytes or picoseconds; with `stays_text`, the text unchanged."""
+        """Return the number of the parser: bit/s, bytes or picoseconds; with `stays_text`, the text unchanged."""
         if not isinstance(value, str):
             return value
         try:
@@ -71,10 +72,11 @@ SIZE = Written("size", _native.parse_bytes)
 DURATION = Written("duration", _native.parse_duration)
 RATE_TEXT = Written("rate", _native.parse_rate, stays_text=True)
 DURATION_TEXT = Written("duration", _native.parse_duration, stays_text=True)
+"""Types of parameters: rate in bit/s, size in bytes, duration in picoseconds, and rate and duration as checked text."""
 
 
 def _split(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Split path=value at the first equals sign."""
+    """Return the pairs (path, value) of texts path=value, split at the first equals sign."""
     del ctx
     found = []
     for text in values:
@@ -108,7 +110,7 @@ threads_option = click.option(
 
 
 def _metrics(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[str]:
-    """Split at commas and check the names; `goodput[data]` is the metric of a group or class."""
+    """Return the names of metrics, split at commas and checked; `goodput[data]` is the metric of a group or class."""
     del ctx
     names = list(dict.fromkeys(name.strip() for text in values for name in text.split(",") if name.strip()))
     for name in names:
@@ -184,7 +186,7 @@ def open_executor(
     workers: int | None,
     folder: str = ".tailback-slurm",
 ) -> Iterator[Backend]:
-    """Open the executor that the options name, and close it at the end."""
+    """Open the executor that the options name, and close it at the end; `folder` is that of Slurm's jobs."""
     from tailback.run.executors import open_backend
 
     if name == "dask":

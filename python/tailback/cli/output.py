@@ -1,4 +1,4 @@
-"""Output of the commands: tables and JSON on stdout; progress and errors on stderr."""
+"""Output of the commands: tables and JSON on stdout; progress, notes, warnings and errors on stderr."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _WIDE = 160
 
 
 _CONTROL = re.compile("[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\\u061c\\u200e\\u200f\\u202a-\\u202e\\u2066-\\u2069]")
-"""Characters that move the cursor, colour or reorder text; any text of an untrusted scenario may contain them."""
+"""Characters that move the cursor, or colour or reorder text; an untrusted scenario may contain them in any text."""
 
 
 def visible(text: str) -> str:
@@ -112,7 +112,7 @@ def print_warnings(warnings: Sequence[ScenarioWarning], *, printed: Collection[S
 
 
 def print_unchanged(scenario: Scenario) -> None:
-    """Print a note for each setting whose value did not change."""
+    """Print a note for each `--set` that did not change the scenario."""
     for setting in scenario.unchanged:
         print_note(f"{setting} changes nothing: the scenario has this value already")
 
@@ -123,7 +123,11 @@ def print_note(message: str) -> None:
 
 
 def print_cost(costs: Sequence[Cost], replications: int, threads: int | None, *, adaptive: bool, as_json: bool) -> None:
-    """Print the estimated cost of `replications`, from trials; with `adaptive`, intervals may require more."""
+    """Print the estimated run time of `replications` replications, whose costs are estimated by trials.
+
+    With `adaptive`, the replications are a minimum, as intervals may require more. `threads` is the number of
+    replications at a time; `None`: one per processor.
+    """
     from tailback.run.cost import spoken
     from tailback.run.executors import default_threads
 
@@ -178,10 +182,10 @@ _NARROW = 14
 
 @dataclass(frozen=True)
 class Rows:
-    """A table that adapts to the width; names and numbers are never broken.
+    """A table that adapts to the width of the terminal; words and numbers are never broken.
 
-    If it is too wide, first sentences are broken into lines, then columns are moved into further tables below, and
-    finally each row is written over several lines.
+    If the table is too wide, columns of text are broken into lines first. If that does not suffice, columns of numbers
+    are moved into further tables below, and if that does not suffice either, each row is written over several lines.
     """
 
     title: str
@@ -221,12 +225,15 @@ class Rows:
         whole = max(map(cell_len, self._texts(column)))
         if column >= self.words:
             return whole
-        # Names stay whole; sentences may be broken.
+        # Text may be broken into lines between words.
         longest = max((cell_len(word) for text in self._texts(column) for word in text.split()), default=0)
         return min(whole, max(_NARROW, longest))
 
     def _width(self, numbers: Sequence[int]) -> int:
-        """Return the minimum width of a table of the names and these columns, with three blanks between columns."""
+        """Return the minimum width, characters, of a table of the columns of text and some columns of numbers.
+
+        There are three blanks between columns.
+        """
         widths = [self._min_width(column) for column in (*range(self.words), *numbers)]
         return sum(widths) + 3 * (len(widths) - 1) + 2
 
@@ -282,7 +289,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, 
 
 
 def facts(rows: Sequence[Sequence[str]]) -> Text:
-    """Return lines of a name and its value each, aligned, without a heading."""
+    """Return a line for each pair (name, value), with the values aligned."""
     from rich.cells import cell_len
     from rich.text import Text
 
@@ -292,7 +299,10 @@ def facts(rows: Sequence[Sequence[str]]) -> Text:
 
 @contextmanager
 def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Progress | None]:
-    """Show the progress of replications on stderr, if that is a terminal; `what` is the label of the bar."""
+    """Show the progress of replications on stderr, with the label `what`, and yield the progress callback.
+
+    It is `None` if stderr is not a terminal, or with `quiet`.
+    """
     with watch_bar(quiet=quiet) as watch:
         if watch is None:
             yield None
@@ -303,7 +313,10 @@ def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Progress | None]
 
 @contextmanager
 def watch_bar(*, quiet: bool = False) -> Iterator[Callable[[str, float, int], object] | None]:
-    """Show the current step and its progress on stderr, if that is a terminal."""
+    """Show the current step and its progress on stderr, and yield the callback (step, done, total).
+
+    It is `None` if stderr is not a terminal, or with `quiet`.
+    """
     if quiet or not sys.stderr.isatty():
         yield None
         return

@@ -110,7 +110,10 @@ def patched(
     rate: str | None,
     overhead: str | None,
 ) -> Configuration:
-    """Write the values of a scenario into the file from which it was imported, whose line endings are unchanged."""
+    """Return the configuration of `original` with the values of a scenario that was imported from it.
+
+    The file is not changed. Raises UsageError if it cannot be read, or an argument is invalid.
+    """
     from tailback.router.policy import export_configuration
 
     try:
@@ -130,6 +133,7 @@ def patched(
 
 
 def _exactly(path: Path) -> str:
+    """Return the text of a file with its line endings; raises UsageError if it is not UTF-8."""
     try:
         return path.read_bytes().decode("utf-8")
     except OSError as error:
@@ -140,7 +144,7 @@ def _exactly(path: Path) -> str:
 
 
 def _show(notices: Sequence[Notice], *, quiet: bool) -> None:
-    """Print the remarks; those on ignored lines are summed up in one line."""
+    """Print the remarks, with one line for all ignored lines; with `quiet`, only errors."""
     ignored = [notice for notice in notices if notice.level == "ignored"]
     for notice in notices:
         if notice.level != "ignored" and not (quiet and notice.level != "error"):

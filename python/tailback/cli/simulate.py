@@ -214,14 +214,17 @@ _NOT_IN_QUEUES = ("link loss", "link down", "input buffer full", "policed")
 
 
 def _default_metrics(seen: Collection[str]) -> list[str]:
-    """Return the default columns: metrics of packets, and of transports and applications if there are any."""
+    """Return the default columns: metrics of packets, and those of transports and applications that are `seen`."""
     chosen = ["offered", "loss", "delay", "delay_p99", "throughput"]
     times = ("response", "response_p99", "slowdown") if "response" in seen else ("completion", "completion_p99")
     return chosen + [name for name in ("goodput", *times) if name in seen]
 
 
 def _summary_table(estimates: Sequence[Estimate], confidence: float, metrics: Sequence[str]) -> Rows:
-    """Return a table with a row per group, class and total, and a column per metric."""
+    """Return a table with a row per group, per class and for all flows, and a column per metric.
+
+    Rows that would repeat another one, or have none of the metrics, are left out.
+    """
     rows: dict[tuple[str, str], dict[str, str]] = {}
     for estimate in estimates:
         measure = estimate.measure
@@ -246,7 +249,7 @@ def _summary_table(estimates: Sequence[Estimate], confidence: float, metrics: Se
 
 
 def _ports(result: Result) -> list[dict[str, str | float]]:
-    """Return means over replications for each port, in descending order of drops."""
+    """Return means over replications for each port, in descending order of drops, then of the time with held data."""
     found: dict[str, list[dict[str, float]]] = {}
     for report in result.reports:
         acks: Counter[str] = Counter()

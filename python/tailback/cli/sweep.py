@@ -46,11 +46,14 @@ if TYPE_CHECKING:
 __all__ = ["sweep"]
 
 _MAX_ROWS = 60
+"""Maximum number of rows of a printed table."""
 _MAX_FAILURES = 10
+"""Maximum number of failures that are printed."""
 
 _TRIALS = 12
+"""Maximum number of points that an estimate tries."""
 _TRIAL_S = 0.4
-"""Number of points that an estimate tries, and the time for each, s: about five seconds in total."""
+"""Processor time of each trial, s: with `_TRIALS` about five seconds in total."""
 
 
 @click.command(
@@ -175,8 +178,8 @@ def sweep(
         _write(found, directory, single, quiet)
         _print(found, as_json, metrics)
     except KeyboardInterrupt:
-        # Before the first run or after the last, such as while figures are drawn; an interrupt during the runs returns
-        # an interrupted sweep.
+        # Ctrl-C came before the first run or after the last, such as while figures are drawn. Ctrl-C during the runs
+        # raises nothing: the sweep is then `interrupted`.
         if directory is None or not (directory / MANIFEST).exists():
             raise
         command = shlex.join(["tailback", "sweep", "--report", str(directory)])

@@ -1,4 +1,4 @@
-"""Commands other than simulations: headroom, bench, completion."""
+"""Further commands: headroom, bench, completion."""
 
 from __future__ import annotations
 
@@ -110,6 +110,7 @@ def headroom(
 
 
 def _threshold(need: int, size: int) -> str:
+    """Return a sentence with the highest safe threshold of a buffer of `size` bytes that needs `need` of headroom."""
     if need >= size:
         return f"A buffer of {size} B is too small: it cannot be lossless with any threshold."
     return f"In a buffer of {size} B the high threshold may be at most {1 - need / size:.1%}."

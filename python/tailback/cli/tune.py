@@ -48,7 +48,7 @@ Examples:
 
 \b
 Metrics: loss, delay, delay.p99, jitter, pdv.p99, pdv.p999, throughput, goodput, mos.
-Exit codes: 0 the whole interval of every target's metric meets the target, 5 at least one does not,
+Exit codes: 0 every target is met by the whole interval of its metric, 5 at least one target is not,
 3 the configuration of --diff cannot express the settings.""",
 )
 @scenario_file

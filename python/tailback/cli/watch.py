@@ -1,4 +1,4 @@
-"""The command watch: checks service levels in each interval."""
+"""The command watch: checks service levels in each interval, and forecasts when they are missed."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ Examples:
 
 \b
 Limits: delay (mean of an interval), loss, jitter (RFC 3550).
-Exit codes: 0 for every target the whole confidence interval of the share of intervals kept is at least --keep,
-5 for at least one it is not.""",
+Exit codes: 0 every target is kept, 5 at least one is not. A target is kept if the whole confidence interval of the
+share of intervals in which it is met is at least --keep.""",
 )
 @scenario_file
 @click.option(
@@ -96,26 +96,26 @@ def watch(
     """Compare the service of groups of flows with targets, in each interval of the scenario FILE.
 
     With --grow, forecast also the factor on the rates of these groups at which each target is missed; with --growth,
-    also the interval in which they reach it.
+    also the interval in which the rates reach this factor.
     """
     from tailback import service_levels
     from tailback.scenario import load
 
     scenario = load(file, allow_files=allow_files).with_texts(settings)
-    promised = service_levels.targets(targets)
+    wanted = service_levels.targets(targets)
     share = keep / 100
     with progress_bar("replications", quiet=quiet) as progress:
         found = service_levels.watch(
-            scenario, promised, interval, seed=seed, replications=reps, threads=threads, progress=progress
+            scenario, wanted, interval, seed=seed, replications=reps, threads=threads, progress=progress
         )
     if (growth is not None or by == "fluid") and not growing:
         raise UsageError("--growth and --by need --grow with the groups whose rates grow")
     ahead: list[service_levels.Forecast] = []
     if growing and by == "fluid":
-        ahead = service_levels.fluid_forecast(scenario, promised, growing, port, most=most)
+        ahead = service_levels.fluid_forecast(scenario, wanted, growing, port, most=most)
     elif growing:
         ahead = service_levels.forecast(
-            scenario, promised, growing, interval, keep=share, most=most, seed=seed, replications=reps, threads=threads
+            scenario, wanted, growing, interval, keep=share, most=most, seed=seed, replications=reps, threads=threads
         )
 
     def intervals_to(factor: float | None) -> int | None:
@@ -168,6 +168,7 @@ def watch(
 
 
 def _when(intervals: int, interval: str) -> str:
+    """Return the time after a number of intervals in words."""
     from tailback import _native
     from tailback.run.cost import spoken
 

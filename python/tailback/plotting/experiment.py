@@ -24,12 +24,18 @@ class Figure:
     name: str
     """Name of its file without the suffix, unique in the experiment."""
     title: str
+    """Title of the drawing."""
     caption: str
+    """Text below the figure in the report; may be empty."""
     draw: Callable[[], Drawing]
+    """Draws the figure, without the title."""
     claims: Sequence[str] = ()
     """Ids of the claims that the figure shows; the report has them next to it."""
     share: str = ""
-    """Figures of an experiment with the same word here have the same y axis, so that they can be compared by eye."""
+    """Figures of an experiment with an equal text here have the same y axis, so that they can be compared by eye.
+
+    Empty: the figure has a y axis of its own.
+    """
 
 
 def both_views(
@@ -44,7 +50,11 @@ def both_views(
     claims: Sequence[str] = (),
     share: str = "",
 ) -> Figure:
-    """Return a figure of a quantity over `x` with a curve per value of `curves`, and over `curves` per value of `x`."""
+    """Return a figure of a quantity over two axes, with a panel for each.
+
+    The first panel has `x` as its x axis and a curve for each value of `curves`, the second `curves` as its x axis and
+    a curve for each value of `x`; both are names of axes.
+    """
 
     def draw() -> Drawing:
         from tailback.plotting import plot
@@ -72,10 +82,10 @@ def compare(
     claims: Sequence[str] = (),
     share: str = "",
 ) -> Figure:
-    """Return a figure of several quantities, such as one per mechanism, as curves over `x`.
+    """Return a figure of several quantities, such as one per mechanism, as curves over `x`, named by their keys.
 
-    With `panel` there is a panel for each of the axis's values, or of `panel_values`. `y` is the label of the y axis;
-    the default is that of the first quantity.
+    `x` and `panel` are names of axes. With `panel` there is a panel for each of the axis's values, or of
+    `panel_values`. `y` is the label of the y axis without the unit; the default is that of the first quantity.
     """
 
     def draw() -> Drawing:
@@ -114,7 +124,10 @@ def panels(
     claims: Sequence[str] = (),
     share: str = "",
 ) -> Figure:
-    """Return a figure with a panel per quantity, all with the same y axis, with a curve per value of `curves`."""
+    """Return a figure with a panel per quantity over `x`, all with the same y axis, and a curve per value of `curves`.
+
+    The titles of the panels are the keys; `x` and `curves` are names of axes.
+    """
 
     def draw() -> Drawing:
         from tailback.plotting import plot
@@ -140,7 +153,10 @@ def traces(
     claims: Sequence[str] = (),
     share: str = "",
 ) -> Figure:
-    """Return a figure of time series, with a panel for each; `levels` are dashed lines, such as thresholds."""
+    """Return a figure of time series (x, y) with a panel for each, by its title.
+
+    `levels` are values of y by their names, such as thresholds, which are drawn as dashed lines in all panels.
+    """
 
     def draw() -> Drawing:
         from tailback.plotting import plot
@@ -161,7 +177,7 @@ def traces(
 
 
 def _family(axes: Axes, quantity: Quantity, x: str, curves: str, y_scale: Scale, title: str = "") -> None:
-    """Draw one curve per value of an axis; numbers have colours from light to dark."""
+    """Draw a quantity over `x` with a curve per value of an axis; curves of numbers have colours from light to dark."""
     from tailback.plotting import plot
 
     values = quantity.values_of(curves)
@@ -186,13 +202,13 @@ def _seen(quantities: Sequence[Quantity]) -> tuple[int, int] | None:
 
 
 def _nothing(quantity: Quantity) -> str:
-    """Return an addition to a curve's label if it has no events, which look like very few on the axis; else empty."""
+    """Return an addition to the label of a curve without events, which looks like one with few; otherwise empty."""
     seen = _seen([quantity])
     return f": 0 of {seen[1]:,}" if seen is not None and seen[0] == 0 < seen[1] else ""
 
 
 def _say_zero(axes: Axes, quantities: Sequence[Quantity]) -> None:
-    """Write the number of packets into a panel whose curves have no events."""
+    """Write the number of packets into a panel if all of its curves have no events."""
     seen = _seen(quantities)
     if seen is not None and seen[0] == 0 < seen[1]:
         where: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "va": "center"}

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tailback.study.experiment.points import AxisValue
 
 Columns = Mapping[str, Mapping[str, "Interval"]]
-"""Intervals by series (a colour), then by column."""
+"""Intervals by series (a colour), then by column (a group of bars); all series have the same columns."""
 
 
 def columns(
@@ -27,7 +27,8 @@ def columns(
 ) -> Drawing:
     """Draw grouped bars: in each panel a group for each column, in each group a bar for each series.
 
-    `y` is the label of the y axis, `top` its upper end (default: by the data), `width` that of a panel in inches.
+    `panels` has the intervals by the titles of the panels. `y` is the label of the y axis, `top` its upper end
+    (default: by the data), and `width` the width of a panel in inches.
     """
     from tailback.plotting import plot
 
@@ -63,6 +64,7 @@ def _bars(axes: Axes, series: Columns) -> None:
 
 
 _SHADES = {"AF1": "Greens", "AF2": "Oranges", "AF3": "Blues"}
+"""Colour maps of matplotlib by class of assured forwarding (RFC 2597)."""
 
 
 def _colours(labels: Sequence[str]) -> Sequence[str]:
@@ -78,6 +80,6 @@ def _colours(labels: Sequence[str]) -> Sequence[str]:
 
 
 def only(quantity_intervals: Sequence[tuple[Mapping[str, AxisValue], Interval]]) -> Interval:
-    """Return the interval of a quantity with a single point; raises ValueError for more or none."""
+    """Return the interval of the only point of `Quantity.intervals`; raises ValueError unless there is exactly one."""
     ((_, found),) = quantity_intervals
     return found

@@ -1,7 +1,8 @@
 """Drawings of networks, made from the scenario document: nodes, links with their rates, and paths of flows.
 
 Nodes are in columns by their position on the paths of the flows, senders on the left. Nodes with the same role, such
-as twenty hosts with the same stem of the name and equal links, are one symbol if there are more than `MOST_ALIKE`.
+as twenty hosts whose names differ in their numbers only and whose links are equal, are one symbol if there are more
+than `MOST_ALIKE` of them.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ __all__ = ["MOST_ALIKE", "MOST_DRAWN", "Network", "Part", "draw", "lay_out", "ne
 MOST_ALIKE = 4
 """Maximum number of nodes with the same role that have symbols of their own; more are one symbol."""
 MOST_ASKED = 400
-"""Maximum number of nodes for which equal roles are searched; larger networks are described in words."""
+"""Maximum number of nodes of a network that is laid out; a larger network is described in words."""
 MOST_DRAWN = 26
 """Maximum number of symbols of a readable drawing; a network that needs more is described in words."""
 
@@ -35,9 +36,10 @@ SENDER, RECEIVER, BOTH, SILENT, SWITCH = "#0072b2", "#009e73", "#8c6d31", "#9999
 
 
 class Link(TypedDict):
-    """A full-duplex link; the pairs of rates and buffers belong to its ends, as senders.
+    """A full-duplex link.
 
-    A buffer is that of the highest traffic class; `None`: unlimited.
+    `rate_bps` and `buffer_bytes` have a value for each of `ends`: that of the port by which this end sends. A buffer is
+    that of the highest traffic class; `None`: unlimited.
     """
 
     ends: list[str]
@@ -48,11 +50,13 @@ class Link(TypedDict):
 
 @dataclass(frozen=True)
 class Network:
-    """A network: nodes by name with their kinds, links, and flows as (sender, receiver, group)."""
+    """Nodes, links and flows of a scenario."""
 
     nodes: Mapping[str, str]
+    """Kind of each node by its name: `host` or `switch`."""
     links: Sequence[Link]
     flows: Sequence[tuple[str, str, str]]
+    """Flows as (sender, receiver, group)."""
 
     @cached_property
     def neighbours(self) -> dict[str, list[tuple[str, Link, int]]]:
@@ -80,15 +84,18 @@ class Network:
         return found
 
     def ways(self, of: Mapping[str, Part]) -> list[list[str]]:
-        """Return a path for each pair of parts (sender, receiver) with flows."""
+        """Return a path, as the names of its nodes, for each pair of symbols (sender, receiver) with flows.
+
+        `of` has the symbol of each node by its name.
+        """
         ends = {(id(of[sender]), id(of[receiver])): (sender, receiver) for sender, receiver, _ in self.flows}
         return [self.way(*pair) for pair in ends.values()]
 
     def ways_out(self, of: Mapping[str, Part]) -> list[list[str]]:
-        """Return a path for each two parts with flows in either direction.
+        """Return a path for each two symbols with flows between them, in one direction only.
 
-        If there are flows in both, the direction of the group with the shortest name counts; the other is taken to be
-        its answers.
+        If there are flows in both directions, the path is that of the group with the shortest name; the other direction
+        is assumed to carry the replies.
         """
         ends: dict[frozenset[int], tuple[str, str]] = {}
         for sender, receiver, _ in sorted(self.flows, key=lambda flow: (len(flow[2]), flow[2])):
@@ -97,21 +104,21 @@ class Network:
 
     def way(self, start: str, end: str) -> list[str]:
         """Return the nodes of a shortest path, ends included; empty if there is no path."""
-        before: dict[str, str] = {start: start}
+        previous: dict[str, str] = {start: start}
         ahead = deque([start])
-        while ahead and end not in before:
-            at = ahead.popleft()
-            for other, _, _ in self.neighbours[at]:
+        while ahead and end not in previous:
+            node = ahead.popleft()
+            for neighbour, _, _ in self.neighbours[node]:
                 # Only switches forward packets.
-                if other not in before and (other == end or self.nodes[other] == "switch"):
-                    before[other] = at
-                    ahead.append(other)
-        way = [end]
-        while way[-1] != start:
-            if way[-1] not in before:
+                if neighbour not in previous and (neighbour == end or self.nodes[neighbour] == "switch"):
+                    previous[neighbour] = node
+                    ahead.append(neighbour)
+        path = [end]
+        while path[-1] != start:
+            if path[-1] not in previous:
                 return []
-            way.append(before[way[-1]])
-        return way[::-1]
+            path.append(previous[path[-1]])
+        return path[::-1]
 
 
 def network_of(scenario: Scenario) -> Network:
@@ -126,19 +133,25 @@ class Part:
 
     names: list[str]
     kind: str
+    """Kind of the nodes: `host` or `switch`."""
     x: float = 0.0
+    """Column, from 0 on the left."""
     y: float = 0.0
+    """Row, downwards; 0 is the middle of the column."""
 
     @property
     def label(self) -> str:
-        """Return the name, or the first, the last and the number of names."""
+        """Name of the node; of several nodes the first and the last name, and their number."""
         if len(self.names) == 1:
             return self.names[0]
         return f"{self.names[0]} … {self.names[-1]}\n({len(self.names)})"
 
 
 def draw(scenario: Scenario | Network, title: str = "") -> Figure:
-    """Draw the network of a scenario: circles are hosts, boxes are switches, and the slowest links are red."""
+    """Draw the network of a scenario: circles are hosts, boxes are switches.
+
+    If links have different rates, the slowest ones are red. A network that is too large is described in words instead.
+    """
     from tailback.plotting import plot
 
     network = scenario if isinstance(scenario, Network) else network_of(scenario)
@@ -176,9 +189,9 @@ def lay_out(network: Network) -> list[Part]:
 def _parts(network: Network, by_group: bool) -> list[Part]:
     """Return the symbols of the nodes; many nodes with the same role are one symbol.
 
-    Nodes have the same role if they have the same kind, stem of the name and groups of flows (or at least both send or
-    both receive), and the same links to nodes of the same roles (refined until nothing changes, as by
-    Weisfeiler and Leman).
+    Nodes have the same role if they have the same kind, names that differ in numbers only, the same groups of flows
+    (without `by_group` it suffices that both or neither send, and both or neither receive), and equal links to nodes of
+    the same roles. Roles are refined until nothing changes (Weisfeiler and Leman).
     """
 
     def groups(found: set[str]) -> object:
@@ -222,12 +235,12 @@ def _place(network: Network, parts: Sequence[Part]) -> None:
     of = {name: part for part in parts for name in part.names}
     ahead: dict[int, set[int]] = defaultdict(set)
     index = {id(part): number for number, part in enumerate(parts)}
-    # The direction with more flows is forwards; flows in the other direction on the same links are ignored.
+    # Between two symbols the direction with more paths is forwards; paths in the other direction are ignored.
     steps: Counter[tuple[int, int]] = Counter()
-    for way in network.ways_out(of):
-        for one, other in itertools.pairwise(way):
-            if of[one] is not of[other]:
-                steps[index[id(of[one])], index[id(of[other])]] += 1
+    for path in network.ways_out(of):
+        for node, following in itertools.pairwise(path):
+            if of[node] is not of[following]:
+                steps[index[id(of[node])], index[id(of[following])]] += 1
     for (a, b), count in sorted(steps.items(), key=lambda item: (-item[1], item[0])):
         if count >= steps[b, a] and a not in ahead[b] and not _reaches(ahead, b, a):
             ahead[a].add(b)
@@ -273,7 +286,7 @@ def _reaches(ahead: Mapping[int, Iterable[int]], start: int, end: int) -> bool:
 
 
 def _barycentre(network: Network, of: Mapping[str, Part], part: Part) -> float:
-    """Return the mean row of the neighbours in other columns."""
+    """Return the mean row of a symbol's neighbours in other columns; without such neighbours, its own row."""
     ys = [of[o].y for name in part.names for o, _, _ in network.neighbours[name] if of[o].x != part.x]
     return sum(ys) / len(ys) if ys else part.y
 
@@ -286,7 +299,7 @@ def _links(axes: Axes, network: Network, parts: Sequence[Part]) -> None:
         if a is not b:
             bundles[id(a), id(b)].append(link)
     by_id = {id(part): part for part in parts}
-    used = {step for way in network.ways(of) for step in itertools.pairwise(way)}
+    used = {step for path in network.ways(of) for step in itertools.pairwise(path)}
     rates = [rate for link in network.links for rate in link["rate_bps"]]
     slowest, fastest = min(rates), max(rates)
     labelled: set[tuple[float, float, str]] = set()
@@ -321,7 +334,11 @@ def _arrows(axes: Axes, ends: tuple[Part, Part], forth: bool, back: bool, colour
 
 
 def _words(links: Sequence[Link], forth: bool, back: bool) -> str:
-    """Return the rates, delays and buffers of links that are drawn as one, in words."""
+    """Return the rates, delays and buffers of links that are drawn as one, in words.
+
+    `forth` and `back` are `True` if flows use the first or the second direction; the buffer is given if it is the same
+    for all links in these directions.
+    """
     rates = {tuple(link["rate_bps"]) for link in links}
     low, high = min(min(pair) for pair in rates), max(max(pair) for pair in rates)
     both = all(pair[0] == pair[1] for pair in rates)

@@ -1,4 +1,8 @@
-"""Final corrections of a figure: bars end at the axes, legends cover no curve, coincident curves are named."""
+"""Final corrections of figures.
+
+Time axes end with the series, bars end at the axes, legends cover no curve, and coincident curves are named. Figures
+that are compared get the same y axis.
+"""
 
 from __future__ import annotations
 
@@ -66,7 +70,7 @@ def share_scale(figures: Sequence[Figure]) -> None:
 
 
 def settle(figure: Figure) -> None:
-    """Correct the layout of a drawn figure."""
+    """Correct the limits of time axes, bars, legends and notes of a drawn figure."""
     _fill_with_time(figure)
     # Before the layout: artists far outside their axes would leave them no room.
     for axes in figure.axes:
@@ -100,7 +104,7 @@ def _fill_with_time(figure: Figure) -> None:
 
 
 def _keep_within(axes: Axes) -> None:
-    """End bars that reach beyond the axes at their edge, with an arrow, such as one to zero on a logarithmic axis."""
+    """End bars that reach beyond the axes with an arrow at the edge, such as a bar to zero on a logarithmic axis."""
     limits = {0: axes.get_xlim(), 1: axes.get_ylim()}
     for container in axes.containers:
         if not isinstance(container, ErrorbarContainer):
@@ -167,7 +171,7 @@ def _outside(line: Line2D, limits: dict[int, tuple[float, float]]) -> np.ndarray
 
 
 def coincident(axes: Axes) -> list[list[str]]:
-    """Return groups of labels of curves with intervals that coincide at every point."""
+    """Return groups of labels of curves whose means coincide at every point."""
     curves: list[tuple[str, np.ndarray[Any, Any]]] = []
     for container in axes.containers:
         label = str(container.get_label())
@@ -193,7 +197,7 @@ def coincident(axes: Axes) -> list[list[str]]:
 def _name_coincident(axes: Axes) -> None:
     groups = coincident(axes)
     if not groups or axes.texts:
-        # A panel with the text "0 of N packets" needs no further note.
+        # A panel with a text, such as "0 of N packets", needs no further note.
         return
     # A label such as "plain: 0 of 1,234" starts with the name.
     text = "; ".join(f"{' / '.join(label.partition(': 0 of ')[0] for label in group)} coincide" for group in groups)
@@ -219,7 +223,7 @@ def _clear(figure: Figure, axes: Axes, legend: Legend) -> None:
     right = max(other.get_position().x1 for other in figure.axes)
     others = [other for other in figure.axes if other is not axes and other.get_legend() is not None]
     if axes.get_position().x1 < right - 0.01 and not others:
-        # The only legend of panels in a row.
+        # The only legend of panels in a row is drawn to the right of the last one.
         texts = [text.get_text() for text in legend.get_texts()]
         title = legend.get_title().get_text()
         handles = [handle for handle in legend.legend_handles if handle is not None]

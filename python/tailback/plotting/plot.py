@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["COLOURS", "Scale", "curve", "finish", "image", "new", "ramp", "run_figure", "style", "to_bytes"]
 
 Scale = Literal["linear", "log", "symlog"]
+"""Scale of an axis; `symlog` is linear near zero and logarithmic above."""
 
 COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d31")
 """Okabe and Ito's palette, which colour-blind readers can distinguish; for series without an order."""
@@ -75,12 +76,12 @@ def style() -> Iterator[None]:
 
 
 class _Figure(Figure):
-    """A figure that a notebook shows without pyplot, and whose texts are not parsed as formulas."""
+    """A figure that a notebook shows without pyplot, and in whose texts dollar signs are ordinary characters."""
 
     def draw(self, renderer: RendererBase) -> None:
-        """Draw texts literally: those between two dollar signs are not parsed as formulas."""
+        """Draw the figure; of its texts, only matplotlib's labels of logarithmic ticks are parsed as formulas."""
         for text in self.findobj(Text):
-            # Labels of ticks of logarithmic axes are formulas of matplotlib.
+            # matplotlib writes labels of ticks of logarithmic axes as formulas.
             text.set_parse_math("\\mathdefault" in text.get_text())
         super().draw(renderer)
 
@@ -89,7 +90,10 @@ class _Figure(Figure):
 
 
 def new(columns: int = 1, rows: int = 1, *, width: float = 5.2, height: float = 3.6, **options: Any) -> Figure:
-    """Return an empty figure with a grid of axes (`figure.axes`); `width` and `height` are those of a panel, inches."""
+    """Return an empty figure with a grid of axes (`figure.axes`), in which a panel has `width` and `height` in inches.
+
+    `options` are those of `Figure.subplots`, such as `sharey`.
+    """
     with style():
         figure = _Figure(figsize=(width * columns, height * rows), layout="constrained")
         figure.subplots(rows, columns, **options)
@@ -97,7 +101,7 @@ def new(columns: int = 1, rows: int = 1, *, width: float = 5.2, height: float = 
 
 
 def ramp(count: int) -> list[str]:
-    """Return colours for values that have an order, from light to dark and visible on white."""
+    """Return `count` colours for values that have an order, from light to dark, all visible on white."""
     from matplotlib.colors import to_hex
 
     colours = mpl.colormaps["viridis_r"]
@@ -114,7 +118,10 @@ def curve(
     colour: str | None = None,
     dashed: bool = False,
 ) -> None:
-    """Draw means with their intervals as bars; a point without an interval has no bar."""
+    """Draw means with their intervals as bars; a mean whose interval is unbounded has no bar.
+
+    `index` chooses the marker and, without `colour`, the colour. Values of x that are words are not connected by lines.
+    """
     # A line between words would suggest values between them.
     line = "none" if any(isinstance(value, str) for value in x) else "--" if dashed else "-"
     means = [interval.mean for interval in y]
@@ -154,8 +161,9 @@ def finish(
 ) -> None:
     """Label the axes and set their scales.
 
-    `ticks` are the measured values of x. The y axis starts at 0 with `from_zero` (unless it is logarithmic) and reaches
-    at least to `y_top`, so that small values look small. `y_threshold` is the end of the linear part of a symlog axis.
+    `x` and `y` are the labels, `ticks` the measured values of x, and `legend` the title of the legend, which is drawn
+    if curves have labels. With `from_zero`, a y axis that is not logarithmic starts at 0 and reaches at least to
+    `y_top`, so that small values look small. `y_threshold` is the end of the linear part of a symlog axis.
     """
     axes.set_title(title)
     axes.set_xlabel(x)
@@ -204,7 +212,10 @@ def image(data: bytes, kind: Literal["svg", "png"] = "svg") -> str:
 
 
 def to_bytes(figure: Figure, kind: Literal["svg", "png", "pdf"], about: str = "") -> bytes:
-    """Return a figure as a file without a date, so that equal figures have equal bytes; `about` is its description."""
+    """Return the content of a figure's file, without a date, so that equal figures have equal bytes.
+
+    `about` is the description in its metadata.
+    """
     dates: Mapping[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
     description = {"Subject" if kind == "pdf" else "Description": about} if about else {}
     buffer = io.BytesIO()
@@ -218,9 +229,11 @@ def to_bytes(figure: Figure, kind: Literal["svg", "png", "pdf"], about: str = ""
 def run_figure(
     metrics: pl.DataFrame, series: pl.DataFrame, nodes: pl.DataFrame, title: str, confidence: float
 ) -> Figure:
-    """Draw a run: throughput, loss and mean delay of each group, and sampled values over time.
+    """Draw a run: throughput, loss and mean delay of each group, and samples of replication 0 over time.
 
-    The sampled values are the longest queues, and the largest windows of flows with `probe`.
+    The samples are those of the longest queues (of switches, if there are any) and of the largest windows of flows with
+    `probe`, up to four of each. `metrics`, `series` and `nodes` are tables of a result, and `confidence` is the level
+    of the intervals.
     """
     import polars as pl
 

@@ -1,4 +1,4 @@
-"""Figures of loss with the same axis, so that they can be compared by eye."""
+"""Figures of packet loss with the same y axis, so that slides of a source can be compared by eye."""
 
 from __future__ import annotations
 
@@ -19,17 +19,18 @@ __all__ = ["Slide", "on_one_scale"]
 
 @dataclass(frozen=True)
 class Slide:
-    """A slide of packet loss, with the quantity that it shows and its claims."""
+    """A slide of packet loss; `name`, `title`, `claims` and `caption` are those of its `Figure`."""
 
     name: str
     title: str
     loss: Quantity
+    """Packet loss, %, over two axes."""
     claims: Sequence[str] = ()
     caption: str = ""
 
 
 def on_one_scale(slides: Sequence[Slide], *, x: str = "burst", curves: str = "rate") -> Iterator[Figure]:
-    """Yield a figure for each slide, with its loss over `x` and over `curves`; all have the same axis of loss.
+    """Yield a figure for each slide, with its loss over the axes `x` and `curves`; all have the same y axis.
 
     The axis is linear up to 0.1 % and logarithmic above, so that zero, a packet in a thousand and half of all packets
     can be distinguished and compared between slides.

@@ -1,4 +1,4 @@
-"""Drawings of an experiment's networks, the first figures of its section of the report."""
+"""Figures of an experiment's networks, the first ones of its section in the report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,10 @@ __all__ = ["networks"]
 
 
 def networks(experiment: Experiment, profile: ProfileName) -> list[Figure]:
-    """Return a figure for each scenario file that is a base of points, with the settings of the first such point."""
+    """Return a figure of the network of each base scenario, in the order of the experiment's points.
+
+    A network is drawn with the settings of the first point that has this base scenario.
+    """
     first: dict[str, Point] = {}
     for point in experiment.points(profile):
         first.setdefault(experiment.scenario(point), point)
@@ -31,7 +34,7 @@ def networks(experiment: Experiment, profile: ProfileName) -> list[Figure]:
         title = "Network" if alone else f"Network of {scenario.title or stem}"
         caption = (
             f"Settings of the point {experiment.describe(point)}. Blue hosts send, green ones receive, brown ones do "
-            "both; arrows show the directions of flows; the slowest links are red."
+            "both; arrows show the directions of flows. If links have different rates, the slowest ones are red."
         )
         found.append(Figure(name, title, caption, partial(_draw, scenario)))
     return found

@@ -36,9 +36,11 @@ class Entry:
 
     trial: Trial
     claims: Sequence[Claim]
+    """Claims about the results of `trial`."""
     figures: Sequence[Figure]
+    """Figures to be drawn, in the order of the section."""
     drawn: list[Drawn] = field(default_factory=list)
-    """Figures that have been drawn."""
+    """Figures that have been drawn, in the same order."""
 
 
 _SIGNS = {
@@ -49,7 +51,7 @@ _SIGNS = {
     "comparison": "\N{EN DASH}",
 }
 _HELD = {"pass": "✓", "fail": "✗", "undecided": "?", "not asserted": "\N{EN DASH}"}
-"""Signs of the verdicts at a single point."""
+"""Signs of the verdicts at a single point of a claim."""
 
 
 def page(entries: Sequence[Entry], version: str, groups: Mapping[str, str]) -> str:
@@ -72,11 +74,12 @@ def page(entries: Sequence[Entry], version: str, groups: Mapping[str, str]) -> s
 <h1>Tailback: reproduced figures and claims</h1>
 {_scoreboard(entries)}
 <h2>Verdicts by experiment</h2>
-<p>Version {escape(version)}, profile <code>{escape(profile)}</code>{seed}. Every interval is a 99 % Student-t interval
-over replications. A claim is <em>reproduced</em> when the whole interval satisfies it, <em>not reproduced</em> when the
-whole interval violates it, and <em>undecided</em> otherwise. <em>Calibrated</em>: a parameter was chosen to meet the
-claim, so that meeting it proves nothing about the source. <em>Comparison</em>: a measured value without an expected
-one. Of a claim over several points the worst is shown first, and all of them are listed.</p>
+<p>Version {escape(version)}, profile <code>{escape(profile)}</code>{seed}. Every interval is a 99 % interval over
+replications, by Student's t, or by Fieller's method for ratios. A claim is <em>reproduced</em> when the whole interval
+satisfies it, <em>not reproduced</em> when the whole interval violates it, and <em>undecided</em> otherwise.
+<em>Calibrated</em>: a parameter was chosen to meet the claim, so that meeting it proves nothing about the source.
+<em>Comparison</em>: a measured value without an expected one. For a claim over several points the deciding point is
+shown first, usually the worst, and all points are listed.</p>
 {_summary(entries, groups)}
 {_counts(entries)}
 {_filters()}
@@ -142,7 +145,7 @@ def _counts(entries: Sequence[Entry]) -> str:
 
 
 def _filters() -> str:
-    """Return a check box per word; the style sheet hides the claims with a word that is not ticked."""
+    """Return a check box per verdict in words; the style sheet hides the claims whose verdict is not ticked."""
     boxes = "".join(
         f'<label><input type="checkbox" id="show-{_class(word)}" checked> {_chip(word)}</label>' for word in WORDS
     )
@@ -228,7 +231,7 @@ def _found(claim: Json) -> str:
 
 
 def _points(claim: Json) -> str:
-    """Return a table of all points of a claim with several; that of a comparison is open."""
+    """Return a table of the points of a claim, open only for a comparison; empty if there is one point."""
     checks = cast("Sequence[Json]", claim["checks"])
     if len(checks) < 2:
         return ""
@@ -248,7 +251,10 @@ def _points(claim: Json) -> str:
 
 
 def _at(claim: Json) -> str:
-    """Return the deciding point of a claim in words: the worst, or the best if one point is enough."""
+    """Return the deciding point of a claim in words: the worst, or the best if one point is enough.
+
+    Empty if the claim has no free axis.
+    """
     if not claim["at"]:
         return ""
     points = cast(int, claim["points"])

@@ -17,8 +17,8 @@ def html(text: str, shown: Mapping[str, str]) -> str:
     """Return a page as HTML, without its first heading, as the section of the report has the same title.
 
     Links to files of the repository would be broken in the report. A link to another experiment's page becomes one to
-    its section, if its folder is in `shown`, which has ids by folder; other links to files become plain text. Web
-    addresses are kept.
+    its section, if its folder is in `shown`, which has ids by folder; other links to files become plain text, and
+    images their descriptions. Web addresses are kept.
     """
     from markdown_it import MarkdownIt
 
@@ -32,7 +32,7 @@ def html(text: str, shown: Mapping[str, str]) -> str:
 
 
 def _linked(children: list[Token], shown: Mapping[str, str]) -> list[Token]:
-    """Return the tokens of a line with its links adapted to the report, and without those that lead out of it."""
+    """Return the tokens of a line with its links adapted to the report, and without those that would be broken."""
     kept: list[Token] = []
     dropped: list[bool] = []
     for token in children:
@@ -53,7 +53,7 @@ def _linked(children: list[Token], shown: Mapping[str, str]) -> list[Token]:
 
 
 def _target(address: str, shown: Mapping[str, str]) -> str | None:
-    """Return the target of a link in the report; `None`: it leads out of the report."""
+    """Return the target of a link in the report; `None`: the link would be broken there."""
     if re.match(r"https?://", address):
         return address
     path = PurePosixPath(address.partition("#")[0])

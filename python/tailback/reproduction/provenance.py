@@ -19,11 +19,12 @@ _SOURCES = ("Cargo.toml", "Cargo.lock", "crates", "python/tailback")
 
 @dataclass(frozen=True, slots=True)
 class Provenance:
-    """Provenance of a figure: enough to reproduce it and to verify that it is the same."""
+    """Provenance of an experiment's results: enough to reproduce them and to verify that they are the same."""
 
     command: str
     """Shell command that repeats the runs."""
     digest: str
+    """Digest over all runs, see the function `digest`."""
     version: str
     """Version of Tailback."""
     commit: str
@@ -47,9 +48,10 @@ def provenance(trial: Trial) -> Provenance:
 
 
 def digest(trial: Trial) -> str:
-    """Return a hash over seeds and digests of all runs, points in the experiment's order, replications ascending.
+    """Return a hash over the points in words, and the seeds and digests of their runs.
 
-    It is the first 128 bits of SHA-256 in hexadecimal, after `tb2e:`. Equal digests mean equal results of all runs.
+    Points are in the experiment's order, replications ascending. The digest is the first 128 bits of SHA-256 in
+    hexadecimal, after `tb2e:`. Equal digests mean equal results of all runs.
     """
     found = hashlib.sha256()
     for point, samples in trial.samples.items():
@@ -73,7 +75,7 @@ def commit() -> str:
 
 
 def _git(root: Path, *arguments: str) -> str | None:
-    """Return the output of git; `None` if git is not installed or fails."""
+    """Return the output of git; `None`: git is not installed, fails, or takes more than 30 s."""
     try:
         done = subprocess.run(
             ["git", "-C", str(root), *arguments], capture_output=True, text=True, check=True, timeout=30

@@ -32,12 +32,12 @@ if TYPE_CHECKING:
 __all__ = ["Reproduction", "reproduce"]
 
 _UNDECIDED_OF = 20
-"""In `--quick`, one in this number of claims may be undecided, and one claim in any case."""
+"""In `--quick`, one in this number of asserted claims may be undecided, and at least a single claim."""
 
 
 @dataclass
 class Reproduction:
-    """Result of a reproduction, in the form of the JSON output."""
+    """Result of a reproduction."""
 
     profile: ProfileName
     seed: int | None = None
@@ -51,7 +51,7 @@ class Reproduction:
 
     @property
     def counts(self) -> dict[str, int]:
-        """Number of claims by verdict."""
+        """Number of asserted claims that `pass`, `fail` and are `undecided`, and of other claims (`reported`)."""
         return verdicts(entry.trial for entry in self.entries)
 
     @property
@@ -66,7 +66,7 @@ class Reproduction:
 
     @property
     def undecided_allowed(self) -> int:
-        """Permitted number of undecided claims; 0 in `full`."""
+        """Permitted number of undecided claims: 0 in `full`; in `quick` a twentieth of those asserted, at least 1."""
         total = sum(n for kind, n in self.counts.items() if kind != "reported")
         return 0 if self.profile == "full" else max(1, total // _UNDECIDED_OF)
 
@@ -135,8 +135,8 @@ def reproduce(
     """Run experiments and, with `out`, write their figures, samples and claims, and the report.
 
     After Ctrl-C the results cover the finished replications, the report states that, and `interrupted` is true. With
-    `full` and `out`, every finished replication is stored at once: called again after Ctrl-C, or after the process was
-    killed, the function resumes there, and the results are the same.
+    `full` and `out`, every finished replication is stored at once. If the function is called again after Ctrl-C, or
+    after the process was killed, it resumes from the stored replications, and the results are the same.
 
     Args:
         experiments: Experiments to run, in this order.
@@ -144,7 +144,8 @@ def reproduce(
         out: Directory to write to, with a folder for each experiment. Default: nothing is written.
         seed: Base seed; replication k has the seed `seed + k` at every point. Default: that of each scenario.
         threads: Number of replications at a time. Default: one per processor.
-        watch: Called with the current step and the numbers of finished and planned replications.
+        watch: Called with the current step and the numbers of finished and planned replications; 0 and 0 for steps
+            without replications.
         finished: Called with each finished experiment and its number, from 1.
         executor: Any executor of `concurrent.futures`, or one of `tailback.run.executors`; the caller closes it.
         groups: Titles of the groups of experiments by name, for the report.
@@ -207,7 +208,7 @@ def _store(folder: Path | None, experiment: Experiment, profile: ProfileName) ->
 
 
 def _within(watch: Watch | None, place: str) -> Watch | None:
-    """Return `watch` with the number of the experiment and of all experiments before each step."""
+    """Return a callback that calls `watch` with `place`, such as "2 of 5, ", before the name of each step."""
     if watch is None:
         return None
     show = watch
@@ -215,14 +216,17 @@ def _within(watch: Watch | None, place: str) -> Watch | None:
 
 
 def _figures(trial: Trial) -> list[Figure]:
-    """Return the network and the figures; none if the trial was interrupted, as curves could be missing."""
+    """Return the figures of the networks, then the experiment's own.
+
+    The list is empty if the trial was interrupted, as curves could be missing.
+    """
     if trial.interrupted:
         return []
     return [*networks(trial.experiment, trial.profile), *trial.experiment.figures(trial.results)]
 
 
 def _together(figures: Sequence[Figure]) -> list[list[Figure]]:
-    """Return groups of figures that share a y axis; a figure without one is a group of its own."""
+    """Return groups of figures with the same y axis (`share`); each other figure is a group of its own."""
     groups: dict[str, list[Figure]] = {}
     for figure in figures:
         groups.setdefault(f"share {figure.share}" if figure.share else f"alone {figure.name}", []).append(figure)
@@ -230,7 +234,7 @@ def _together(figures: Sequence[Figure]) -> list[list[Figure]]:
 
 
 def _draw(figures: Sequence[Figure], home: Path, about: str) -> list[Drawn]:
-    """Draw figures with the same y axis, and write them."""
+    """Draw the figures of a group, give them the same y axis if there are several, and write them."""
     from tailback.plotting import placement
 
     pictures = [figure.draw() for figure in figures]
@@ -262,7 +266,7 @@ def _write(entry: Entry, home: Path) -> None:
 
 
 def _write_samples(trial: Trial, home: Path) -> None:
-    """Write the metrics of all replications, so that figures can be drawn again without new runs."""
+    """Write the metrics of all replications to samples.parquet, so that they can be analysed without new runs."""
     import io
 
     import polars as pl

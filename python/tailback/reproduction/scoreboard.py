@@ -19,12 +19,17 @@ class Headline:
     """A line of the scoreboard."""
 
     experiment: str
+    """Id of the experiment."""
     title: str
+    """Title of the experiment."""
     claim: Json
     """JSON form of the claim."""
 
     def as_json(self) -> dict[str, object]:
-        """Return the JSON form; `source` is the source's number or sentence, `measured` is at the deciding point."""
+        """Return the JSON form.
+
+        `source` is the source's number or sentence, and `measured` the interval at the deciding point.
+        """
         claim = self.claim
         keys = ("measured", "at", "points", "verdict", "pass")
         return {
@@ -46,11 +51,11 @@ def headlines(found: Iterable[tuple[Trial, Iterable[Claim]]]) -> list[Headline]:
 
 
 def measured_text(measured: Json) -> str:
-    """Return a mean with its interval and unit."""
+    """Return a mean with unit and interval, from the JSON form of an interval: such as `1.2 % [1.1, 1.3]`."""
     mean, lo, hi = (number(cast("float | None", measured[key])) for key in ("mean", "lo", "hi"))
     return f"{mean} {measured['unit']}".rstrip() + f" [{lo}, {hi}]"
 
 
 def number(value: float | None) -> str:
-    """Return a number with four significant digits; a dash for `None`."""
+    """Return a number with four significant digits; a dash for `None`, a number that JSON cannot express."""
     return "\N{EN DASH}" if value is None else f"{value:.4g}".replace("-", "\N{MINUS SIGN}")

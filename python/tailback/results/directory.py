@@ -38,6 +38,7 @@ __all__ = [
 ]
 
 MANIFEST = "manifest.json"
+"""Name of the manifest's file in a run directory."""
 _VERSION = 1
 _OLD = ".old"
 _SHAPE = {
@@ -57,14 +58,14 @@ _AGAIN = "run the scenario again into another directory, or into this one with -
 
 
 def write(result: Result, directory: str | PathLike[str], *, replace: bool = False) -> Path:
-    """Write a result as a run directory and return its path; raises OutputError."""
+    """Write a result as a run directory and return its path; raises OutputError as `check_target`."""
     manifest = result.manifest()
     about = {key: value for key, value in manifest.items() if key in ("tailback", "scenario_hash", "digest")}
 
     def fill(folder: Path) -> None:
         (folder / "scenario.toml").write_text(_with_its_files(result.scenario, folder).to_toml(), encoding="utf-8")
         for name in TABLE_NAMES:
-            # Through memory, so that a full disk is the system's OSError here and not a message of Polars.
+            # Encoded in memory first, so that a full disk raises an OSError of the system, not an error of Polars.
             buffer = io.BytesIO()
             result.table(name).write_parquet(buffer, metadata=tables.parquet_metadata(name, about))
             (folder / f"{name}.parquet").write_bytes(buffer.getbuffer())
@@ -93,9 +94,11 @@ def _with_its_files(scenario: Scenario, folder: Path) -> Scenario:
 
 
 def check_target(directory: str | PathLike[str], *, replace: bool = False) -> Path:
-    """Return the resolved path of a directory that can be written; raises OutputError if it cannot.
+    """Return the resolved path of a run directory to be written, and create the directory that contains it.
 
-    It is called before a run, so that no results are lost.
+    Raises OutputError if the path is not writable, or is a file or a directory with content; with `replace`, a run
+    directory may have content. Call it before a run, so that no results are lost. A run directory whose replacement
+    was interrupted is moved back first.
     """
     # Follow links: a later rename would replace the link itself.
     target = Path(os.path.realpath(fspath(directory)))
@@ -126,7 +129,10 @@ def check_target(directory: str | PathLike[str], *, replace: bool = False) -> Pa
 
 
 def new_directory(directory: str | PathLike[str], fill: Callable[[Path], None], *, replace: bool = False) -> Path:
-    """Write a directory completely or not at all: `fill` writes to a temporary one, which is synced and renamed."""
+    """Write a directory completely or not at all, and return its path; raises OutputError as `check_target`.
+
+    `fill` writes the files to a temporary directory, which is then synced and renamed.
+    """
     target = check_target(directory, replace=replace)
     with writing(target):
         aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
@@ -151,7 +157,7 @@ def new_directory(directory: str | PathLike[str], fill: Callable[[Path], None], 
 
 
 def _replaced(target: Path) -> Iterator[Path]:
-    """Yield the old run directory if the program was killed between the two renames of its replacement."""
+    """Yield the old run directory if `target` is missing, since the program was killed while it was replaced."""
     with suppress(OSError):
         if not target.exists():
             for old in sorted(target.parent.glob(f".{glob.escape(target.name)}.*{_OLD}")):

@@ -1,4 +1,4 @@
-"""Formatting of numbers: in readable units, with half their interval, as text and as tables for notebooks."""
+"""Formatting of results: means with half their interval in readable units, first lines of `repr`, HTML tables."""
 
 from __future__ import annotations
 
@@ -19,9 +19,10 @@ _PREFIXES = {
 
 
 def quantity(interval: Interval, measure: Measure, resolution: float = 0.0) -> str:
-    """Return a mean ± half its interval in a readable unit; shares in percent.
+    """Return a mean ± half its interval in a readable unit, shares in percent; without an interval, the mean alone.
 
-    If half the interval is below the resolution of a quantile, the resolution is shown: `44.16 ± <0.17 ms`.
+    `resolution` is that of a quantile, in the measure's unit. If half the interval is below it, the resolution is shown
+    instead: `44.16 ± <0.17 ms`.
     """
     unit = measure.unit
     scale, shown = 1.0, "" if unit in ("1", "packet") else unit
@@ -36,10 +37,11 @@ def quantity(interval: Interval, measure: Measure, resolution: float = 0.0) -> s
 
 
 def half_of(interval: Interval, scale: float = 1.0, resolution: float = 0.0) -> str:
-    """Return half an interval as `± 0.15`, or as `± <0.17` if a quantile's resolution is larger; "" for one value.
+    """Return half an interval, as `± 0.15`, or the resolution of a quantile if that is larger, as `± <0.17`.
 
-    All values of a quantile are often in one bucket of its histogram, and an interval of width 0 would suggest more
-    precision than there is.
+    Empty with fewer than two replications. `scale` is the factor from the unit of the interval and the resolution to
+    the unit shown. All values of a quantile are often in one bucket of its histogram, and an interval of width 0 would
+    suggest more precision than there is.
     """
     if interval.n < 2:
         return ""
@@ -48,12 +50,12 @@ def half_of(interval: Interval, scale: float = 1.0, resolution: float = 0.0) -> 
 
 
 def fixed(measure: Measure) -> tuple[float, str]:
-    """Return factor and display unit of a metric, the same for all its numbers, as in columns and on axes."""
+    """Return the factor to the display unit of a metric, and the unit, for columns and axes; see `display`."""
     return display(measure.unit, is_share=measure.is_share)
 
 
 def digits(value: float, significant: int) -> str:
-    """Return a number with `significant` digits; only numbers below 0.0001 have an exponent."""
+    """Return a number rounded to `significant` digits; only magnitudes below 0.0001 have an exponent."""
     if not math.isfinite(value):
         return f"{value:g}"
     rounded = float(f"{value:.{significant}g}")
@@ -74,7 +76,7 @@ def headline(kind: str, title: str, rest: str) -> str:
 
 
 def html_table(about: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return an HTML table for a notebook, with the line `about` above it; texts are escaped."""
+    """Return an HTML table for a notebook, with the line `about` above it; all arguments are plain text."""
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
     body = "".join("<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in row) + "</tr>" for row in rows)
     return f"<p>{escape(about)}</p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"

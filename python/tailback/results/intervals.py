@@ -14,7 +14,7 @@ __all__ = ["Interval", "mean_interval", "paired_differences", "ratio_interval", 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A mean with its two-sided confidence interval; from one value the interval is unbounded."""
+    """A mean with its two-sided confidence interval, which is unbounded with fewer than two replications."""
 
     mean: float
     """Mean over replications; NaN: there is no replication."""
@@ -54,7 +54,7 @@ def t_quantile(confidence: float, dof: int) -> float:
 
 
 def mean_interval(values: Sequence[float], confidence: float) -> Interval:
-    """Return the mean of independent values and its two-sided Student-t interval; unbounded for one value.
+    """Return the mean of independent values and its two-sided Student-t interval; `confidence` is above 0, below 1.
 
     Equal values give an interval of width 0. For a discrete outcome, such as no loss in any replication, that
     understates the uncertainty, so claims of zero also state the number of packets.
@@ -73,7 +73,10 @@ def mean_interval(values: Sequence[float], confidence: float) -> Interval:
 
 
 def paired_differences(left: Mapping[int, float], right: Mapping[int, float]) -> list[float]:
-    """Return `left` minus `right` for each replication that both have, in ascending order."""
+    """Return `left` minus `right` for each replication that both have, in ascending order of the replications.
+
+    The keys are the numbers or the seeds of replications.
+    """
     return [left[k] - right[k] for k in sorted(left.keys() & right.keys())]
 
 

@@ -1,4 +1,7 @@
-"""Metrics of a run's summary, per group of flows, per class and for all flows together."""
+"""Metrics: names, units and definitions of all, and the values of those in a run's summary.
+
+A summary has metrics per group of flows, per class and for all flows together.
+"""
 
 from __future__ import annotations
 
@@ -73,7 +76,8 @@ METRICS = {
 """Every metric of a summary, by its name. Values are of the time after the warm-up.
 
 Jain's index of goodputs x is (Σx)²/(n·Σx²) (R. Jain, D. Chiu and W. Hawe, DEC-TR-301, 1984). `goodput`, `jain`,
-`retransmitted` and `completion` need a transport, `response` and `slowdown` an application.
+`retransmitted` and `completion` need a transport, `response` and `slowdown` an application. Completion and response
+times, slowdown and delay variation exist for groups only, and `marks` only for all flows together.
 """
 
 OTHERS = {
@@ -98,7 +102,10 @@ UNITS = {name: metric.unit for name, metric in METRICS.items()}
 """Unit of each metric of a summary."""
 
 RESOLUTION = 1 / 256
-"""Maximum relative error of a quantile: half the width of a bucket divided by its lower end (docs/statistics.md)."""
+"""Maximum relative error of a quantile: half the width of a histogram's bucket divided by its lower end.
+
+docs/statistics.md describes the histogram.
+"""
 
 _OTHER_NAMES = {
     "fct": ("completion", "response"),
@@ -170,7 +177,10 @@ class Estimate:
 
 
 def measures(report: Report) -> dict[Measure, float]:
-    """Return the metrics of one replication's summary; those without a value, such as a delay, are absent."""
+    """Return the metrics of one replication's summary, in their units.
+
+    Those without a value are absent, such as the delay of flows of which no packet arrived.
+    """
     return {key: value for key, value in _measures(report) if not math.isnan(value)}
 
 
@@ -258,7 +268,10 @@ def _quantiles(scope: str, name: str, delay: DelayRow) -> Iterator[tuple[Measure
 
 
 def estimates(rows: Sequence[Mapping[Measure, float]], confidence: float) -> list[Estimate]:
-    """Return the estimate of each measure over replications, in the order of their first occurrence."""
+    """Return the estimate of each measure over replications, in the order of first occurrence.
+
+    `rows` has the measures of each replication; `n` counts the replications that have the measure.
+    """
     keys = dict.fromkeys(key for row in rows for key in row)
     means = {key: mean_interval([row[key] for row in rows if key in row], confidence) for key in keys}
     return [
@@ -270,7 +283,8 @@ def estimates(rows: Sequence[Mapping[Measure, float]], confidence: float) -> lis
 def resolution(measure: Measure, means: Mapping[Measure, float]) -> float:
     """Return the upper bound of the error of a quantile, in the measure's unit; 0 for other metrics.
 
-    Delay variation (PDV) is a quantile of the delay minus the minimum delay, so its error is that of the quantile.
+    `means` has the mean of the measure. Delay variation (PDV) is a quantile of the delay minus the minimum delay, so
+    its error is that of the delay's quantile; the minimum delay is the mean of `delay_p99` minus that of `pdv_p99`.
     """
     metric, _, quantile = measure.metric.rpartition("_p")
     if not (metric and quantile.isdigit()):

@@ -1,4 +1,7 @@
-"""Observables of an experiment: metrics of some flows or ports, computed from reports, in display units."""
+"""Observables of an experiment: metrics of some flows or ports, computed from reports, in display units.
+
+Each function returns an observable; its `flows`, `ports`, `port` and `where` are names or patterns as in `Report`.
+"""
 
 from __future__ import annotations
 
@@ -61,7 +64,10 @@ class Observable:
     lowest: float | None = 0.0
     """Minimum possible value, to which intervals are clipped; `None`: there is none."""
     precision: tuple[float, float] | None = None
-    """Targets of `--full` for the interval's half width: a share of the mean, or a number in the unit."""
+    """Targets of `--full` for the interval's half width: a share of the mean, and a number in the unit.
+
+    The half width must meet at least one of the two. `None`: there is no target.
+    """
 
     @property
     def title(self) -> str:
@@ -114,7 +120,7 @@ def drops_at(where: str, flows: str = "*", name: str = "drops", label: str = "")
 
 
 def drops_outside(where: str, flows: str = "*", name: str = "drops_elsewhere", label: str = "") -> Observable:
-    """Return the observable of packets lost anywhere except at the ports that match `where`."""
+    """Return the observable of packets lost at ports that do not match `where`."""
     return _observed(
         "drops",
         name,
@@ -135,7 +141,10 @@ def max_delay(flows: str = "*", name: str = "max_delay", label: str = "maximum d
 
 
 def delay_quantile(class_: int, quantile: str, name: str = "", label: str = "") -> Observable:
-    """Return the observable of a quantile of one class's one-way delay, ms: `p50`, `p90`, `p99` or `p999`."""
+    """Return the observable of a quantile of one class's one-way delay, ms.
+
+    `quantile` is `p50`, `p90`, `p99` or `p999`; others raise KeyError.
+    """
 
     def value(report: Report) -> float:
         delay: dict[str, object] = {**report.data["classes"][class_]["delay"]}
@@ -157,17 +166,18 @@ def offered(flows: str = "*", name: str = "offered", label: str = "offered load"
 
 
 def stopped(ports: str, name: str = "stopped", label: str = "", destination: str | None = None) -> Observable:
-    """Return the observable of the share of time with a stop in force at the matching ports, %, mean over ports.
+    """Return the observable of the share of time in which notifications stop the matching ports, %, mean over ports.
 
-    With a destination, only stops of that destination count. Time without waiting data counts too: a port at which one
-    destination is stopped may send to others all the time.
+    Stops of a port, of a class and of a destination count; with `destination`, the name of a host, only those of this
+    destination in all classes. Time in which no data waits counts as well: a port at which one destination is stopped
+    may send to others all the time.
     """
     text = label or f"share of time with a stop in force, {ports}"
     return _observed("stopped", name, text, lambda report: report.stopped_share(ports, destination))
 
 
 def held(ports: str, name: str = "held", label: str = "") -> Observable:
-    """Return the observable of the share of time in which data waits at the matching ports while they idle, %."""
+    """Return the observable of the share of time in which data waits while the port idles, %, mean over ports."""
     text = label or f"share of time data waits at an idle port, {ports}"
     return _observed("held", name, text, lambda report: report.held_share(ports))
 
@@ -183,13 +193,13 @@ def utilisation(port: str, name: str = "utilisation", label: str = "") -> Observ
 
 
 def max_queue(ports: str, name: str = "max_queue", label: str = "") -> Observable:
-    """Return the observable of the maximum queue of one class at the matching ports, kB."""
+    """Return the observable of the maximum backlog that any one class has at any of the matching ports, kB."""
     text = label or f"maximum queue, {ports}"
     return _observed("queue", name, text, lambda report: report.max_queue_bytes(ports))
 
 
 def mean_queue(ports: str, name: str = "mean_queue", label: str = "") -> Observable:
-    """Return the observable of the mean queue, kB, sum of the matching ports."""
+    """Return the observable of the time average of the backlog, kB, summed over classes and matching ports."""
     text = label or f"mean queue, {ports}"
     return _observed("queue", name, text, lambda report: report.mean_queue_bytes(ports))
 
@@ -205,7 +215,7 @@ def port_loss(port: str, name: str = "loss", label: str = "packet loss") -> Obse
 
 
 def lost_rate(flows: str, name: str = "lost_rate", label: str = "lost payload") -> Observable:
-    """Return the observable of the lost payload of the matching flows, Mbit/s."""
+    """Return the observable of the lost payload per measured second, Mbit/s, sum of the matching flows."""
 
     def value(report: Report) -> float:
         return 8e-6 * sum(row["dropped"]["bytes"] for row in report.flows(flows)) / report.measured_s
@@ -214,7 +224,7 @@ def lost_rate(flows: str, name: str = "lost_rate", label: str = "lost payload") 
 
 
 def goodput(flows: str = "*", name: str = "goodput", label: str = "goodput") -> Observable:
-    """Return the observable of payload that reached applications in order, each byte once, Mbit/s, sum of the flows."""
+    """Return the observable of payload that applications got in order, each byte once, Mbit/s, sum of the flows."""
     return _observed("goodput", name, label, lambda report: report.goodput_bps(flows), precision=(0.1, 0.0))
 
 
@@ -227,7 +237,7 @@ def jain(flows: str = "*", name: str = "jain", label: str = "Jain's index") -> O
 
 
 def marks(port: str, name: str = "marks", label: str = "marked packets") -> Observable:
-    """Return the observable of packets marked at the matching ports per second, 1/s."""
+    """Return the observable of packets marked per second, 1/s, sum of the matching ports."""
 
     def value(report: Report) -> float:
         rows = [row for found in report.ports(port) for row in found["classes"]]
@@ -247,9 +257,9 @@ def jitter(group: str, name: str = "jitter", label: str = "jitter") -> Observabl
 
 
 def pdv(group: str, quantile: str = "p999", name: str = "pdv", label: str = "") -> Observable:
-    """Return the observable of a group's delay variation (PDV of RFC 5481), ms: quantile `p99` or `p999`.
+    """Return the observable of a quantile of a group's delay variation (PDV of RFC 5481), ms.
 
-    Needs `run.delay-variation`.
+    `quantile` must be `p99` or `p999`. Needs `run.delay-variation`.
     """
     key: Literal["pdv_p99_s", "pdv_p999_s"] = "pdv_p99_s" if quantile == "p99" else "pdv_p999_s"
     text = label or f"{_PERCENTILES[quantile]} of the delay variation"
@@ -265,5 +275,5 @@ def mos(group: str, name: str = "mos", label: str = "MOS", codec: str = "g.711")
 
 
 def video_score(group: str, name: str = "video_score", label: str = "video score") -> Observable:
-    """Return the observable of the quality of a group's video, H.264, VGA, 30 frames/s (ITU-T G.1070), 1 to 5."""
+    """Return the observable of the quality of a group's video by ITU-T G.1070 (H.264, VGA, 30 frames/s), 1 to 5."""
     return _observed("mos", name, label, lambda report: quality.video(report, group), lowest=1.0)

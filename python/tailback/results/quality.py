@@ -38,7 +38,7 @@ def call(delay_s: float, loss: float = 0.0, *, burst_ratio: float = 1.0, codec: 
 
 
 def speech(report: Report, group: str, *, terminal_s: float = 0.05, codec: str = "g.711") -> Speech:
-    """Return the quality of the calls of a group of flows.
+    """Return the quality of the calls of a group of flows; raises KeyError if delay variation was not measured.
 
     The mouth-to-ear delay is the minimum delay, plus a play-out buffer of the 99th percentile of the delay variation,
     plus `terminal_s` for coding and packetisation in the terminals; it is at least the mean delay plus `terminal_s`. If
@@ -64,7 +64,7 @@ def video(report: Report, group: str, *, frame_rate: float = 30.0, codec: str = 
 
 
 def service_class(report: Report, group: str) -> int:
-    """Return the strictest class of ITU-T Y.1541, 0 to 5, that a group of flows meets."""
+    """Return the strictest class of ITU-T Y.1541 that a group of flows meets, 0 to 5; class 5 has no limits."""
     return _native.y1541_class(*_figures(report, group))
 
 

@@ -1,4 +1,4 @@
-"""Report of one replication: the core's results, and common sums over flows and ports."""
+"""Report of one replication: the core's results, compressed in memory on request, and sums over flows and ports."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ __all__ = ["Report"]
 
 
 class _Unpacked:
-    """Cache of the decompressed documents of the packed reports that were read last."""
+    """Decompressed documents of packed reports, at most `capacity`; the one decompressed first is dropped first."""
 
     def __init__(self, capacity: int) -> None:
         self._capacity = capacity
@@ -34,7 +34,7 @@ class _Unpacked:
         self._lock = threading.Lock()
 
     def keep(self, report: Report) -> None:
-        """Add a report; above the maximum number of reports, drop the document of the oldest one."""
+        """Add a report whose document was just decompressed; above the capacity, drop the document added first."""
         with self._lock:
             self._reports.append(report)
             if len(self._reports) > self._capacity:
@@ -45,11 +45,11 @@ _UNPACKED = _Unpacked(8)
 
 
 class Report:
-    """Results of one replication. `data` is the whole document; the methods return sums or means over flows or ports.
+    """Results of one replication. `data` is the whole document; methods return rows of it, sums, means and maxima.
 
     The argument `flows` of methods is the name of a group or flow, or a pattern such as `s[12]` or `video*`; default:
     all flows. `ports` and `port` are names or patterns of output ports, such as `sw1->*`. Methods raise KeyError if no
-    flow or port matches.
+    flow or port matches them. `where` is also a name or pattern of ports, but need not match any.
     """
 
     def __init__(self, data: ReportData) -> None:
@@ -78,11 +78,14 @@ class Report:
 
     @property
     def size(self) -> int:
-        """Size of the core's JSON, characters; 0: the report was made in Python or is packed."""
+        """Size of the core's JSON, characters; 0: the report was not made by `from_json`, or is packed."""
         return len(self._text or "")
 
     def pack(self) -> None:
-        """Compress the document to about a hundredth of its size in memory; it is decompressed on access."""
+        """Compress the document to about a hundredth of its size in memory; it is decompressed on access.
+
+        A report that was not made by `from_json`, or is packed already, stays as it is.
+        """
         if self._text is not None:
             self._packed = zlib.compress(self._text.encode(), 1)
             self._text = self._data = None
@@ -97,7 +100,7 @@ class Report:
 
     @property
     def digest(self) -> str:
-        """Hash of the integers of the results, with the version of the hash as a prefix."""
+        """Hash of all integer results (docs/statistics.md), after the version of the hash and a colon."""
         return self._digest
 
     @property
@@ -106,7 +109,7 @@ class Report:
         return self.data["end_s"] - self.data["warmup_s"]
 
     def flows(self, flows: str = "*") -> list[FlowRow]:
-        """Return the flows whose group or name matches."""
+        """Return the rows of the flows whose group or name matches, in the order of the document."""
         found = [f for f in self.data["flows"] if _matches(f["group"], flows) or _matches(f["name"], flows)]
         if not found:
             known = ", ".join(dict.fromkeys(f["group"] for f in self.data["flows"])) or "none"
@@ -114,7 +117,7 @@ class Report:
         return found
 
     def ports(self, ports: str = "*") -> list[PortRow]:
-        """Return the output ports whose name, such as `sw1->sw2`, matches."""
+        """Return the rows of the output ports whose name, such as `sw1->sw2`, matches, in the order of the document."""
         found = [p for p in self.data["ports"] if _matches(p["name"], ports)]
         if not found:
             raise KeyError(
@@ -127,16 +130,16 @@ class Report:
         return sum(f["offered"]["packets"] for f in self.flows(flows))
 
     def dropped_packets(self, flows: str = "*") -> int:
-        """Return the number of these packets that were lost."""
+        """Return the number of packets that were handed to the network after the warm-up and lost."""
         return sum(f["dropped"]["packets"] for f in self.flows(flows))
 
     def loss(self, flows: str = "*") -> float:
-        """Return packets lost per packet handed to the network, 0 to 1; 0 if no packet was sent."""
+        """Return packets lost per packet handed to the network after the warm-up, 0 to 1; 0 if there was no packet."""
         offered = self.offered_packets(flows)
         return self.dropped_packets(flows) / offered if offered else 0.0
 
     def mean_delay_s(self, flows: str = "*") -> float:
-        """Return the mean one-way delay of the delivered packets, s; NaN if no packet arrived."""
+        """Return the mean one-way delay over all delivered packets of the flows, s; NaN if no packet arrived."""
         rows = [f["delay"] for f in self.flows(flows)]
         count = sum(d["count"] for d in rows)
         total = math.fsum(d["count"] * (d["mean_s"] or 0.0) for d in rows)
@@ -152,7 +155,7 @@ class Report:
         return sum(f["delivered"]["bytes"] for f in self.flows(flows)) * 8 / self.measured_s
 
     def offered_bps(self, flows: str = "*") -> float:
-        """Return the payload handed to the network per measured second, bit/s."""
+        """Return the payload handed to the network after the warm-up, per measured second, bit/s."""
         return sum(f["offered"]["bytes"] for f in self.flows(flows)) * 8 / self.measured_s
 
     def transports(self, flows: str = "*") -> list[TransportRow]:
@@ -181,14 +184,17 @@ class Report:
         return sum(rates) ** 2 / (len(rates) * squares) if squares else math.nan
 
     def application(self, group: str) -> ApplicationRow:
-        """Return the counters of the application of a group; KeyError: the group has none."""
+        """Return the counters of the application that drives a group of flows; raises KeyError if there is none."""
         found = self.data["applications"]
         if group not in found:
             raise KeyError(f"group {group!r} has no application; groups with one: {', '.join(found) or 'none'}")
         return found[group]
 
     def variation(self, group: str) -> VariationRow:
-        """Return the delay variation of a group of flows; KeyError: it was not measured (`run.delay-variation`)."""
+        """Return the delay variation of a group of flows; raises KeyError if it was not measured.
+
+        It is measured with `run.delay-variation = true`, if a packet of the group arrived.
+        """
         found = self.data["variation"]
         if group not in found:
             known = ", ".join(found) or "none; set `run.delay-variation = true`"
@@ -196,7 +202,7 @@ class Report:
         return found[group]
 
     def congestion(self) -> CongestionRow:
-        """Return the counters of congestion points and rate limiters; KeyError: there are none."""
+        """Return the counters of congestion points and rate limiters; raises KeyError if the scenario has none."""
         if "congestion" not in self.data:
             raise KeyError("the scenario has neither congestion points nor rate limiters")
         return self.data["congestion"]
@@ -213,7 +219,7 @@ class Report:
         return math.fsum(p["utilisation"] for p in found) / len(found)
 
     def coloured_bytes(self, colour: Literal["green", "yellow", "red"], flows: str = "*") -> int:
-        """Return the payload of a colour that the matching flows delivered, bytes; without meters, all is green."""
+        """Return the delivered payload of packets with a colour, bytes; in a scenario without meters all are green."""
         total = 0
         for flow in self.flows(flows):
             if (colours := flow["colours"]) is not None:
@@ -223,28 +229,29 @@ class Report:
         return total
 
     def drops(self, flows: str = "*") -> Iterator[DropRow]:
-        """Yield each flow's drops by place and reason."""
+        """Yield the losses of packets generated after the warm-up: for each flow, rows by port and reason."""
         for flow in self.flows(flows):
             yield from flow["drops"]
 
     def ack_drops(self, flows: str = "*") -> Iterator[DropRow]:
-        """Yield the acknowledgements lost after the warm-up, by place and reason, of each flow with a transport."""
+        """Yield the losses of acknowledgements after the warm-up: for each flow, rows by port and reason."""
         for flow in self.flows(flows):
             yield from flow.get("ack_drops", [])
 
     def drops_at(self, where: str, flows: str = "*") -> int:
-        """Return the number of packets lost at the ports that match `where`."""
+        """Return the number of lost packets in `drops` at the ports that match `where`; 0 if no port matches."""
         return sum(d["packets"] for d in self.drops(flows) if _matches(d["where"], where))
 
     def drops_outside(self, where: str, flows: str = "*") -> int:
-        """Return the number of packets lost anywhere except at the ports that match `where`."""
+        """Return the number of lost packets in `drops` at the ports that do not match `where`."""
         return sum(d["packets"] for d in self.drops(flows) if not _matches(d["where"], where))
 
     def stopped_share(self, ports: str, destination: str | None = None, class_: int | None = None) -> float:
-        """Return the share of the measured time, 0 to 1, with a stop in force at the matching ports, mean over ports.
+        """Return the share of the measured time, 0 to 1, in which notifications stop the ports, mean over ports.
 
-        With a destination, a class or both, only stops of exactly that scope count. Time without waiting data counts
-        too: see `held_share`.
+        Stops of a port, of a class and of a destination count. With `destination` (name of a host), `class_` (number of
+        a class) or both, only stops of exactly this target count: with a destination alone, stops of all its classes
+        together, and not stops of one class. Time in which no data waits counts as well, unlike in `held_share`.
         """
         found = self.ports(ports)
         if destination is None and class_ is None:
@@ -263,7 +270,11 @@ class Report:
         return math.fsum(p["held_s"] for p in found) / len(found) / self.measured_s
 
     def max_queue_bytes(self, ports: str, class_: int | None = None) -> int:
-        """Return the maximum queue of one class at the matching ports, buffer bytes; `class_`: only of this class."""
+        """Return the maximum backlog that any one class has at any of the matching ports, buffer bytes.
+
+        With `class_`, the number of a class, only the backlog of this class counts; raises ValueError if no matching
+        port has the class.
+        """
         return max(
             row["max_bytes"]
             for port in self.ports(ports)
@@ -272,10 +283,10 @@ class Report:
         )
 
     def mean_queue_bytes(self, ports: str) -> float:
-        """Return the mean queue, buffer bytes, sum of the classes of the matching ports."""
+        """Return the time average of the backlog, buffer bytes, summed over all classes of all matching ports."""
         return math.fsum(row["mean_bytes"] for port in self.ports(ports) for row in port["classes"])
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Return `True` if a name equals or matches the pattern; both, since `data[1]` is a flow's name and a pattern."""
+    """Return `True` if a name equals a pattern or matches it: `data[1]`, the name of a flow, does not match itself."""
     return name == pattern or fnmatchcase(name, pattern)

@@ -39,16 +39,16 @@ __all__ = [
 
 
 class Counter(TypedDict):
-    """Number of packets, and of their bytes: payload at flows and classes, buffer bytes at ports."""
+    """Number of packets, and sum of their bytes: payload in rows of flows and classes, buffer bytes at ports."""
 
     packets: int
     bytes: int
 
 
 class DelayRow(TypedDict):
-    """One-way delay from the generation of a packet to the arrival of its last bit, s.
+    """One-way delay from the generation of a packet to the arrival of its last bit, s; or other times, as stated there.
 
-    `None`: no packet; quantiles are absent if no histogram was kept.
+    `count` is the number of values. `None`: there are no values. Quantiles are absent if no histogram was kept.
     """
 
     count: int
@@ -85,9 +85,10 @@ _Stopped = TypedDict("_Stopped", {"class": int | None})
 class TransportRow(TypedDict):
     """Counters of a flow's transport after the warm-up, and its state at the end.
 
-    `acks_sent` and `acks_lost` count from the start of the run. `window` and `ssthresh` are in segments.
-    `ecn_reductions` are window reductions by ECN, `spurious` those undone after a spurious retransmission, and `probes`
-    tail loss probes.
+    `acks_sent` and `acks_lost` count from the start of the run. `window` and `ssthresh` are in segments; `ssthresh` is
+    `None` before the first congestion, `srtt_s` before the first sample. `ecn_reductions` are window reductions by ECN,
+    `spurious` reductions undone after a spurious retransmission, and `probes` tail loss probes. `completion` has times
+    from a write of the application to the arrival of its last byte.
     """
 
     goodput_bytes: int
@@ -136,7 +137,9 @@ class ConditionerRow(TypedDict):
 class VariationRow(TypedDict):
     """Delay variation, s: jitter (RFC 3550), PDV above the minimum delay and IPDV of consecutive packets (RFC 5481).
 
+    `jitter_s` is the mean over the packets, `last_jitter_s` the value after the last packet, mean over the flows.
     `burst_ratio` is the mean length of bursts of losses divided by that of independent losses (BurstR of ITU-T G.107).
+    `None`: too few packets arrived; for `burst_ratio`: no packet was lost.
     """
 
     delay: DelayRow
@@ -153,11 +156,13 @@ class VariationRow(TypedDict):
 
 
 class FlowRow(_Counted, _Class, _From):
-    """A flow, with the counters of packets generated after the warm-up.
+    """A flow, with the counters of packets generated after the warm-up; only `reordered` counts from the start.
 
-    `drops` are the losses of these packets. `carried_drops` are losses, after the warm-up, of packets generated during
-    it, and `ack_drops` those of acknowledgements; empty lists are absent. The sum of the three lists of all flows is
-    the loss at all ports after the warm-up.
+    `drops` are the losses of the packets generated after the warm-up, `carried_drops` the losses after the warm-up of
+    packets generated during it, and `ack_drops` the losses of acknowledgements after the warm-up. If `carried_drops` or
+    `ack_drops` would be empty, it is absent. The sum of the three lists over all flows is the number of packets lost at
+    all ports after the warm-up. `None`: the flow has no transport; no meter colours packets; there is no histogram of
+    this flow's delay variation.
     """
 
     name: str
@@ -174,7 +179,7 @@ class FlowRow(_Counted, _Class, _From):
 
 
 class ClassRow(_Counted, _Class):
-    """All flows of one traffic class."""
+    """All flows of one traffic class, with the counters of packets generated after the warm-up."""
 
 
 class SlowdownRow(TypedDict):
@@ -190,9 +195,10 @@ class SlowdownRow(TypedDict):
 
 
 class SizeSlowdownRow(TypedDict):
-    """Slowdown of the transfers in a bin of sizes up to `up_to_bytes` of payload; `None`: the last bin, which is open.
+    """Slowdown of the transfers in a bin of sizes, up to `up_to_bytes` of payload; `None`: there is no upper limit.
 
-    `begun` transfers of this size were begun, of which `complete` were complete at the end.
+    `begun` is the number of transfers of these sizes that were begun, and `complete` the number of them that were
+    complete at the end of the run.
     """
 
     up_to_bytes: int | None
@@ -202,7 +208,7 @@ class SizeSlowdownRow(TypedDict):
 
 
 class CompletedRow(TypedDict):
-    """Pages or transfers that were completed after the warm-up, regardless of their start."""
+    """Number and mean completion time of the pages or transfers completed after the warm-up, whenever they began."""
 
     count: int
     mean_s: float | None
@@ -213,7 +219,7 @@ class ApplicationRow(TypedDict):
 
     `failed` pages have an exchange that timed out; `refused` transfers found no free connection. `time` is the
     completion time of pages or transfers, `exchange` that of single requests with their responses. `completed` are the
-    pages or transfers that ended in the measured time, so that their number and mean time refer to the same ones.
+    pages or transfers that ended after the warm-up, including those that were begun during it.
     """
 
     begun: int
@@ -229,7 +235,8 @@ class ApplicationRow(TypedDict):
 class PortClassRow(TypedDict):
     """One class at one output port after the warm-up, in buffer bytes.
 
-    `queued` packets were waiting or in transmission at the end; `max_bytes` and `mean_bytes` are of the queue.
+    `queued` packets were waiting or in transmission at the end. `max_bytes` and `mean_bytes` are the maximum and the
+    time average of the backlog, which excludes the packet in transmission.
     """
 
     arrived: Counter
@@ -242,9 +249,10 @@ class PortClassRow(TypedDict):
 
 
 class HeadOfLineRow(TypedDict):
-    """Packets that waited at a port when its neighbour stopped it, counted at each stop.
+    """Packets that waited at a port when its neighbour stopped it for lack of memory, counted at each stop.
 
-    `for_others_packets` of them were head-of-line blocked: bound for a port other than the neighbour's fullest.
+    `for_others_packets` of them were head-of-line blocked: bound for a port other than the neighbour's fullest. Both
+    count from the start of the run.
     """
 
     held_up_packets: int
@@ -252,14 +260,20 @@ class HeadOfLineRow(TypedDict):
 
 
 class DeadlockRow(_Class):
-    """A deadlock: a cycle of ports of which each waits for memory of the next one, since `since_s`."""
+    """A deadlock in a class: a cycle of ports, each of which has waited since `since_s` for memory at the next one.
+
+    The last one of `ports` waits for memory at the first.
+    """
 
     ports: list[str]
     since_s: float
 
 
 class StopRow(_Stopped):
-    """Stops of a class (`None`: all) and a destination (`None`: all) at a port: number and total time, s."""
+    """Stops of one target at a port: a class (`None`: all) and a destination (`None`: all).
+
+    `times` is the number of stops, `stopped_s` the time, s, during which one of them was in effect.
+    """
 
     destination: str | None
     times: int
@@ -273,7 +287,8 @@ class PortRow(TypedDict):
     notification stopped the port, a class or a destination, with or without waiting data; `slowed_s` is that of
     notifications of a lower rate. `held_s` is the time during which data waited while the port idled. `input_max_bytes`
     is the maximum queue at the input of the crossbar switch at the other end of the link. `pause_storms` are pauses
-    that the watchdog ended.
+    that the watchdog ended. Notifications and pause storms count from the start of the run; a notification is counted
+    as received if the port obeys it. `rate_bps` is the rate of the link at the end. Keys without a value are absent.
     """
 
     name: str
@@ -294,7 +309,11 @@ class PortRow(TypedDict):
 
 
 class NodeRow(TypedDict):
-    """A node; `mean_bytes` is the mean of its queues' sum, `max_queue_bytes` the maximum queue of a class at a port."""
+    """A node, after the warm-up.
+
+    `mean_bytes` is the time average of the backlog of all its ports, `max_queue_bytes` the maximum backlog of one class
+    at one port, and `dropped_packets` counts drops in its queues and at its inputs.
+    """
 
     name: str
     kind: str
@@ -345,7 +364,7 @@ class LimitersRow(_Class):
 
 
 class CongestionRow(TypedDict):
-    """Congestion notification; `unheard` messages reached no rate limiter."""
+    """Congestion notification; `unheard` is the number of messages for which there was no rate limiter."""
 
     points: list[CongestionPointRow]
     limiters: list[LimitersRow]
@@ -353,11 +372,12 @@ class CongestionRow(TypedDict):
 
 
 class PortSeries(TypedDict):
-    """Samples of a port: values at the instants `time_s`, counters since the start.
+    """Samples of a port: values at the instants `time_s`, counters and times since the start.
 
-    `stopped`: a stop is in force; `held`: data waits while the port idles. `stopped_s` and `held_s` are the sums of
-    these times. `state` has the values of the queue discipline's probe, and `state_bytes`, the size of its state
-    without packets.
+    `stopped`: a notification stops the port, a class or a destination; `held`: data waits while the port idles.
+    `stopped_s` and `held_s` are the times, s, for which this was so. `state` has the state variables of the queue
+    discipline by name, and `state_bytes`, the size of its state without packets; if there are several classes, names
+    are prefixed by the class.
     """
 
     queue_bytes: list[int]
@@ -374,7 +394,8 @@ class PortSeries(TypedDict):
 class FlowSeries(TypedDict):
     """Samples of a group of flows: counters since the start.
 
-    All but `delivered_bytes` need `run.delay-variation`, and are of packets generated after the warm-up.
+    All but `delivered_bytes` need `run.delay-variation`, and are of packets generated after the warm-up. `delay_sum_s`
+    is the sum of the delays of the packets delivered so far, `jitter_s` the jitter (RFC 3550), mean over the flows.
     """
 
     delivered_bytes: list[int]
@@ -386,7 +407,11 @@ class FlowSeries(TypedDict):
 
 
 class SeriesData(TypedDict):
-    """Samples at the instants `time_s`, simulated s, including those of the warm-up."""
+    """Samples at the instants `time_s`, simulated s, including those of the warm-up.
+
+    `ports` are by name of the port, `flows` by name of the group. `transports` (by name of the flow) and `meters` (by
+    name of the meter) have the state variables of flows with `probe` by the variable's name.
+    """
 
     time_s: list[float]
     ports: dict[str, PortSeries]
@@ -400,8 +425,10 @@ class ReportData(TypedDict):
     """Document that the core returns for one replication.
 
     `schema` is the version of its shape, `end_s` and `warmup_s` are the ends of the run and of the warm-up in simulated
-    seconds, and `control_frames` are PAUSE, PFC and notification frames. Rows by name have the name of their group as
-    key. `series` is `None` without `run.sample`.
+    seconds. `events` is the number of events handled, which depends on the engine. `packet_hops` are data packets
+    transmitted over links, counted at each link, and `control_frames` PAUSE, PFC and notification frames, all since
+    the start. `touched` is present if parameters were changed, or data injected, while the run was stepped through.
+    Mappings have the name of a group of flows as key. `series` is `None` without `run.sample`.
     """
 
     version: str

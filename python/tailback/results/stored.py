@@ -1,4 +1,4 @@
-"""Files with hashes: those of an earlier call are read only if they are unchanged.
+"""Files with hashes, so that files of an earlier call that were changed since then are detected and rejected.
 
 A document contains the hash of its content under `check`, and the hashes of its accompanying files, which are verified
 when they are read: files may be damaged, truncated or overwritten. A document without `check` was written by an earlier
@@ -39,12 +39,18 @@ def digest_of(data: bytes) -> str:
 
 
 def sealed(document: Mapping[str, object], *, with_nan: bool = False) -> dict[str, object]:
-    """Return a document with the hash of its content under `check`; `with_nan`: numbers may be NaN or infinite."""
+    """Return a document with the hash of its content under `check`.
+
+    Raises ValueError if a number is NaN or infinite, unless `with_nan` is true.
+    """
     return {**document, _CHECK: _check(document, with_nan)}
 
 
 def parsed(data: bytes, *, with_nan: bool = False) -> dict[str, Any]:
-    """Return the document of a file's content; raises ValueError if it is invalid or its `check` is wrong."""
+    """Return the document of a file's content; raises ValueError if it is invalid or its `check` is wrong.
+
+    NaN and infinite numbers are invalid, unless `with_nan` is true.
+    """
     try:
         found = json.loads(data.decode("utf-8"), parse_constant=float if with_nan else _no_number)
     except UnicodeDecodeError as error:
@@ -81,7 +87,7 @@ def reason(error: Exception) -> str:
 
 
 def unfit(value: object, shape: object, name: str = "it") -> str:
-    """Return the first difference of a value from a shape, in words; empty if there is none.
+    """Return the first difference of a value from a shape, in words, in which `name` is the value; else empty.
 
     A shape is a type, a value, a list with the shape of all items, a tuple of alternative shapes, or a table of shapes
     by key, in which keys that end in a question mark are optional.

@@ -13,11 +13,11 @@ BACKED_OFF = 0.8
 
 
 def backoff_shares(report: Report, epoch_s: float, wanted: str = "") -> list[float]:
-    """Return the share of the sources, 0 to 1, that reduce their windows in each congestion epoch.
+    """Return the share of the sources, 0 to 1, that reduce their windows in each congestion epoch after the warm-up.
 
-    An epoch begins when a source reduces its window, and lasts for `epoch_s`, the round-trip time with the longest
+    An epoch begins when a source reduces its window. Its length is `epoch_s`, the round-trip time with the longest
     queue, plus the sample interval, since a reduction is observed up to one interval late. Sources are the flows with
-    `probe = true` whose names begin with `wanted`.
+    `probe = true` whose names begin with `wanted`. The scenario must set `run.sample`.
     """
     series = report.data["series"]
     assert series is not None
@@ -43,10 +43,13 @@ def backoff_shares(report: Report, epoch_s: float, wanted: str = "") -> list[flo
 
 
 def synchronisation_index(shares: list[float]) -> float:
-    """Return the share of epochs, 0 to 1, in which more than half of the sources reduce their windows; NaN: none."""
+    """Return the share of epochs, 0 to 1, in which more than half of the sources reduce their windows.
+
+    NaN: there is no epoch.
+    """
     return fmean(share > 0.5 for share in shares) if shares else float("nan")
 
 
 def mean_share(shares: list[float]) -> float:
-    """Return the mean share of the sources that reduce their windows in an epoch, %; NaN: no epochs."""
+    """Return the mean over epochs of the share of sources that reduce their windows, %; NaN: there is no epoch."""
     return 100 * fmean(shares) if shares else float("nan")

@@ -1,4 +1,8 @@
-"""Tables of reports for Polars and Parquet; the name of a column ends in its unit."""
+"""Tables of reports for Polars and Parquet.
+
+The name of a column with a unit ends in it: `_packets`, `_bytes`, `_s`, `_bps`, or `_ratio` for 0 to 1. Exceptions are
+`packets` of drops and `delay_count` (packets), and `window` and `ssthresh` (segments).
+"""
 
 from __future__ import annotations
 
@@ -16,6 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["TABLES", "TABLE_NAMES", "TableName", "build", "parquet_metadata", "unfit", "units"]
 
 Row = dict[str, object]
+"""Values of a row by column; a column without an entry is null."""
 
 TableName = Literal["flows", "transports", "applications", "classes", "drops", "ports", "nodes", "series", "metrics"]
 TABLE_NAMES: tuple[TableName, ...] = get_args(TableName)
@@ -106,27 +111,43 @@ TABLES: dict[str, dict[str, type]] = {
 }
 """Columns of each table, with their types.
 
-There is a row per replication and flow (`flows`, `transports`), group (`applications`), class, place and reason of
-drops, port and class (`ports`), node, sampled value (`series`) or metric. The `kind` of a drop is `data`, `data of the
-warm-up` (generated during the warm-up, lost after it) or `acknowledgement`. In `ports`, `utilisation_ratio`,
-`stopped_s`, `slowed_s`, `held_s` and the notifications are those of the whole port, repeated for each class."""
+There is a row per replication and flow (`flows`), flow with a transport (`transports`), group that an application
+drives (`applications`), class (`classes`), flow, kind, port and reason of drops (`drops`), port and class (`ports`),
+node (`nodes`), sampled value (`series`) or metric of the summary (`metrics`).
 
-_RATIOS = {"stopped": "stopped_ratio", "held": "held_ratio"}
-"""Quantities of boolean samples, with the names under which they are stored as 0 and 1."""
+The `kind` of a drop is `data`, `data of the warm-up` (generated during it, lost after it) or `acknowledgement`. In
+`ports`, `utilisation_ratio`, `stopped_s`, `slowed_s`, `held_s` and the notifications are those of the whole port,
+repeated for each class.
 
-_SUFFIXES = {"packets": "packet", "bytes": "B", "s": "s", "bps": "bit/s", "ratio": "1", "count": "packet"}
+Columns with a common prefix are statistics of one set of times: in `transports`, `completion_*` of the times from a
+write to the arrival of its last byte; in `applications`, `time_*` of the completion times of pages or transfers that
+were begun after the warm-up, `exchange_*` of the times of single requests with their responses, and `completed_*` of
+the completion times of pages or transfers that ended after the warm-up. `*_count` is the number of the times, so
+`delay_count` is a number of packets, and the others are numbers of writes, pages, transfers or requests.
+"""
+
+_BOOLEANS = {"stopped": "stopped_ratio", "held": "held_ratio"}
+"""Names under which quantities of boolean samples are stored, as 0 and 1."""
+
+_SUFFIXES = {"packets": "packet", "bytes": "B", "s": "s", "bps": "bit/s", "ratio": "1"}
+"""Units of columns by the last word of the name."""
 
 
 def units(table: str) -> dict[str, str]:
-    """Return the unit of each column of a table that has a unit."""
+    """Return the units of the columns that have one of the units of metrics; raises KeyError if there is no such table.
+
+    Numbers of segments, writes, pages and other things that are not packets have none of these units.
+    """
     suffixes = {name: name.rsplit("_", 1)[-1] for name in TABLES[table]}
-    return {name: _SUFFIXES[suffix] for name, suffix in suffixes.items() if suffix in _SUFFIXES} | (
-        {"packets": "packet"} if table == "drops" else {}
-    )
+    found = {name: _SUFFIXES[suffix] for name, suffix in suffixes.items() if suffix in _SUFFIXES}
+    return found | ({"delay_count": "packet"} if "delay_count" in suffixes else {})
 
 
 def build(table: str, reports: Sequence[Report], base_seed: int) -> pl.DataFrame:
-    """Return a table, named as in `TABLES`, of some replications; replication k has the seed `base_seed` + k."""
+    """Return a table of some replications, in their order; raises KeyError if `table` is not a key of `TABLES`.
+
+    Replication k has the seed `base_seed` + k. Values that a report lacks are null.
+    """
     import polars as pl
 
     columns = TABLES[table]
@@ -147,9 +168,10 @@ def _schema(table: str) -> pl.Schema:
 
 
 def unfit(table: str, found: pl.DataFrame) -> str:
-    """Return the difference of a data frame from one of the `TABLES`, in words; empty if there is none.
+    """Return the first reason why a data frame cannot be one of the `TABLES`, in words; empty if there is none.
 
-    Additional columns, such as those of a later version, are accepted.
+    A column may be missing or of a wrong type, lack a value that every row has, or have an unknown metric or a value
+    that is not finite. Additional columns, such as those of a later version, are accepted.
     """
     expected = _schema(table)
     if differing := next((name for name, kind in expected.items() if found.schema.get(name) != kind), None):
@@ -167,7 +189,10 @@ def unfit(table: str, found: pl.DataFrame) -> str:
 
 
 def parquet_metadata(table: str, about: Mapping[str, object]) -> dict[str, str]:
-    """Return the metadata of a table's Parquet file: units of its columns, and `about` as JSON."""
+    """Return the metadata of a table's Parquet file.
+
+    Its keys are `tailback.units`, the units by column, and `tailback`, the mapping `about`, both as JSON.
+    """
     return {"tailback.units": json.dumps(units(table)), "tailback": json.dumps(dict(about))}
 
 
@@ -202,12 +227,12 @@ def _classes(report: Report) -> Iterable[Row]:
 
 def _drops(report: Report) -> Iterable[Row]:
     for flow in report.data["flows"]:
-        lists = (
+        by_kind = (
             ("data", flow["drops"]),
             ("data of the warm-up", flow.get("carried_drops", [])),
             ("acknowledgement", flow.get("ack_drops", [])),
         )
-        for kind, drops in lists:
+        for kind, drops in by_kind:
             yield from ({"flow": flow["name"], "kind": kind, **drop} for drop in drops)
 
 
@@ -244,6 +269,7 @@ def _series(report: Report) -> Iterable[Row]:
     series = report.data["series"]
     if series is None:
         return
+    # Time series as (scope, name, quantity, values).
     named: list[tuple[str, str, str, Sequence[float | None]]] = [
         ("network", "", "in_network_packets", series["in_network_packets"])
     ]
@@ -255,7 +281,7 @@ def _series(report: Report) -> Iterable[Row]:
     )
     for scope, tables in scopes:
         for name, columns in cast("Mapping[str, Mapping[str, Sequence[float | None]]]", tables).items():
-            quantities = ((_RATIOS.get(q, q), v) for q, v in columns.items() if q != "state")
+            quantities = ((_BOOLEANS.get(q, q), v) for q, v in columns.items() if q != "state")
             named.extend((scope, name, quantity, values) for quantity, values in quantities)
     for name, port in series["ports"].items():
         named.extend(("port", name, quantity, values) for quantity, values in port["state"].items())

@@ -15,7 +15,7 @@ _DISPLAY = {
 
 
 def display(unit: str, *, is_share: bool = False) -> tuple[float, str]:
-    """Return the factor from a base unit to its display unit, and the display unit; percent for a share.
+    """Return the factor from a base unit to its display unit, and the display unit; for a share, (100, `%`).
 
     All numbers with the same base unit have the same display unit, so that columns and axes can be compared.
 

@@ -19,13 +19,16 @@ _WIDTH = 0.1
 _ABSOLUTE = {"loss": 0.001}
 """Half widths that are narrow enough for any mean, in the metric's unit: the default of `run.precision.absolute`."""
 _ENOUGH = 30
-"""Number of replications from which no warning is given, since the width is then assumed to be intended."""
+"""Number of replications from which on no warning is given, since the width is then assumed to be intended."""
 
 
 def wide_intervals(
     found: Iterable[Estimate], confidence: float, accepted: Collection[str] = ()
 ) -> list[ScenarioWarning]:
-    """Return a warning about the widest interval of loss, delay and throughput, if it is too wide for a conclusion.
+    """Return a list with a warning about the widest interval, relative to its mean, if it is too wide for a conclusion.
+
+    Intervals of loss, delay and throughput of groups and of all flows are compared. The list is empty if no interval is
+    too wide, or if `accepted` has the name of the warning, `wide-interval`.
 
     The advised number of replications is the smallest n with t(n - 1) s / √n ≤ h, where s is the standard deviation
     over replications, h a tenth of the mean, and t Student's quantile (Law, Simulation Modeling and Analysis, 4.5). The

@@ -41,7 +41,7 @@ class Capacity:
     """Numbers of flows that were judged, ascending, each with the results of the group."""
 
     def sentence(self) -> str:
-        """Return the answer in one sentence."""
+        """Return the result in one sentence."""
         if self.breaks_at is None:
             return f"{self.group}: {self.fits} flows fit; more were not tried."
         return f"{self.group}: {self.fits} flows fit; {self.breaks_at} do not ({', '.join(self.because)})."
@@ -57,12 +57,13 @@ def most_flows(found: Imported, group: str, judged: Callable[[Imported], PolicyV
     """Find the largest number of flows of a group that keeps its target.
 
     Args:
-        found: An imported configuration; raises ConfigurationError if it has errors.
+        found: An imported configuration.
         group: A group of the traffic table that has a target.
         judged: Function that judges an imported configuration, such as `lambda found: judge(found, duration="60s")`.
 
     Raises:
         UsageError: There is no such group, or it has no target.
+        ConfigurationError: `found` has errors.
 
     """
     document = found.check().document
@@ -96,7 +97,10 @@ def most_flows(found: Imported, group: str, judged: Callable[[Imported], PolicyV
 
 
 def _bracket(start: int, keeps: Callable[[int], bool]) -> tuple[int, int | None]:
-    """Return a number of flows that keeps the target, or 0, and one that misses it; `None`: `MAX_FLOWS` keep it."""
+    """Return a number of flows that keeps the target, or 0, and a larger one that misses it.
+
+    Numbers are doubled or halved from `start` on. `None`: `MAX_FLOWS` flows keep the target.
+    """
     count = min(max(start, 1), MAX_FLOWS)
     if keeps(count):
         while count < MAX_FLOWS:

@@ -24,8 +24,10 @@ Bounds: TypeAlias = Literal["y.1541", "g.114"]
 """Source of the limit of one-way delay for voice: 100 ms of Y.1541's class 0, or 150 ms of G.114."""
 
 _CLASSES: Mapping[str, int] = {"voice": 0, "video": 1, "data": 3, "bulk": 4}
+"""Classes of ITU-T Y.1541 by the names of targets in the traffic table."""
 _NAMES = {number: name for name, number in _CLASSES.items()}
 _G114_S = 0.15
+"""One-way delay of at most 150 ms that G.114 recommends, s."""
 _LIMIT = re.compile(r"(?P<figure>[a-z]+)(?P<sign><=|>=)(?P<value>.+)")
 
 
@@ -53,7 +55,7 @@ class Objective:
 
 
 def service(code_point: int) -> int | None:
-    """Return the class of ITU-T Y.1541 that a code point (0 to 63) requires; `None`: best effort."""
+    """Return the class of ITU-T Y.1541 that a code point (0 to 63) requires: 0, 1, 3 or 4; `None`: best effort."""
     if code_point in (46, 44, 40):
         return 0
     if code_point in (32, 34, 36, 38):

@@ -66,7 +66,7 @@ class Notice:
     affects: bool = False
     """`True` if the remark is about a part of the configuration that can change the results of the interface."""
     file: str = ""
-    """Name of the file that contains the line; empty if the text is from elsewhere."""
+    """Name of the file that contains the line; empty if the name is not known."""
 
     def __str__(self) -> str:
         place = f"{self.line}:{self.column}: " if self.line else ""
@@ -102,11 +102,11 @@ class Imported:
     language: Language
     """Language of the configuration."""
     scenario: Scenario | None
-    """`None`: a notice is an error."""
+    """Scenario of the interface; `None`: a notice is an error."""
     notices: Sequence[Notice]
     """Remarks about the configuration, the traffic table and the scenario."""
     classes: Mapping[str, Sequence[str]]
-    """The groups of flows in each class, by the class's name."""
+    """Names of the groups of flows in each class, by the class's name."""
     targets: Mapping[str, str]
     """Targets from the traffic table's column `target`, by the name of the group."""
     interface: str
@@ -118,7 +118,7 @@ class Imported:
 
     @property
     def errors(self) -> list[Notice]:
-        """The remarks that prevent a run."""
+        """The remarks because of which there is no scenario."""
         return [notice for notice in self.notices if notice.level == "error"]
 
     @property
@@ -132,7 +132,7 @@ class Imported:
         return [notice for notice in self.notices if notice.level == "unsupported" and notice.affects]
 
     def check(self) -> Scenario:
-        """Return the scenario; raises ConfigurationError with all errors."""
+        """Return the scenario; raises ConfigurationError with all errors if there are any."""
         if self.scenario is None or self.errors:
             raise ConfigurationError(self.errors)
         return self.scenario
@@ -169,13 +169,13 @@ class Configuration:
     changes: Sequence[Change] = ()
     """Replaced words of the original; empty without an original."""
     paste: str = ""
-    """Commands that make the changes on a router, with those that enter their modes; empty for `tc`."""
+    """Commands that make the changes on a router, including those that enter the modes they need; empty for `tc`."""
     original: str | None = None
     """Text in which values were replaced; `None`: the configuration was written from scratch."""
 
     @property
     def errors(self) -> list[Notice]:
-        """The remarks for which there is no text."""
+        """The remarks because of which there is no text."""
         return [notice for notice in self.notices if notice.level == "error"]
 
     def diff(self, file: str = "original") -> str:
@@ -228,6 +228,9 @@ def import_configuration(
             (later IOS), "xe", "xr", "nxos" or "arista". Default: guessed from its commands, else "hqf".
         file: Name of the configuration's file, for notices.
         traffic_file: Name of the table's file, for notices.
+
+    Raises:
+        ValueError: An argument other than `text` and `traffic` is invalid, such as the rate.
 
     """
     rate_bps = None if rate is None else _native.parse_rate(rate)
@@ -299,7 +302,7 @@ def export_configuration(
 
 
 def translate_configuration(from_: Language, text: str, to: Writable) -> Configuration:
-    """Translate a configuration into another language."""
+    """Translate a configuration into another language; notices name what could not be translated."""
     found = json.loads(_native.translate_router(from_, text, to))
     notices = [*_notices("configuration", found["configuration_report"]), *_notices("export", found["export_report"])]
     return Configuration(found["text"], notices)

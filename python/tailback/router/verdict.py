@@ -31,7 +31,10 @@ from tailback.run.simulate import run
 __all__ = ["Outcome", "PolicyVerdict", "Row", "draw", "judge"]
 
 Outcome: TypeAlias = Literal["survives", "fails", "as-far-as-understood"]
-"""Answer in a word; `as-far-as-understood`: no group misses a target, but a part of the policy is not simulated."""
+"""Outcome: `fails` if a group misses a target, `survives` if no group does and all of the policy is simulated.
+
+`as-far-as-understood`: no group misses a target, but a part of the policy is not simulated.
+"""
 
 _TERMINAL_S = 0.05
 """Delay of coding and packetisation in the terminals, in addition to the network and the play-out buffer, s."""
@@ -62,13 +65,18 @@ class Row:
     mos: Interval | None
     """Mean opinion score, 1 to 4.5; `None`: the targets have none."""
     misses: tuple[str, ...]
-    """Those of `delay`, `variation`, `loss` and `MOS` whose whole interval misses the target; if no packet arrived,
-    `nothing arrived` and all that have a target."""
+    """Those of `delay`, `variation`, `loss` and `MOS` whose whole interval misses the target.
+
+    A single replication misses a target with its value. If no packet arrived, the entries are `nothing arrived` and all
+    quantities with a target.
+    """
     doubts: tuple[str, ...]
-    """Those whose interval contains the target, so that more replications are needed; if no packet was sent,
-    `nothing was sent`."""
+    """Those of `delay`, `variation`, `loss` and `MOS` whose interval contains the target: more replications are needed.
+
+    If no packet was sent, the only entry is `nothing was sent`.
+    """
     longest_s: float
-    """Longest delay of a packet in all replications, s; NaN: no packet arrived."""
+    """Maximum delay of a packet over all replications, s; NaN: no packet arrived."""
     bound: Bound
     """Upper bound of the delay by network calculus."""
 
@@ -78,7 +86,11 @@ class Row:
         return self.objective is not None and self.objective.mos is not None
 
     def cells(self) -> list[str]:
-        """Return the cells of the row as text."""
+        """Return the cells of the row as text.
+
+        They are group, class, offered load, mean delay, 99th percentile of the delay, delay variation, loss, MOS, name
+        of the target, and result.
+        """
         target = "none" if self.objective is None else self.objective.name
         if self.misses:
             found = "NO: " + ", ".join(self.misses)
@@ -136,18 +148,18 @@ class PolicyVerdict:
 
     @property
     def outcome(self) -> Outcome:
-        """The answer in a word."""
+        """Outcome, see `Outcome`; undecided targets do not count as missed."""
         if any(row.misses for row in self.rows):
             return "fails"
         return "as-far-as-understood" if self.not_simulated else "survives"
 
     @property
     def survives(self) -> bool:
-        """`True` if no group misses a target and all of the policy is simulated."""
+        """`True` if no group misses a target, though some may be undecided, and all of the policy is simulated."""
         return self.outcome == "survives"
 
     def sentences(self) -> list[str]:
-        """Return the answer in sentences."""
+        """Return the outcome in sentences, of which the first is about voice."""
         voice = [row for row in self.rows if row.is_voice]
         if not voice:
             said = ["There is no voice in the traffic table: no row has dscp ef, va or cs5, or the target voice."]
@@ -213,7 +225,7 @@ def judge(
     """Run the imported scenario and compare each group of flows with its targets.
 
     Args:
-        found: An imported configuration; raises ConfigurationError if it has errors.
+        found: An imported configuration.
         network_delay: One-way delay of the rest of the path, such as "30ms"; it is added to all delays.
         codec: Codec of the calls; see `tailback.results.quality.call`.
         least_mos: Lower limit of the mean opinion score; below 3.6 many users are dissatisfied (ITU-T G.109).
@@ -221,7 +233,11 @@ def judge(
         duration: Length of a run, such as "60s". Default: that of the imported scenario.
         seed: Base seed. Default: that of the scenario.
         replications: Number of replications; intervals need at least 2. Default: that of the scenario.
-        progress: Called repeatedly with the replications done and their number.
+        progress: Called repeatedly with the number of replications done, which may be a fraction, and that of all.
+
+    Raises:
+        ConfigurationError: `found` has errors.
+        UsageError: A target in the traffic table is invalid, or a number is out of range.
 
     """
     scenario = found.check()
@@ -331,7 +347,10 @@ def _judged(
 
 
 def draw(made: PolicyVerdict, path: Path) -> None:
-    """Draw delay, delay variation and loss of each group with their targets to a file: SVG, PDF or else PNG."""
+    """Draw delay, delay variation and loss of each group with their targets to a file; raises OutputError.
+
+    The format is SVG or PDF if the suffix of the path says so, otherwise PNG.
+    """
     from tailback.plotting import plot
 
     height = 1.2 + 0.32 * len(made.rows)

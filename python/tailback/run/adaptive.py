@@ -40,14 +40,21 @@ class Replicated(ABC, Generic[Unit]):
 
     @abstractmethod
     def advance(self, wanted: Mapping[Unit, int]) -> bool:
-        """Run the missing replications; return `False` if the runs were interrupted or the budget is used up."""
+        """Run the replications that are missing to the wanted numbers.
+
+        Return `False` if the runs were interrupted or the budget is used up.
+        """
 
     @abstractmethod
     def imprecise(self) -> Iterable[Unit]:
         """Return the units that need more replications."""
 
     def replicate(self, first: Mapping[Unit, int]) -> None:
-        """Run rounds until no unit needs, or may have, more replications; `first`: their numbers in the first round."""
+        """Run rounds until no unit needs more replications, or `advance` returns `False`.
+
+        `first` has the number of replications of each unit in the first round. No unit gets more than
+        `max_replications` by later rounds.
+        """
         wanted = dict(first)
         while wanted and self.advance(wanted):
             growing = ((unit, self.count(unit)) for unit in self.imprecise())

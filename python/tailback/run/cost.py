@@ -1,7 +1,9 @@
-"""Estimated cost of a run, from a trial: the beginning of one replication.
+"""Estimated cost of a replication from a trial, which runs its beginning.
 
-cost = replication_cost(load("large.toml"))
-print(cost.cpu_s)
+    cost = replication_cost(load("large.toml"))
+    print(cost.cpu_s)
+
+Two helpers for estimates: a length of time in words, and a choice of evenly spaced points of a sweep.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ class Cost:
     cpu_s: float
     """Processor seconds of one replication on one thread, with its report; infinite if the trial made no progress."""
     tried: float
-    """Part of the replication that the trial simulated, 0 to 1; 1: all of it, so that the cost is measured."""
+    """Fraction of the replication that the trial simulated, 0 to 1; with 1 the cost is measured, not estimated."""
 
 
 def replication_cost(
@@ -40,12 +42,12 @@ def replication_cost(
     """Run the beginning of a replication and return the estimated cost of the whole.
 
     The speed in the second half of the trial is extrapolated, since the network is empty at the beginning. A run whose
-    load grows later, such as one with a timeline, takes longer than the estimate.
+    load grows later, such as by its timeline, takes longer than the estimate.
 
     Args:
         scenario: Scenario to run.
         seed: Seed of the replication. Default: the scenario's.
-        trial_s: Wall-clock or processor seconds of the trial, after the network is built.
+        trial_s: Processor seconds of the trial, after the network is built.
         engine: Event engine, "merged" or "plain". Default: the scenario's.
 
     Raises:
@@ -80,7 +82,10 @@ def replication_cost(
 
 
 def spoken(seconds: float) -> str:
-    """Return a length of time as text with two significant digits: `1.6 s`, `3 min`, `5.5 h`."""
+    """Return a length of time, s, as text with two significant digits, such as `1.6 s`, `3 min`, `5.5 h`, `2 days`.
+
+    Infinity is "an unknown time".
+    """
     if not math.isfinite(seconds):
         return "an unknown time"
     for size, unit in ((86_400.0, "days"), (3600.0, "h"), (60.0, "min")):
@@ -90,7 +95,7 @@ def spoken(seconds: float) -> str:
 
 
 def spread(count: int, upper: int) -> Sequence[int]:
-    """Return at most `upper` evenly spaced indices below `count`, including the first and the last."""
+    """Return at most `upper` evenly spaced indices from 0 to `count` - 1, ends included; `upper` is at least 2."""
     if count <= upper:
         return range(count)
     return [round(k * (count - 1) / (upper - 1)) for k in range(upper)]

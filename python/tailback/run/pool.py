@@ -1,4 +1,4 @@
-"""Pool of replications on an executor: runs tasks in batches until all are done, one fails, or Ctrl-C."""
+"""Pool of replications on an executor: runs tasks in batches until all are done, or Ctrl-C or a failure stops it."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 Progress = Callable[[float, int], object]
-"""Progress callback, called repeatedly in the caller's thread with the tasks done (fractional) and their number."""
+"""Progress callback, called repeatedly in the caller's thread with the number of tasks done, which may be a fraction,
+and the number of all tasks."""
 
 _POLL_S = 0.1
 """Longest wait for a finished batch between two calls of the progress callback, s."""
@@ -44,6 +45,7 @@ class Task(Generic[Key]):
     """Identifier of the task for its owner, such as a point and a replication."""
     scenario: Scenario | Variant
     seed: int
+    """Seed of the replication."""
     warmup_s: float | None = None
     """Length of the warm-up, s; `None`: that of the scenario."""
     engine: str | None = None
@@ -73,15 +75,17 @@ class Failed(Generic[Key]):
 
 @dataclass(slots=True)
 class Outcome(Generic[Key, Value]):
-    """Finished tasks of a call of `Pool.run`, in their order; `interrupted`: Ctrl-C stopped the others."""
+    """Result of a call of `Pool.run`."""
 
     done: list[Done[Key, Value]] = field(default_factory=list)
+    """Finished tasks, in the order of the tasks."""
     interrupted: bool = False
+    """`True` if Ctrl-C stopped the others."""
 
 
 @dataclass(slots=True)
 class Batch(Generic[Key, Value]):
-    """Results of consecutive tasks, in their order; fewer than the tasks if the batch was cancelled."""
+    """Results of consecutive tasks, in the order of the tasks; fewer than the tasks if the batch was cancelled."""
 
     results: list[Done[Key, Value] | Failed[Key]] = field(default_factory=list)
 
@@ -263,7 +267,7 @@ class _Batches:
         self._recent = [*self._recent, *(done.cpu_s for done in found)][-_RECENT:]
 
     def next(self) -> range:
-        """Return the next batch; empty after the last."""
+        """Return the indices of the tasks of the next batch; empty after the last."""
         mean = sum(self._recent) / len(self._recent) if self._recent else math.inf
         # The first tasks are single: their cost is not known yet.
         size = max(math.ceil(self._batch_s / max(mean, 1e-6)), 1)
@@ -273,7 +277,7 @@ class _Batches:
 
 
 def _lost(error: BaseException) -> BaseException:
-    """Return an error of an executor as ExecutorError, and any other error unchanged."""
+    """Return an error of an executor's package as ExecutorError, and any other error unchanged."""
     module = type(error).__module__.partition(".")[0]
     if isinstance(error, BrokenExecutor) or module in ("distributed", "asyncio", "submitit", "mpi4py"):
         what = str(error).strip().splitlines()
@@ -285,11 +289,13 @@ def _lost(error: BaseException) -> BaseException:
 def _interrupts(cancel: _native.Cancel) -> Iterator[Callable[[], bool]]:
     """Let the first Ctrl-C set `cancel` instead of raising KeyboardInterrupt; the second one raises as usual.
 
+    The context variable returns `True` after the first Ctrl-C.
+
     An exception from a signal handler could be raised while a future's lock is acquired, which would then never be
     released. Outside the main thread, and if the caller has a handler of its own, nothing is changed. SIGTERM is
     handled in the same way if it raises KeyboardInterrupt, as on the command line.
     """
-    came = False
+    interrupted = False
     ours = [
         number
         for number in (signal.SIGINT, signal.SIGTERM)
@@ -298,8 +304,8 @@ def _interrupts(cancel: _native.Cancel) -> Iterator[Callable[[], bool]]:
     ]
 
     def note(*_: object) -> None:
-        nonlocal came
-        came = True
+        nonlocal interrupted
+        interrupted = True
         cancel.cancel()
         restore()
 
@@ -310,7 +316,7 @@ def _interrupts(cancel: _native.Cancel) -> Iterator[Callable[[], bool]]:
     for number in ours:
         signal.signal(number, note)
     try:
-        yield lambda: came
+        yield lambda: interrupted
     finally:
         restore()
 
@@ -321,7 +327,11 @@ def run_batch(
     cancel: _native.Cancel | None = None,
     on_progress: Callable[[int, float], None] | None = None,
 ) -> Batch[Key, Value]:
-    """Run tasks one after another, in any process; `on_progress` is called with a task's index and fraction done."""
+    """Run tasks one after another, in any process, until `cancel` is set.
+
+    `on_progress` is called with the index of a task in the batch and the fraction of it that is done. A RunError
+    becomes a `Failed`.
+    """
     batch: Batch[Key, Value] = Batch()
     for place, task in enumerate(tasks):
         if cancel is not None and cancel.cancelled:

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 __all__ = ["Result", "Warmup"]
 
 State = Literal["complete", "interrupted"]
+"""State of a run: `interrupted` by Ctrl-C, or `complete`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,7 @@ class Warmup:
     """Warm-up of a run: the measurement begins at its end."""
 
     method: Literal["stated", "auto"]
-    """`stated` in the scenario, or found from a pilot run (`auto`)."""
+    """`stated` in the scenario (or the argument `warmup`), or found from a pilot run (`auto`)."""
     seconds: float | None = None
     """Length in simulated seconds; `None`: the pilot run was interrupted."""
     pilot_s: float | None = None
@@ -51,11 +52,11 @@ class Warmup:
 
 
 _MAX_SIZE = 32_000_000
-"""Size of all reports as JSON, characters, above which reports are compressed; as Python objects, about 300 MB."""
+"""Size of all reports as JSON, characters, above which further ones are compressed; about 300 MB as Python objects."""
 
 
 class Result:
-    """Replications of one scenario. Its tables are Polars data frames whose column names end in the unit."""
+    """Replications of one scenario. Its tables are Polars data frames; `tailback.results.tables` has their columns."""
 
     def __init__(self, scenario: Scenario, warmup: Warmup, confidence: float, base_seed: int) -> None:
         self.scenario = scenario
@@ -75,7 +76,7 @@ class Result:
         """`True` if `run.precision` was met; `None`: the scenario states no precision."""
 
     def add(self, reports: Iterable[Report], cpu_s: float) -> None:
-        """Add finished replications."""
+        """Add finished replications, which took `cpu_s` seconds of processor time together."""
         for report in reports:
             self.reports.append(report)
             self._size += report.size
@@ -107,7 +108,10 @@ class Result:
         return estimates(self._measured, self.confidence)
 
     def summary(self) -> pl.DataFrame:
-        """Return mean, interval (`lo`, `hi`) and replications (`n`) of each metric: total, per group and per class."""
+        """Return mean, interval (`lo`, `hi`) and number of replications (`n`) of each metric, in its `unit`.
+
+        There is a row for each metric of all flows together, of each group and of each class.
+        """
         import polars as pl
 
         rows = [estimate.as_json() for estimate in self.estimates()]
@@ -128,7 +132,7 @@ class Result:
     # Tables.
 
     def table(self, name: TableName) -> pl.DataFrame:
-        """Return a table by name."""
+        """Return a table, computed anew, by its name; the properties below keep theirs until replications are added."""
         return tables.build(name, self.reports, self.base_seed)
 
     @cached_property
@@ -153,7 +157,7 @@ class Result:
 
     @cached_property
     def drops(self) -> pl.DataFrame:
-        """One row per replication, flow, place and reason of drops."""
+        """One row per replication, flow, kind, port and reason of drops."""
         return self.table("drops")
 
     @cached_property
@@ -177,7 +181,7 @@ class Result:
         return self.table("metrics")
 
     def to_pandas(self, name: TableName = "flows") -> pd.DataFrame:
-        """Return a table as a pandas data frame; needs the extra `tailback[pandas]`."""
+        """Return a table as a pandas data frame; raises ModuleNotFoundError without the extra `tailback[pandas]`."""
         try:
             return self.table(name).to_pandas()
         except ModuleNotFoundError as error:
@@ -186,7 +190,10 @@ class Result:
             ) from None
 
     def plot(self) -> Figure:
-        """Draw throughput, loss and delay of each group with intervals, and samples over time (`plot.run_figure`)."""
+        """Draw throughput, loss and delay of each group with intervals, and samples over time.
+
+        Raises UsageError without the extra `tailback[plot]`; see `tailback.plotting.plot.run_figure`.
+        """
         from tailback.plotting.plot import run_figure
 
         return run_figure(self.metrics, self.series, self.nodes, self.scenario.title, self.confidence)
@@ -221,10 +228,11 @@ class Result:
 
         Args:
             directory: Path of the directory.
-            replace: Replace an existing run directory.
+            replace: If true, an existing run directory is replaced.
 
         Raises:
-            OutputError: The directory could not be written, or it exists and `replace` is false.
+            OutputError: The directory could not be written, or it has content and is not to be replaced, or is not a
+                run directory.
 
         """
         from tailback.results.directory import write

@@ -31,6 +31,8 @@ class Interrupted(KeyboardInterrupt):
 
 @dataclass(frozen=True, slots=True)
 class _Precision:
+    """Table `run.precision` of a scenario; see `tailback.scenario.Precision`."""
+
     metric: str
     relative: float
     absolute: float
@@ -51,7 +53,10 @@ def seeds(base: int, replications: int) -> list[int]:
 
 
 def check_seeds(base: int, replications: int) -> None:
-    """Check the number of replications and the range of their seeds; raises UsageError or ValueError."""
+    """Check the number of replications and the range of their seeds.
+
+    Raises ValueError if the number is below 1, and UsageError if it is too large or a seed is out of range.
+    """
     if replications < 1:
         raise ValueError(f"replications is {replications}; write 1 to {MAX_REPLICATIONS}")
     if replications > MAX_REPLICATIONS:
@@ -84,7 +89,7 @@ def run(
         engine: Event engine, "merged" or "plain"; both give the same digest. Default: the scenario's.
         parallel: Maximum number of parts into which the network of each replication is divided, 1 to 1024, each on a
             thread of its own; the digest does not depend on it. For few large replications; see `Scenario.parts`.
-        progress: Called repeatedly with the replications done and their number.
+        progress: Called repeatedly with the number of replications done, which may be a fraction, and that of all.
         executor: Any executor of `concurrent.futures`, or one of `tailback.run.executors`. Its owner closes it.
 
     Raises:

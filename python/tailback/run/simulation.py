@@ -25,15 +25,15 @@ class Delivered(NamedTuple):
     """A data packet that arrived at a recorded host."""
 
     time_s: float
-    """Time of the arrival."""
+    """Time of the arrival, seconds."""
     flow: str
     """Name of the flow, such as `data[2]`."""
     sequence: int
     """Sequence number: counted in packets, or in segments for flows with a transport."""
     bytes: int
-    """Payload."""
+    """Payload, bytes."""
     born_s: float
-    """Time at which the packet was generated."""
+    """Time at which the packet was generated, seconds."""
 
 
 class Simulation:
@@ -49,6 +49,7 @@ class Simulation:
     changes in its timeline; a run of it has the same digest.
 
     Times are numbers in seconds or text with a unit, such as "20ms". Seconds are rounded to the nearest picosecond.
+    Methods with a time raise UsageError if it is not from 0 to 213 days.
     """
 
     def __init__(
@@ -137,7 +138,7 @@ class Simulation:
     def run_until(self, time: float | str) -> None:
         """Handle all events at and before `time`, or before the end of the run if that is earlier.
 
-        A time in the past changes nothing. Ctrl-C ends the step between two events; the simulation can go on.
+        A time in the past changes nothing. Ctrl-C ends the step between two events; the simulation can be continued.
         """
         self._core.run_until(_ps(time))
 
@@ -147,10 +148,10 @@ class Simulation:
         core.run_until(core.now_ps + _ps(length))
 
     def jump(self, time: float | str) -> bool:
-        """Go to `time`, also back; return `True` if the run was replayed.
+        """Go to `time`, which may be in the past; return `True` if the run was replayed.
 
-        A jump back replays the run from its start with the changes made up to `time`, and forgets later ones. It takes
-        as long as the run did up to there. The recording of delivered data ends with it.
+        A jump back replays the run from its start with the changes made up to `time`, and discards later ones. It takes
+        as long as the run did up to `time`. It also ends the recording of delivered data.
         """
         return self._core.jump(_ps(time))
 
@@ -201,6 +202,7 @@ class Simulation:
 
         Raises:
             ScenarioError: There is no such flow, an application drives it, or `size` or `at` is out of range.
+            UsageError: `size` is not a size, or is negative or 2^64 B or more.
 
         """
         try:
@@ -217,7 +219,7 @@ class Simulation:
             raise KeyError(f"no host is named {host!r}")
 
     def take_delivered(self) -> list[Delivered]:
-        """Return the data that has arrived at recorded hosts since the last call, in order of time."""
+        """Return the data packets that have arrived at recorded hosts since the last call, in order of time."""
         taken = self._core.take_delivered()
         return [Delivered(at / _PS, flow, sequence, size, born / _PS) for at, flow, sequence, size, born in taken]
 

@@ -1,4 +1,7 @@
-"""State of a network at an instant, typed as the core writes it: units are in the keys' endings."""
+"""State of a network at an instant, typed as the core writes it.
+
+Keys end in their units: `_s` is seconds, `_ps` picoseconds, `_bps` bit/s. Times are since the start of the run.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,7 @@ class PortView(TypedDict):
     rate_bps: int
     """Rate of the link."""
     delay_s: float
-    """Propagation delay of the link and latency of the neighbour."""
+    """Propagation delay of the link plus latency of the neighbour."""
     up: bool
     """`True` if the link is up."""
     queue_bytes: int
@@ -45,7 +48,7 @@ class PortView(TypedDict):
     classes: list[ClassView]
     """Queues, the highest class first."""
     transmission: NotRequired[Transmission]
-    """Data packet in transmission."""
+    """Data packet in transmission; absent: there is none."""
     on_link_frames: int
     """Frames on the link, control frames and the frame in transmission included."""
     control_frames: int
@@ -65,7 +68,7 @@ class PortView(TypedDict):
     held_s: float
     """Time since the start during which data waited while the transmitter was idle."""
     wake_s: NotRequired[float]
-    """Time at which the discipline or the port acts next without a packet, such as the end of a pause."""
+    """Time at which the discipline or the port acts next by itself, such as the end of a pause; absent: never."""
     state: dict[str, float]
     """State variables of the discipline; if there are several classes, the name is prefixed by the class."""
 
@@ -76,7 +79,7 @@ class NodeView(TypedDict):
     at_inputs: dict[str, Counter]
     """Packets that wait at the inputs of a crossbar, or are crossing it, by flow."""
     shared_bytes: NotRequired[int]
-    """Bytes in use of the memory that the queues of the switch share."""
+    """Bytes in use of the memory that the queues of the switch share; absent: they share none."""
 
 
 class SenderView(TypedDict):
@@ -89,7 +92,7 @@ class SenderView(TypedDict):
     next: int
     """Number of the next segment to send."""
     timer_s: NotRequired[float]
-    """Time of the next timer: retransmission, probe or pacing."""
+    """Time at which the next timer expires (retransmission, probe or pacing); absent: none is set."""
     state: dict[str, float]
     """Windows in segments, times in seconds, and the variables of the congestion control."""
 
@@ -102,7 +105,7 @@ class ReceiverView(TypedDict):
     delivered_bytes: int
     """Payload delivered to the application in order."""
     timer_s: NotRequired[float]
-    """Time of the delayed acknowledgement."""
+    """Time at which the timer of the delayed acknowledgement expires; absent: it is not set."""
 
 
 class FlowView(TypedDict):
@@ -115,7 +118,7 @@ class FlowView(TypedDict):
     dropped: Counter
     """Packets and payload dropped."""
     in_network: Counter
-    """Packets and payload in the network."""
+    """Packets and payload in the network now."""
     sender: NotRequired[SenderView]
     """Sender, of a flow with a transport."""
     receiver: NotRequired[ReceiverView]

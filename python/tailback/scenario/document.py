@@ -36,7 +36,7 @@ _Given: TypeAlias = "tuple[_native.Scenario, list[tuple[str, str]]] | None"
 
 @dataclass(frozen=True, slots=True)
 class Precision:
-    """Stopping rule of replications: the half width of the confidence interval meets one of two targets."""
+    """Stopping rule: replications are added until the confidence interval's half width meets one of two targets."""
 
     metric: Literal["loss", "delay", "throughput"] = "loss"
     """Metric of all flows together."""
@@ -49,7 +49,7 @@ class Precision:
 
 
 class Scenario:
-    """A scenario document. Immutable: every method that adds something returns a new scenario."""
+    """A scenario document. Immutable: every method that adds or changes something returns a new scenario."""
 
     _file = ""
     _allow_files = False
@@ -145,15 +145,24 @@ class Scenario:
     # Parts of the network.
 
     def host(self, name: str, *, count: int | None = None, **options: Value) -> Scenario:
-        """Add a host, or `count` hosts `name1`, `name2`, ...; options are `buffer` and `obeys`."""
+        """Add a host, or `count` hosts `name1`, `name2`, ...; options are keys of a host, such as `buffer`.
+
+        Raises ValueError if the name is in use.
+        """
         return self._with("hosts", name, given(count=count, **options))
 
     def switch(self, name: str, *, count: int | None = None, **options: Value) -> Scenario:
-        """Add a switch; options are `buffer`, `discipline`, `latency`, `model`, `backpressure`, `ports`."""
+        """Add a switch, or `count` switches `name1`, `name2`, ...; options are keys of a switch, such as `ports`.
+
+        Raises ValueError if the name is in use.
+        """
         return self._with("switches", name, given(count=count, **options))
 
     def class_map(self, name: str, match: Value) -> Scenario:
-        """Add a class map, such as `{"dscp": "ef"}`, which classes and conditioners name in their `match`."""
+        """Add a class map, such as `{"dscp": "ef"}`, which classes and conditioners name in their `match`.
+
+        Raises ValueError if the name is in use.
+        """
         return self._with("class-maps", name, match)
 
     def link(
@@ -166,11 +175,11 @@ class Scenario:
         loss: float | None = None,
         jitter: str | None = None,
     ) -> Scenario:
-        """Add full-duplex links: one, or one for each match of a pattern.
+        """Add full-duplex links: one between two nodes, or one for each match of patterns.
 
         Args:
-            between: The two ends. With one pattern there is a link for each match; with two patterns, which must have
-                equally many matches, a link for each pair of matches, in order.
+            between: The two ends, as names or patterns. With one pattern there is a link for each match; with two
+                patterns, which must have equally many matches, a link for each pair of matches, in order.
             rate: Rate of both directions, such as "10Mbit/s"; two rates: from the first end, from the second end.
             delay: Propagation delay, such as "1ms"; two delays: those of the first and the last link, between
                 which those of the others are evenly spaced.
@@ -234,7 +243,7 @@ class Scenario:
         """Set the back-pressure of all switches; `high` and `low` are the watermarks as shares of the buffer, 0 to 1.
 
         Options are `detection` (instead of the watermarks), `notify`, `addresses`, `partition`, `response`,
-        `signal`, `response_time` and `end_stations`.
+        `signal`, `response_time` and `end_stations`. Raises ValueError for watermarks and `detection` together.
         """
         table = {"scope": scope, **keys(options)}
         if high is not None or low is not None:
@@ -244,7 +253,7 @@ class Scenario:
         return self._replace("backpressure", table)
 
     def at(self, at: str, **change: Value) -> Scenario:
-        """Add a change of the network at a time, such as `at("10s", link=["sw1", "sw2"], state="down")`."""
+        """Add a change at a time to the timeline, such as `at("10s", link=["sw1", "sw2"], state="down")`."""
         return self._append("timeline", {"at": at, **keys(change)})
 
     def set(self, assignments: Mapping[str, Value] | None = None, /, **named: Value) -> Scenario:
@@ -282,7 +291,7 @@ class Scenario:
 
     @property
     def native(self) -> _native.Scenario:
-        """The checked scenario of the core; raises ScenarioError."""
+        """The checked scenario of the core; raises ScenarioError if the document is invalid."""
         if self._native is None:
             self._native = _native.Scenario.from_json(json.dumps(self._document), self._folder, self._allow_files)
         return self._native
@@ -307,7 +316,7 @@ class Scenario:
 
     @property
     def hash(self) -> str:
-        """Hash of the canonical document."""
+        """Hash of the document with all defaults, in a canonical form."""
         return self.native.hash
 
     @cached_property
@@ -324,7 +333,7 @@ class Scenario:
 
     @cached_property
     def unchanged(self) -> list[str]:
-        """Settings of `with_texts` that did not change a value, as `path=value`."""
+        """Settings of the last `with_texts` without each of which the scenario would be equal, as `path=value`."""
         base, given = self._given or (None, [])
         if base is None:
             return []
@@ -413,7 +422,7 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A scenario with values changed by path; it is compiled on each access and not cached.
+    """A scenario with values changed by path; each access compiles it anew.
 
     A compiled scenario takes from 50 kB to several MB of memory, and a sweep may have 100,000 of them.
     """
@@ -428,12 +437,12 @@ class Variant:
 
     @property
     def native(self) -> _native.Scenario:
-        """The checked scenario of the core."""
+        """The checked scenario of the core; raises ScenarioError if it is invalid."""
         return self.made().native
 
     @property
     def hash(self) -> str:
-        """Hash of the canonical document."""
+        """Hash of the document, as of a `Scenario`."""
         return self.made().hash
 
 
@@ -468,11 +477,12 @@ def load(path: str | PathLike[str], text: str | None = None, *, allow_files: boo
 
     Args:
         path: Path of the file.
-        text: Content of the file, if it was read before.
+        text: Content of the file, if it was read already. Default: the file is read.
         allow_files: Permit the scenario to read files outside its folder; for trusted scenarios.
 
     Raises:
-        ScenarioError: The scenario is invalid.
+        ScenarioError: The scenario is invalid; the error has the line and column in the file.
+        OSError: The file cannot be read.
 
     """
     file = Path(fspath(path))

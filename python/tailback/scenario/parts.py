@@ -15,7 +15,7 @@ class Parts:
     nodes: tuple[tuple[str, ...], ...]
     """Names of the hosts and switches of each part."""
     cut: tuple[tuple[str, str], ...]
-    """Links between parts, by the names of their ends."""
+    """Links between nodes of different parts, by the names of their ends."""
     look_ahead_s: float | None
     """Lookahead, simulated s: time for which parts run independently; `None`: there are no links between parts."""
 

@@ -47,11 +47,11 @@ class Quantities:
     unit: str
     """Base unit: `bit/s`, `B`, `s`, `packet` or `1`."""
     numbers: Mapping[Value, float]
-    """Number of each value in the base unit; words, such as "unlimited", have none."""
+    """Number of each value in the base unit; words, such as "unlimited", are absent."""
 
 
 def quantities(values: Iterable[Value]) -> Quantities | None:
-    """Return the quantities of an axis; `None`: its values are plain numbers, words, or of more than one kind."""
+    """Return the quantities of an axis; `None`: a value is not a text, or all are words, or they differ in kind."""
     distinct = list(dict.fromkeys(values))
     # Texts that begin with a digit are quantities; the kind of the axis is the first one that can read all of them.
     texts = [value for value in distinct if isinstance(value, str) and value.strip()[:1].isdigit()]

@@ -29,11 +29,13 @@ __all__ = [
 ]
 
 Value: TypeAlias = "str | int | float | bool | Sequence[Value] | Mapping[str, Value]"
+"""Value in a document; quantities are texts with a unit, such as "10Mbit/s"."""
 Table: TypeAlias = dict[str, Value]
+"""Table of a document: values by key."""
 
 
 def kind(name: Kind, **parameters: Value) -> Table:
-    """Return the table of a kind with its parameters; underscores in their names become hyphens.
+    """Return the table of a kind with its parameters, which is not checked; underscores in names become hyphens.
 
     `tailback.names()` lists the kinds, and `tailback.explain(name)` describes the parameters of a kind.
     """
@@ -60,6 +62,7 @@ def read_document(path: str | PathLike[str]) -> str:
 
     Raises:
         ScenarioError: The file is not UTF-8 text.
+        OSError: The file cannot be read.
 
     """
     data = sys.stdin.buffer.read() if str(path) == "-" else Path(fspath(path)).read_bytes()
@@ -113,7 +116,10 @@ def copied(value: object, depth: int = 0) -> object:
 
 
 def keys(table: Mapping[str, Value]) -> Table:
-    """Return a table with Python names converted to keys of a document: `response_time` to `response-time`."""
+    """Return a table with Python names converted to keys of a document, such as `response_time` to `response-time`.
+
+    Underscores at the end, as in `from_`, are removed.
+    """
     return {key.rstrip("_").replace("_", "-"): value for key, value in table.items()}
 
 

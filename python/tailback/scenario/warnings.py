@@ -1,4 +1,4 @@
-"""Warnings about valid but suspicious scenarios, with places and advice."""
+"""Warnings about valid but suspicious scenarios and results, with places and advice."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ class ScenarioWarning:
     message: str
     """The warning in one sentence, with its numbers."""
     path: str = ""
-    """Path in the document, such as `links[0].rate`; empty: the whole document."""
+    """Path in the document, such as `links[0].rate`; empty: the whole document, or a result."""
     line: int | None = None
     """Line in the file, from 1; `None`: it has no place in a file."""
     column: int | None = None
     """Column in the line, from 1; `None`: it has no place in a file."""
     suggestion: str | None = None
-    """Advice: a change, or how to accept the warning."""
+    """Advice, such as a change and how to accept the warning; `None`: there is no advice."""
     rendered: str = ""
     """Full text: message, place, source line with a caret, and advice."""
 
@@ -41,12 +41,12 @@ class ScenarioWarning:
 
 
 def read(found: Iterable[Mapping[str, str | int | None]]) -> tuple[ScenarioWarning, ...]:
-    """Return the warnings of the core."""
+    """Return warnings from the form in which the core returns them."""
     return tuple(ScenarioWarning(**dict(table)) for table in found)  # type: ignore[arg-type]
 
 
 def made(name: str, message: str, advice: str) -> ScenarioWarning:
-    """Return a warning without a place in the file."""
+    """Return a warning without a place in a file; to `advice` it adds how to accept the warning."""
     suggestion = f'{advice}; if it is meant, write accept = ["{name}"] under [run]'
     return ScenarioWarning(
         name, message, suggestion=suggestion, rendered=f"warning: {message}\n  = help: {suggestion}\n"

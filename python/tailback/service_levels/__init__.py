@@ -6,7 +6,7 @@
 
 The report must have a time series (`[run] sample`, the length of an interval) and `delay-variation = true`. `watch`
 runs a scenario with both and checks all replications; `forecast` finds the factor by which some groups may grow until a
-target breaks.
+target is missed, by simulation, and `fluid_forecast` by a model.
 """
 
 from __future__ import annotations

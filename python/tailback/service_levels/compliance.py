@@ -36,6 +36,7 @@ class Target:
     """Upper bounds for a group of flows in each interval; `None`: no such bound."""
 
     group: str
+    """Name of the group."""
     delay_s: float | None = None
     """Mean one-way delay of packets that arrive in the interval, s."""
     loss: float | None = None
@@ -61,7 +62,10 @@ class Observed:
     throughput_pps: float
     """Packets delivered per second."""
     stuck_s: float | None = None
-    """Lower bound of the packets' wait, s, if all packets under way at the beginning still are at the end."""
+    """Length of the interval, s, if packets were under way at its beginning, and no packet was delivered or lost in it.
+
+    It is a lower bound of the delays of these packets. `None`: otherwise.
+    """
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +80,7 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """A target over a run."""
+    """A target compared with all intervals of one run."""
 
     target: Target
     intervals: int
@@ -90,7 +94,10 @@ class Checked:
 
 
 def observe(report: Report, group: str) -> list[Observed]:
-    """Return a group's service in each whole interval after the warm-up."""
+    """Return a group's service in each whole interval after the warm-up, in order of time.
+
+    Raises ValueError if the report has no samples of the group, or none of its delays and losses.
+    """
     series = report.data["series"]
     if series is None or "offered_packets" not in series["flows"].get(group, {}):
         raise ValueError(f"the report has no samples of {group!r}: set `run.sample` and `run.delay-variation = true`")
@@ -118,7 +125,7 @@ def observe(report: Report, group: str) -> list[Observed]:
 
 
 def check(report: Report, targets: Iterable[Target]) -> list[Checked]:
-    """Compare the service of each target's group with the target in each interval."""
+    """Compare the service of each target's group with the target in each interval; raises ValueError as `observe`."""
     return [_check(target, observe(report, target.group)) for target in targets]
 
 
@@ -146,7 +153,7 @@ def _is_late(one: Observed, limit: float) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Watched:
-    """A target over the replications of a scenario."""
+    """A target compared with all intervals of the replications of a scenario."""
 
     target: Target
     compliance: Interval
@@ -154,7 +161,7 @@ class Watched:
     intervals: int
     """Number of intervals of all replications."""
     missed: Mapping[str, int]
-    """Number of intervals in which `delay`, `loss` and `jitter` were missed; without bounds that never were."""
+    """Number of intervals in which a bound was missed, by `delay`, `loss` or `jitter`; 0 is left out."""
     first_missed_s: float | None
     """Earliest beginning of a missed interval, s; `None`: no interval was missed."""
 
@@ -176,9 +183,9 @@ class Watched:
 
 
 def targets(texts: Iterable[str]) -> list[Target]:
-    """Read targets as `tune` writes them, `voice.delay<=10ms`; those of one group are one target.
+    """Return targets from texts such as `voice.delay<=10ms`, with one target for all limits of a group.
 
-    Raises UsageError for anything but an upper limit of delay, loss or jitter, and for two limits of one kind.
+    Raises UsageError if a text is not an upper limit of delay, loss or jitter, or is a second limit of the same metric.
     """
     found: dict[str, Target] = {}
     for text in texts:
@@ -216,12 +223,12 @@ def watch(
         interval: Length of an interval, such as "1s".
         seed: Seed of the first replication; default: the scenario's.
         replications: Number of replications; default: the scenario's.
-        threads: Default: one for each processor.
-        progress: Called with the number of finished replications (fractions count) and of all.
+        threads: Number of replications at a time; default: one per processor.
+        progress: Called with the number of finished replications, which may be a fraction, and that of all.
 
     Raises:
-        UsageError: A target's group sends nothing, or the run holds no whole interval.
-        ScenarioError: The scenario cannot be set so.
+        UsageError: A target's group is not in the scenario, or the interval is invalid or too long for the run.
+        ScenarioError: The scenario is invalid with these samples.
 
     """
     watched = watchable(scenario, targets, interval)
@@ -271,7 +278,7 @@ def watchable(scenario: Scenario, targets: Sequence[Target], interval: str) -> S
 
 
 def groups(scenario: Scenario) -> Mapping[str, Mapping[str, Value]]:
-    """Return the groups of flows of a scenario by name."""
+    """Return the table of each group of flows in a scenario's document, by name."""
     flows = scenario.document.get("flows", [])
     assert isinstance(flows, list)
     return {str(flow["name"]): flow for flow in flows if isinstance(flow, dict)}

@@ -17,14 +17,14 @@ from tailback.service_levels.compliance import Target, check, groups, watchable
 __all__ = ["Forecast", "break_point", "fluid_forecast", "forecast", "intervals_until"]
 
 _STEPS = 64
-"""A forecast's resolution: the range of growth divided by this."""
+"""Number of steps into which a forecast divides the range of factors."""
 
 
 def break_point(value_at: Callable[[float], float], limit: float, low: float, high: float) -> float | None:
-    """Forecast the load between `low` and `high` at which a value passes its limit, to a thousandth of the range.
+    """Return the load between `low` and `high` at which a value exceeds its limit, to a thousandth of the range.
 
-    `value_at` returns the value for a load and must not fall as the load grows, such as the loss by a model of the
-    policy. `None`: the limit holds up to `high`; `low` if it is broken there already.
+    `value_at` returns the value for a load, such as the loss by a model of the policy, and must not fall as the load
+    grows. `None`: the value at `high` keeps the limit. If the value at `low` exceeds it already, that is `low`.
     """
     if value_at(high) <= limit:
         return None
@@ -43,14 +43,14 @@ class Forecast:
 
     target: Target
     factor: float | None
-    """Smallest tried factor at which it is missed; `None`: it is kept at the largest."""
+    """Smallest tried factor at which the target is missed; `None`: it is kept at the largest factor."""
     most: float
     """The largest factor tried."""
 
 
 @dataclass(slots=True)
 class _Grown:
-    """Mean compliance of every target by factor on the rates of some groups; every factor is run once."""
+    """Mean compliance with every target by the factor on the rates of some groups; every factor is run once."""
 
     scenario: Scenario
     rates: Mapping[str, float]
@@ -94,16 +94,17 @@ def forecast(
     Args:
         scenario: Scenario to run.
         targets: Targets of its groups.
-        growing: Groups whose sources have a rate.
+        growing: Groups whose rates grow; their sources must have a `rate`.
         interval: Length of an interval, such as "1s".
         keep: Share of intervals in which a target must be kept, above 0 to 1.
         most: The largest factor, above 1.
         seed: Seed of the first replication; default: the scenario's.
         replications: Number of replications of each factor; default: the scenario's.
-        threads: Default: one for each processor.
+        threads: Number of replications at a time; default: one per processor.
 
     Raises:
-        UsageError: A group is unknown or its source has no rate, or `keep` or `most` is out of range.
+        UsageError: A group is unknown or its source has no rate, the interval is invalid or too long, or `keep` or
+            `most` is out of range.
 
     """
     if not 0 < keep <= 1:
@@ -122,15 +123,15 @@ def forecast(
 def fluid_forecast(
     scenario: Scenario, targets: Sequence[Target], growing: Sequence[str], port: str | None = None, *, most: float = 4.0
 ) -> list[Forecast]:
-    """Find the same factors by the fluid model of a port, without a run.
+    """Find the factors of `forecast` by the fluid model of a port, without a run.
 
-    A loss is that of the long run, and a delay target breaks where the group's queue overflows and its wait exceeds the
-    target: bursts, which break targets earlier, are not in the model.
+    The model has the mean loss, and a delay above that of the path only while the group's queue overflows. Bursts, by
+    which targets are missed at smaller factors, are not in the model.
 
     Args:
         scenario: As `tailback import` makes it: hosts with a link each to one switch, and a policy at one of its ports.
-        targets: Of loss and delay.
-        growing: Groups that send more, all by the same factor.
+        targets: Targets of loss and delay.
+        growing: Groups whose rates grow, all by the same factor.
         port: The port, such as `ce:sink`. Default: the only one with a policy.
         most: The largest factor, above 1.
 
@@ -171,7 +172,10 @@ def _fluid_factor(model: FluidPort, target: Target, growing: Sequence[str], most
 
 
 def intervals_until(factor: float, growth: float) -> int:
-    """Return the number of intervals after which a load that grows by `growth` in each has grown by `factor`."""
+    """Return the number of intervals in which a load reaches `factor` times its value, growing by `growth` in each.
+
+    `factor` is above 0, and `growth`, a share of the load, above 0.
+    """
     return max(math.ceil(math.log(factor) / math.log1p(growth) - 1e-9), 0)
 
 
@@ -196,7 +200,7 @@ def _port(scenario: Scenario, name: str | None) -> tuple[str, str]:
 
 
 def _first(is_broken: Callable[[int], bool], most: float) -> float | None:
-    """Return the factor of the first step that misses; `None`: no step does."""
+    """Return the factor of the first step from 0 to `_STEPS` at which the target is missed; `None`: at no step."""
     if not is_broken(_STEPS):
         return None
     if is_broken(0):

@@ -1,7 +1,7 @@
 """Studies: a scenario at many points, run so that no finished replication is lost, and their results.
 
 `document` reads the file, `design` chooses the points, `drive` runs them, `store` keeps the runs on disk, `results` has
-intervals and differences, and `page` writes the report. `tune` searches the cheapest settings that keep targets.
+intervals and differences, and `page` makes the report. `tune` searches for the cheapest settings that keep targets.
 """
 
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Difference:
 
     @property
     def is_significant(self) -> bool:
-        """`True` if the interval of the difference excludes zero."""
+        """`True` if the interval of the difference excludes zero; always `False` with a single pair."""
         return self.difference.lo > 0 or self.difference.hi < 0
 
     def as_json(self) -> dict[str, object]:
@@ -63,7 +63,11 @@ class Comparison:
     """Differences of all measures that both runs have."""
 
     def distinct(self) -> list[Difference]:
-        """Return the differences without repetitions: a single class, or all flows if there is a single group."""
+        """Return the differences without those that repeat others.
+
+        The only class repeats all flows, and all flows repeat the only group. Marks, which are counted for all flows
+        together only, are kept unless both runs have none.
+        """
         names: dict[str, set[str]] = {}
         for difference in self.differences:
             names.setdefault(difference.measure.scope, set()).add(difference.measure.name)
@@ -72,7 +76,6 @@ class Comparison:
         return [
             d
             for d in self.differences
-            # Marks are counted for all flows together only; they are left out if both runs have none.
             if (d.a.mean + d.b.mean > 0 if d.measure.metric == "marks" else d.measure.scope not in repeated)
         ]
 
@@ -116,7 +119,7 @@ def compare(
     progress: Progress | None = None,
     allow_files: bool = False,
 ) -> Comparison:
-    """Compare two runs; a scenario file is run first, with the seeds of `a` if that is a scenario file as well.
+    """Compare two runs; scenario files are run first. If `a` is a scenario file, `b` is run with the same seeds.
 
     Each component draws from a stream of its own, named after it. Components that both scenarios have draw the same
     random numbers with the same seed, so that the paired difference usually has less variance than the means.
@@ -124,8 +127,8 @@ def compare(
     Args:
         a: First run: a result, a run's directory, or a scenario file.
         b: Second run; differences are `b` minus `a`.
-        seed: Base seed of the scenario files; default: that of `a`, or the scenario's own.
-        replications: Number of replications of the scenario files; default: that of `a`, or the scenario's own.
+        seed: Base seed of the scenario files; default: that of `a` if it is a scenario file, else that of `b`.
+        replications: Number of replications of the scenario files; default: as for the seed.
         threads: Number of replications at a time; default: one per processor.
         confidence: Confidence of the intervals, above 0 and below 1.
         progress: Called with the numbers of finished and planned replications of the scenario that is run.
@@ -164,6 +167,7 @@ def compare(
 
 
 BySeed = Mapping[int, Mapping[Measure, float]]
+"""Measures of each replication, by its seed."""
 
 
 def _difference(

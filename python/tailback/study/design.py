@@ -1,4 +1,4 @@
-"""From axes to points: grids, lists, random draws and Latin hypercubes."""
+"""Points of a study, chosen from its axes: grids, lists, random draws and Latin hypercubes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,14 @@ from tailback.scenario.quantities import amount, factor
 __all__ = ["Chosen", "points"]
 
 Chosen: TypeAlias = "tuple[Value, str]"
-"""A value of an axis, and its place in the axis's table, such as `values[2]`."""
+"""A value of an axis, and its place in the axis's table: such as `values[2]`, or `range`."""
 
 
 def points(design: Mapping[str, Value], axes: Sequence[Mapping[str, Value]]) -> Iterator[tuple[Chosen, ...]]:
-    """Yield the points of a checked study, each with one value per axis."""
+    """Yield the points of a checked study, each with one value per axis; in a grid the last axis varies fastest.
+
+    Raises UsageError if the design is `latin-hypercube` and SciPy is missing.
+    """
     kind = design["kind"]
     if kind == "grid":
         yield from product(*map(_listed, axes))
@@ -39,7 +42,7 @@ def _listed(axis: Mapping[str, Value]) -> list[Chosen]:
 
 
 def _drawn(kind: str, samples: int, count: int, seed: int) -> list[list[float]]:
-    """Return random numbers in [0, 1), with a row for each sample and a column for each axis."""
+    """Return random numbers in [0, 1): `samples` rows with a column for each of `count` axes."""
     import numpy as np
 
     generator = np.random.default_rng(seed)

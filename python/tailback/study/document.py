@@ -1,4 +1,4 @@
-"""A study: its axes, the design of its points, and its replications."""
+"""A study: its axes, the design of its points, its mechanisms, and its replications with their stopping rule."""
 
 from __future__ import annotations
 
@@ -31,12 +31,15 @@ class Cell:
     """One scenario of a study: a point, with one of its mechanisms if it has any."""
 
     point: Setting
+    """Values of the axes, without the mechanism."""
     mechanism: str | None
+    """Name of the mechanism; `None`: the study has none."""
     variant: Variant
+    """The base scenario with the changes of this cell."""
     hash: str
     """Hash of its scenario."""
     effect: str
-    """Hash of its scenario's effect."""
+    """Hash of its scenario without settings that have no effect."""
 
     @property
     def scenario(self) -> Scenario:
@@ -51,7 +54,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A path of the scenario with the value to be set, and the places of both in the study."""
+    """A path of the scenario with the value to be set, and the places of path and value in the study."""
 
     path: str
     value: Value
@@ -127,7 +130,7 @@ class Study:
         return cls(_native.Study.from_json(text), base)
 
     def with_effort(self, seed: int | None = None, replications: int | None = None) -> Study:
-        """Return the study with another base seed or number of replications; `None` keeps the study's own."""
+        """Return the study with another base seed or minimum number of replications; `None` keeps the study's own."""
         made = Study(self._native, self.base, is_file=self._is_file)
         if seed is not None:
             made.seed = seed
@@ -146,7 +149,7 @@ class Study:
 
     @property
     def axes(self) -> tuple[str, ...]:
-        """Names of the axes."""
+        """Names of the axes, in the order of the study, without the mechanism."""
         return tuple(map(_name, self.document.get("axes", ())))
 
     @property
@@ -156,7 +159,10 @@ class Study:
 
     @cached_property
     def cells(self) -> tuple[Cell, ...]:
-        """All scenarios of the study, checked; raises ScenarioError. A point that was drawn twice occurs once."""
+        """All scenarios of the study, checked. A point that was drawn twice occurs once.
+
+        Raises ScenarioError if one is invalid, and UsageError if one has an automatic warm-up.
+        """
         cells: dict[Setting, Cell] = {}
         for made in self._cells():
             cells.setdefault(made.setting, made)
@@ -180,13 +186,13 @@ class Study:
         return [path for axis in self.document.get("axes", ()) if _name(axis) == name for path in _paths(axis)]
 
     def without(self, path: str) -> Study:
-        """Return the study without one of the settings of all points."""
+        """Return the study without one of its fixed settings (`set`)."""
         document = {key: value for key, value in self.document.items() if value is not None}
         document["set"] = {key: value for key, value in document.get("set", {}).items() if key != path}
         return Study(_native.Study.from_json(json.dumps(document)), self.base)
 
     def amounts_to(self, other: Study) -> bool:
-        """Return `True` if all points have the same effect as in another study, but some are written differently."""
+        """Return `True` if another study has each point with an equal effect, but some with another document."""
         others = {cell.setting: cell for cell in other.cells}
         differs = False
         try:
@@ -207,7 +213,7 @@ class Study:
 
     @cached_property
     def identity(self) -> dict[str, object]:
-        """Properties that must be equal for a study to continue in another's directory."""
+        """Properties that must equal those in a sweep's directory for the study to be continued there."""
         return {
             "tailback": _native.version,
             "engine": engine(),
@@ -284,7 +290,7 @@ _FIRST_TABLE = re.compile(r"^[ \t]*\[", re.MULTILINE)
 
 
 def is_study(text: str) -> bool:
-    """Return `True` if a text is a study: it has one of the keys `study` and `scenario`, and not the key `tailback`.
+    """Return `True` if a text is a study: it has the key `study` or `scenario`, and not the key `tailback`.
 
     Only the keys before the first table are tested, by their form, so that a text that is not valid TOML is recognised.
     """

@@ -1,4 +1,8 @@
-"""Runs a study: first the missing runs, then more where intervals are too wide; every finished run is stored."""
+"""Runs a study, and reads the directory of a sweep.
+
+The missing runs come first, then further replications where intervals are too wide. With a directory, every finished
+run is stored.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +38,8 @@ def drive(
     """Run the missing runs of a study; with a directory, store every finished run there.
 
     A run that fails does not stop the others; it is among the sweep's `failures`, and the next call repeats it. With
-    `extend` the directory may be another sweep's, of which matching runs are used.
+    `extend` the directory may be another sweep's, of which matching runs are used. `progress` is called with the
+    numbers of finished and planned runs, which include runs that were read from the directory.
 
     Raises:
         OutputError: The directory is another sweep's, is in use by another process, or cannot be written.
@@ -110,6 +115,7 @@ class _Drive(Replicated[int]):
         return list(tasks.values())
 
     def _run(self, tasks: list[Task[Key]]) -> bool:
+        """Run tasks; return `True` if Ctrl-C interrupted them. An error says that finished runs are stored."""
         before = len({(c.hash, k) for c, n in zip(self.cells, self.wanted, strict=True) for k in range(n)}) - len(tasks)
         progress = self.progress
         shown = None if progress is None else (lambda done, total: progress(before + done, before + total))
@@ -139,7 +145,9 @@ class _Drive(Replicated[int]):
         self.failures[failed.key] = str(failed.error)
 
     def _imprecise(self, until: Until) -> list[int]:
-        """Return the cells whose interval is too wide; of a difference, both of its cells.
+        """Return the indices of the cells whose interval is too wide.
+
+        If the stopping rule is about differences, these are the two cells of each difference that is too uncertain.
 
         A cell's number of replications depends only on its own (or its point's) results, so that a sweep that was
         stopped and resumed runs the same replications as one that was not.
@@ -159,7 +167,7 @@ class _Drive(Replicated[int]):
                 numbers = paired_differences(values, self._values(first, until.metric))
             else:
                 numbers = list(values.values())
-            # Without numbers, such as delays if no packet was delivered, more replications do not help.
+            # If no run has the metric, such as a delay if no packet was delivered, more replications do not help.
             interval = mean_interval(numbers, self.study.confidence)
             if numbers and not interval.is_precise(until.relative, until.absolute):
                 found |= both
@@ -223,7 +231,10 @@ def _about(study: Study) -> dict[str, object]:
 
 
 def read(directory: Path) -> Sweep:
-    """Read a sweep's directory, also while a process uses it or after the process was killed; raises OutputError."""
+    """Read a sweep's directory, also while a process uses it or after the process was killed.
+
+    Raises OutputError if it is not a sweep's directory, or its manifest is damaged or contradicts the runs.
+    """
     manifest = read_manifest(directory)
     runs = read_runs(directory)
     by_scenario: dict[str, list[Run]] = {}
@@ -254,10 +265,10 @@ def read(directory: Path) -> Sweep:
         dict(cells),
         directory,
         notes=notes,
-        failures=[Failure.from_json(told) for told in manifest.get("failures") or ()],
+        failures=[Failure.from_json(row) for row in manifest.get("failures") or ()],
         until=identity["until"] and identity["until"]["metric"],
         logarithmic=logarithmic(manifest.get("study", {})),
-        warnings=[ScenarioWarning(**told) for told in manifest.get("warnings", ())],
+        warnings=[ScenarioWarning(**row) for row in manifest.get("warnings", ())],
     )
     if is_whole and found.digest != manifest["digest"]:
         raise OutputError(

@@ -1,4 +1,4 @@
-"""The report of a sweep: one self-contained page."""
+"""The report of a sweep: one self-contained HTML page."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ if TYPE_CHECKING:
 __all__ = ["page"]
 
 _MAX_ROWS = 500
-"""Upper bound of the rows of a table; all rows are in results.parquet."""
+"""Maximum number of rows of a table, and of failures in the list; results.parquet has the rows of all tables."""
 
+# Metrics of all flows together that are columns, if the sweep has them.
 _COLUMNS = ("offered", "loss", "delay", "delay_p99", "throughput", "goodput", "completion")
 
 
@@ -49,7 +50,7 @@ def page(sweep: Sweep) -> str:
 
 
 def _figures(sweep: Sweep) -> list[str]:
-    """Draw all figures; without matplotlib the page has a note and its tables only."""
+    """Return the figures as HTML; without matplotlib, a note that they are missing."""
     try:
         from tailback.plotting import plot
         from tailback.plotting.sweep.figures import figures

@@ -42,6 +42,7 @@ class Run:
     measures: Mapping[Measure, float]
     """Values in the units of the measures."""
     packet_hops: int = 0
+    """Data packets transmitted over links, counted at each link."""
     cpu_s: float = 0.0
     """Processor time, s."""
 
@@ -80,7 +81,7 @@ class Contrast:
     mechanism: str
     measure: Measure
     difference: Interval
-    """The mechanism's value minus that of the first mechanism."""
+    """The mechanism's value minus that of the first mechanism, in the measure's unit."""
     resolution: float = 0.0
     """Upper bound of the error of a difference of quantiles, in the measure's unit; 0 for exact values."""
 
@@ -127,21 +128,21 @@ class Sweep:
 
     @property
     def digest(self) -> str:
-        """Hash over scenarios, seeds and digests of all runs: equal for equal results, with any executor."""
+        """Hash over the hashes of scenarios, seeds and digests of all runs, which is the same with any executor."""
         rows = [[self.hashes.get(at, ""), run.seed, run.digest] for at, runs in self.runs.items() for run in runs]
         return f"{_native.digest_version}s:{hashlib.sha256(json.dumps(rows).encode()).hexdigest()[:32]}"
 
     def estimates(self) -> list[tuple[Setting, list[Estimate]]]:
-        """Return mean and interval of every metric at each point."""
+        """Return the mean and interval of every metric at each point, in the order of the study."""
         rows = ((point, [run.measures for run in runs]) for point, runs in self.runs.items())
         return [(point, estimates(found, self.confidence)) for point, found in rows]
 
     def interval(self, point: Setting, measure: Measure) -> Interval:
-        """Return mean and interval of one metric at one point."""
+        """Return the mean and interval of one metric at one point; raises KeyError if there is no such point."""
         return mean_interval([r.measures[measure] for r in self.runs[point] if measure in r.measures], self.confidence)
 
     def estimate(self, point: Setting, measure: Measure) -> Estimate:
-        """Return mean and interval of one metric at one point, with the resolution of a quantile."""
+        """Return the estimate of one metric at one point: mean, interval, and the resolution of a quantile."""
         interval = self.interval(point, measure)
         # The resolution of a delay variation depends on further metrics; that of others does not.
         others = (Measure(measure.scope, measure.name, name) for name in ("delay_p99", "pdv_p99"))
@@ -154,7 +155,7 @@ class Sweep:
         return next((measure for measure in self.measures() if str(measure) == self.until), None)
 
     def measures(self) -> list[Measure]:
-        """Return the metrics of all points, in the order of the first point that has each."""
+        """Return the metrics that the first replication at any point has, in the order of first occurrence."""
         return list(dict.fromkeys(key for runs in self.runs.values() for run in runs[:1] for key in run.measures))
 
     def points(self) -> list[Setting]:
@@ -168,7 +169,7 @@ class Sweep:
     def differences(self, only: Sequence[Measure] | None = None) -> list[Contrast]:
         """Return the difference of each mechanism from the first, at each point and in each metric that both have.
 
-        `only` restricts the metrics.
+        `only` has the wanted metrics; default: all. The list is empty without mechanisms.
         """
         found = []
         for point in self.points() if self.mechanisms else []:
@@ -178,16 +179,16 @@ class Sweep:
                     values = paired_differences(_by_seed(runs, measure), _by_seed(first[1], measure))
                     if values:
                         settings = ((*point, ("mechanism", each)) for each in (name, first[0]))
-                        exact = sum(self.estimate(setting, measure).resolution for setting in settings)
-                        found.append(Contrast(point, name, measure, mean_interval(values, self.confidence), exact))
+                        error = sum(self.estimate(setting, measure).resolution for setting in settings)
+                        found.append(Contrast(point, name, measure, mean_interval(values, self.confidence), error))
         return found
 
     def frame(self) -> pl.DataFrame:
         """Return one row per point, replication and metric.
 
         Each axis has a column of its name, with the values as they were written. An axis of quantities has a second
-        column with numbers in bit/s, bytes, seconds or as a ratio, whose name ends in the unit: `network.buffer` and
-        `network.buffer_bytes`. The second is null where a value is a word, such as "unlimited".
+        column with numbers in bit/s, bytes, seconds, packets or as a ratio, whose name ends in the unit, such as
+        `network.buffer_bytes` for `network.buffer`. The number is null where the value is a word, such as "unlimited".
         """
         import polars as pl
 
@@ -212,7 +213,7 @@ class Sweep:
         return pl.DataFrame(rows, infer_schema_length=None, strict=False, schema_overrides=schema)
 
     def _numbers(self) -> dict[str, tuple[str, str, Mapping[Value, float]]]:
-        """Return, for each axis of quantities, its column of numbers, their unit, and the number of each value."""
+        """Return (name of the column, unit, number of each value) by the name of each axis of quantities."""
         found: dict[str, tuple[str, str, Mapping[Value, float]]] = {}
         for name in self.paths:
             axis = quantities(dict(setting)[name] for setting in self.runs)
@@ -258,9 +259,9 @@ class Sweep:
         return html_table(about, [*self.paths, *map(str, measures)], rows)
 
     def shown(self, metrics: Sequence[str] = ()) -> list[Measure]:
-        """Return the metrics of a short table: those named, such as `loss` or `goodput[data]`, that the sweep has.
+        """Return the metrics of a short table: those of `metrics`, such as `goodput[data]`, that the sweep has.
 
-        Without names these are loss, delay and throughput of all flows, and the metric of `until`.
+        Default: loss, delay and throughput of all flows, and the metric of `until`.
         """
         seen = {str(measure): measure for measure in self.measures()}
         names = dict.fromkeys(metrics or [*_SHOWN, *([self.until] if self.until else [])])
@@ -277,7 +278,7 @@ _MAX_ROWS = 40
 
 
 class FailedRuns(RunError):
-    """Error of a sweep with failed runs; `sweep` has all other runs, and its `failures` the failed ones."""
+    """Error of a sweep with failed runs; `sweep` has all other runs, and `sweep.failures` the failed ones."""
 
     def __init__(self, sweep: Sweep) -> None:
         """Make the message from the number of failures and the first of them."""

@@ -10,7 +10,12 @@ __all__ = ["status"]
 
 
 def status(directory: Path) -> dict[str, object]:
-    """Return state, counts, and the processor time used and left, s; raises OutputError if there is no sweep."""
+    """Return the progress in the JSON form of `--status`; raises OutputError if there is no sweep.
+
+    `state` is `running`, `complete`, `interrupted`, `failed`, or `stopped` (killed, or runs are missing). `cpu_s` is
+    the processor time of the finished runs, s, and `cpu_s_left` that of the missing ones at the mean cost of the
+    finished ones; `None`: no run has finished.
+    """
     manifest = read_manifest(directory)
     identity = manifest["identity"]
     found = read_runs(directory)

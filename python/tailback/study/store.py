@@ -39,6 +39,7 @@ Key = tuple[str, int]
 """Hash of the scenario, and seed."""
 
 MANIFEST = "sweep.json"
+"""Name of the manifest's file in a sweep's directory."""
 _VERSION = 1
 _SHAPE = {
     "state": str,
@@ -83,8 +84,11 @@ _MAX_RUNS = 2000
 
 @dataclass(frozen=True, slots=True)
 class _Found:
+    """Runs in the shards of a directory."""
+
     runs: dict[Key, Run]
     spoilt: list[Path]
+    """Paths of the damaged shards."""
 
 
 class Store:
@@ -180,7 +184,11 @@ class Store:
         counts: list[int] | None = None,
         failures: Sequence[Failure] = (),
     ) -> None:
-        """Write the manifest; `counts` has the number of replications of each cell, once it is final."""
+        """Write the manifest; raises OutputError.
+
+        `state` is `running`, `interrupted`, `failed` or `complete`. `digest` is that of a complete sweep, and `counts`
+        has the number of replications of each cell, once it is final.
+        """
         end = {
             "digest": digest,
             "replications": counts,
@@ -203,7 +211,7 @@ def read_manifest(directory: Path) -> dict[str, Any]:
 
 
 def is_running(directory: Path) -> bool:
-    """Return `True` if a process holds the lock."""
+    """Return `True` if a process holds the lock of the directory; `False` also if the lock cannot be opened."""
     try:
         with _lock_file(directory, os.O_RDONLY) as file:
             return not _lock(file, shared=True)
@@ -252,7 +260,7 @@ def _shards(directory: Path) -> list[Path]:
 
 
 def _free(path: Path) -> Path:
-    """Return this path, or a numbered one like it, that does not exist."""
+    """Return the path if it does not exist, or else the first that does not with a number before the suffix."""
     names = (path, *(path.with_suffix(f".{n}{path.suffix}") for n in range(1, 10_000)))
     return next(name for name in names if not os.path.lexists(name))
 
@@ -261,7 +269,10 @@ _NONE = f"it has no {MANIFEST}"
 
 
 def _manifest(directory: Path) -> tuple[dict[str, Any] | None, str]:
-    """Return the manifest, or `None` and the reason; raises OutputError if another user or version could read it."""
+    """Return the manifest and "", or `None` and the reason why it cannot be used.
+
+    Raises OutputError if another user or version of the program may be able to read it.
+    """
     path = directory / MANIFEST
     try:
         found = stored.parsed(stored.contents(path))
@@ -409,11 +420,11 @@ def _locked(directory: Path) -> Iterator[None]:
         raise OutputError(f"{directory} cannot be locked: {stored.reason(error)}; {advice}") from error
     with file:
         if not _lock_soon(file):
-            who = file.read(200).strip()
+            holder = file.read(200).strip()
             raise OutputError(
-                f"another process is writing to {directory}{f' ({who})' if who else ''}; wait for it, or end it"
+                f"another process is writing to {directory}{f' ({holder})' if holder else ''}; wait for it, or end it"
             )
-        # On a full disk the lock is held without a name in the file.
+        # On a full disk the file has no name of the process, but the lock is held.
         with suppress(OSError):
             file.truncate(0)
             file.write(f"process {os.getpid()} on {socket.gethostname()}")

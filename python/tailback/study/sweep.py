@@ -23,13 +23,14 @@ from tailback.study.results import FailedRuns, Sweep
 __all__ = ["FailedRuns", "Sweep", "is_study", "open_sweep", "parse_axes", "study_of", "sweep"]
 
 Design = Literal["grid", "list", "random", "latin-hypercube"]
+"""Kind of the choice of points, see `sweep`."""
 
 
 def parse_axes(texts: Sequence[str]) -> tuple[dict[str, Value], dict[str, list[Value]]]:
     """Return settings for all points, from texts `path=value`, and axes of the grid, from `path=[a, b, c]`.
 
     A value that is a list itself is written as a list of one list: `network.buffer=[["50kB", "20kB"]]`. Raises
-    UsageError if a text has no path or its list is empty.
+    UsageError if a text has no path or its list is empty, and ScenarioError if a value is nested too deeply.
     """
     fixed: dict[str, Value] = {}
     axes: dict[str, list[Value]] = {}
@@ -87,8 +88,8 @@ def sweep(
         axes: Values to try by path: a list, or a range such as {"from": "1Mbit/s", "to": "8Mbit/s", "steps": 4}.
         fixed: Values that all points have, by path.
         mechanisms: Settings of each variant by name; the others are compared with the first.
-        design: Choice of points: "grid" (all combinations), "list" (the values of all axes in step), "random" or
-            "latin-hypercube".
+        design: Choice of points: "grid" (all combinations), "list" (the first values of all axes, then the second
+            ones, and so on), "random" or "latin-hypercube".
         samples: Number of points of a random or Latin-hypercube design, which requires it.
         design_seed: Seed of a random or Latin-hypercube design. Default 1.
         until: Stopping rule: adds replications at a point until an interval is narrow enough; keys of `[until]`.

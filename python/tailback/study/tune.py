@@ -11,8 +11,9 @@ All candidates are run with the same seeds, so that they differ by their setting
 most `budget` candidates, all are run; otherwise SciPy's differential evolution (Storn and Price 1997) chooses
 them, with a fixed seed. The cheapest candidate that kept the targets is confirmed with new seeds, so that the reported
 intervals are not those by which it was chosen. If it is not confirmed, the next cheapest is tried, with seeds of its
-own and a smaller error: attempt i has the error (1 - confidence) / 2^(i-1). A limit is on one side of an interval, so
-that by the union bound settings that are reported as met miss a target with a probability of at most 1 - confidence.
+own and a smaller error: attempt i has the error (1 - confidence) / 2^(i-1). A target limits one side of an interval, so
+the probability that attempt i reports a missed target as met is at most half its error, and by the union bound that of
+all attempts together is at most 1 - confidence.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from tailback.scenario import Scenario
 __all__ = ["Attempt", "Checked", "Cost", "Parameter", "Target", "Tuned", "cost", "parameter", "target", "tune"]
 
 _CONFIRMATION = 100_000
-"""Distance of the seeds of a confirmation from those of the search, or from those of the previous confirmation."""
+"""Difference of the base seeds of the search and the first confirmation, and of successive confirmations."""
 
 _ATTEMPTS = 5
 """Maximum number of candidates that are run with new seeds."""
@@ -52,7 +53,7 @@ class Parameter:
     choices: tuple[str, ...]
     """Values to try, as for `--set`."""
     numbers: tuple[float, ...]
-    """Cost of each value: its number, or its index from 0 if it has none."""
+    """Cost of each value: the number in its text, without regard to the unit, or else its index from 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +68,10 @@ class Target:
     text: str
 
     def excess(self, value: float) -> float:
-        """Return by how much a value misses the limit, as a share of the limit; 0 or less if the value keeps it."""
+        """Return by how much a value misses the limit, as a share of the limit; 0 or less if the value keeps it.
+
+        A limit of 0 counts as 0.001 here. The excess of NaN, a metric without a value, is infinite.
+        """
         if math.isnan(value):
             return math.inf
         missed = value - self.limit if self.sense == "<=" else self.limit - value
@@ -190,7 +194,7 @@ _Figure: TypeAlias = Callable[[Report, str], float]
 
 
 def _of_arrivals(figure: _Figure) -> _Figure:
-    """Return a metric that is NaN if no packet of the group arrived, such as below a priority with all the capacity."""
+    """Return a metric that is NaN if no packet of the group arrived, such as if higher classes use all capacity."""
 
     def found(report: Report, group: str) -> float:
         starved = bool(report.data["variation"]) and group not in report.data["variation"]
@@ -221,7 +225,7 @@ def parameter(text: str, steps: int = 16) -> Parameter:
     """Return the parameter of a text `path=lo..hi`, with up to `steps` values in equal steps, or `path=a|b|c`.
 
     Both ends of a range have the same unit, as in 10packets..100packets; the unit of the first may be left out. Raises
-    UsageError.
+    UsageError if the text has another form, the units of the ends differ, or the lower end is not first.
     """
     path, equals, values = text.partition("=")
     path, values = path.strip(), values.strip()
@@ -258,7 +262,7 @@ def _number(text: str) -> tuple[float, str] | None:
 def target(text: str) -> Target:
     """Return the target of a text `group.metric<=value` or `group.metric>=value`; raises UsageError.
 
-    An example is `voice.delay.p99<=20ms`. Values are durations, rates, or ratios and percentages, as the metric needs.
+    An example is `voice.delay.p99<=20ms`. The value is a duration, a rate, or a ratio or percentage, by the metric.
     """
     found = re.fullmatch(r"\s*(.+?)\s*(<=|>=)\s*(\S+)\s*", text)
     if found is None:
@@ -322,7 +326,7 @@ def tune(
         confirmations: Number of replications of each attempt to confirm a candidate, at least 2.
         seed: Base seed. Default: the scenario's.
         threads: Number of replications at a time. Default: one per processor.
-        progress: Called with the number of candidates that have been run, and the budget.
+        progress: Called with the number of candidates that have been run, and `budget`.
 
     Raises:
         UsageError: An argument is wrong, or there are more candidates than the budget and SciPy is missing.

@@ -21,7 +21,10 @@ _NEUTRAL = frozenset({"run.engine", "run.confidence", "run.replications", "title
 
 
 def before(study: Study) -> list[ScenarioWarning]:
-    """Return the warnings before any run."""
+    """Return the warnings before any run: those of the scenarios, and about settings and axes that change nothing.
+
+    Scenarios of the first `_MAX_POINTS` points are checked, settings and axes at all points.
+    """
     cells = study.cells[:_MAX_POINTS]
     found = gather([cell.scenario.warnings for cell in cells], "points")
     if "no-effect" in accepted(study.base.run_config):
@@ -41,7 +44,10 @@ def before(study: Study) -> list[ScenarioWarning]:
 
 
 def after(study: Study, runs: Mapping[Setting, Sequence[Run]]) -> list[ScenarioWarning]:
-    """Return the warnings about results: axes whose values all gave the same runs."""
+    """Return the warnings about results: axes whose values gave the same runs at points that are otherwise equal.
+
+    The list is empty if a point has no run, or if points have different numbers of runs.
+    """
     if "no-effect" in accepted(study.base.run_config):
         return []
     known = set(_idle(study.cells, lambda cell: cell.effect))
@@ -56,7 +62,7 @@ def after(study: Study, runs: Mapping[Setting, Sequence[Run]]) -> list[ScenarioW
 
 
 def _idle(cells: Sequence[Cell], key: Callable[[Cell], Hashable]) -> Iterator[str]:
-    """Yield the axes whose values never make a difference to `key` at points that are otherwise equal."""
+    """Yield the axes whose values do not change `key` at any points that are otherwise equal."""
     names = dict.fromkeys(name for cell in cells for name, _ in cell.setting)
     for name in names:
         groups: dict[Hashable, list[Hashable]] = {}

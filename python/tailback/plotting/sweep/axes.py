@@ -15,10 +15,12 @@ from tailback.scenario.quantities import amount, quantities
 __all__ = ["FLOWS", "MECHANISM", "Axis", "axis_of", "split", "words"]
 
 MECHANISM = "mechanism"
+"""Name of the axis of the study's mechanisms."""
 FLOWS = "flows"
-"""Names of axes that are not axes of the study: its mechanisms, and its groups of flows."""
+"""Name of the axis of the scenario's groups of flows."""
 
 _MAX_SERIES = 5
+"""Maximum number of curves in a panel."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,8 +28,11 @@ class Axis:
     """An axis of a study, with a position on a figure's axis for each of its values."""
 
     name: str
+    """Name of the axis in the study, or `MECHANISM` or `FLOWS`."""
     unit: str
+    """Display unit; empty for words and for numbers without a unit."""
     places: Mapping[Value, float | str]
+    """Position of each value: its number in the unit, or a word."""
     is_logarithmic: bool = False
     """`True` if the study's range has `scale = "log"`."""
 
@@ -48,7 +53,12 @@ class Axis:
 
     @property
     def scale(self) -> plot.Scale:
-        """Logarithmic if the study says so, or if values span a factor of 8 and are more even on it; else linear."""
+        """Scale of the axis: logarithmic if the study's range is, or if values are more even on it; else linear.
+
+        Values count as more even if there are at least three, the largest is at least 8 times the smallest, and the
+        middle one is relatively closer to the geometric than to the arithmetic mean of the two. An axis with words, or
+        with values that are not above 0, is linear.
+        """
         found = self.numbers
         if not self.is_number or not found or found[0] <= 0:
             return "linear"
@@ -62,7 +72,10 @@ class Axis:
 
     @property
     def ticks(self) -> list[float] | None:
-        """Ticks at the values, if these are 2 to 6 that do not crowd on a logarithmic scale; else `None`."""
+        """Ticks at the values of a logarithmic axis; `None`: the axis is linear, or the ticks would not be readable.
+
+        There are 2 to 6 ticks, neighbours at least an eighth of the axis apart.
+        """
         found = self.numbers
         if self.scale != "log" or not 2 <= len(found) <= 6:
             return None
@@ -72,7 +85,7 @@ class Axis:
 
 
 def axis_of(name: str, values: Iterable[Value], *, is_logarithmic: bool = False) -> Axis:
-    """Return an axis for these values: numbers with one unit, quantities of one dimension, or else words."""
+    """Return an axis for values: numbers in their common unit, quantities in their display unit, or else words."""
     distinct = list(dict.fromkeys(values))
     parts = {value: amount(value) for value in distinct}
     units = {part[1] for part in parts.values() if part}
@@ -86,13 +99,13 @@ def axis_of(name: str, values: Iterable[Value], *, is_logarithmic: bool = False)
 
 
 def words(axes: Sequence[Axis], values: Sequence[Value]) -> str:
-    """Return the values of axes as the name of a curve or a panel."""
+    """Return a value of each axis as the name of a curve or a panel, such as "rate 2Mbit/s, red"."""
     named = (f"{axis.name.rpartition('.')[2]} " if axis.name not in (MECHANISM, FLOWS) else "" for axis in axes)
     return ", ".join(f"{name}{value}" for name, value in zip(named, values, strict=True))
 
 
 def split(rest: Sequence[Axis]) -> tuple[list[Axis], list[Axis]]:
-    """Return the axes drawn as curves, which are few enough to be distinguished, and those drawn as panels."""
+    """Return the axes that are drawn as curves, at most `_MAX_SERIES` in a panel, and the axes drawn as panels."""
     series: list[Axis] = []
     panels: list[Axis] = []
     for axis in sorted(rest, key=lambda axis: (axis.name != FLOWS, axis.name != MECHANISM, len(axis.places))):

@@ -1,4 +1,7 @@
-"""Figures of a sweep: curves with intervals, paired differences, heat maps, and scatter plots of drawn points."""
+"""Choice of the figures of a sweep, and its curves: means and paired differences, with intervals.
+
+Heat maps, and scatter plots of points that were drawn at random, are in `tailback.plotting.sweep.maps`.
+"""
 
 from __future__ import annotations
 
@@ -37,7 +40,10 @@ class _Point:
 
 
 def figures(sweep: Sweep) -> list[Picture]:
-    """Draw the figures of a sweep; none if no run has finished."""
+    """Draw the figures of a sweep.
+
+    The list is empty if no run has finished, no axis has two values, or no run has a metric to be drawn.
+    """
     finished = [setting for setting, runs in sweep.runs.items() if runs]
     axes = [
         axis_of(name, [dict(setting)[name] for setting in finished], is_logarithmic=name in sweep.logarithmic)
@@ -79,7 +85,7 @@ def _points(sweep: Sweep, measure: Measure, finished: Sequence[Setting]) -> list
 
 
 def _by(points: Iterable[_Point], axes: Sequence[Axis]) -> dict[tuple[Value, ...], list[_Point]]:
-    """Return points by their values on some axes."""
+    """Return points by their values on `axes`."""
     found: dict[tuple[Value, ...], list[_Point]] = {}
     for point in points:
         found.setdefault(tuple(point.values[axis.name] for axis in axes), []).append(point)
@@ -95,7 +101,10 @@ def _curves(
     *,
     are_changes: bool = False,
 ) -> list[Picture]:
-    """Draw points by quantity: a panel for each quantity, or a picture for each if other axes need the panels."""
+    """Draw points over `x` by the label of their quantity, with the axes of `rest` as curves and panels.
+
+    There is a panel for each quantity in one picture, or a picture for each quantity if axes need panels.
+    """
     series, apart = split(rest)
     facets = list(_by((point for points in lines.values() for point in points), apart))
     cut = f" The first {MOST_PANELS} of {len(facets)} panels." if len(facets) > MOST_PANELS else ""

@@ -1,4 +1,4 @@
-"""Maps of a sweep: heat maps over two axes, and scatter plots of drawn points."""
+"""Maps of a sweep: heat maps over two axes, and scatter plots of points that were drawn at random."""
 
 from __future__ import annotations
 
@@ -28,7 +28,10 @@ _MAX_WRITTEN = 120
 def heat(
     sweep: Sweep, measure: Measure, two: tuple[Axis, Axis], rest: Sequence[Axis], finished: Sequence[Setting]
 ) -> Picture:
-    """Draw a heat map over two axes for each combination of the other axes, all with the same colours."""
+    """Draw a heat map over two axes for each combination of the axes in `rest`, all with one scale of colours.
+
+    There are at most `MOST_PANELS` maps.
+    """
     (scale, _), label = fixed(measure), label_of(measure)
     facets = dict(islice(_groups(finished, [axis.name for axis in rest]).items(), MOST_PANELS))
     across, up = (sorted(axis.places.items(), key=lambda item: float(item[1])) for axis in two)
@@ -74,7 +77,7 @@ def _write(axes: Axes, grid: Sequence[Sequence[Estimate | None]], scale: float, 
 
 
 def clouds(sweep: Sweep, measures: Sequence[Measure], axes_: Sequence[Axis], finished: Sequence[Setting]) -> Picture:
-    """Draw each metric over each axis; every drawn point is a dot with its interval."""
+    """Draw each metric over each axis, with a dot and its interval for each point of the study."""
     pairs = [(measure, axis) for measure in measures for axis in axes_]
     figure, panels = panels_of(len(pairs), len(axes_), width=4.4, height=3.0)
     shown: dict[str, Any] = {}
@@ -129,7 +132,7 @@ def map_of_draws(
 
 
 def _groups(settings: Iterable[Setting], names: Sequence[str]) -> dict[tuple[Value, ...], list[Setting]]:
-    """Return settings by their values on some axes."""
+    """Return settings by their values on the axes `names`."""
     found: dict[tuple[Value, ...], list[Setting]] = {}
     for setting in settings:
         values = dict(setting)

@@ -40,14 +40,17 @@ def scaled(interval: Interval, scale: float) -> Interval:
 
 
 def label_of(measure: Measure) -> str:
-    """Return the label of an axis: the metric, its scope, and the unit."""
+    """Return the label of an axis: the metric, its group or class (none for all flows), and the display unit."""
     unit = fixed(measure)[1]
     whose = f" of {measure.name}" if measure.scope == "group" else f" of class {measure.name}" * bool(measure.name)
     return f"{measure.metric.replace('_', ' ')}{whose}{f' ({unit})' if unit else ''}"
 
 
 def panels_of(count: int, columns: int = 0, **options: Any) -> tuple[Figure, list[Axes]]:
-    """Return a figure with `count` panels, and the panels; without `columns` up to `COLUMNS` are in a row."""
+    """Return a figure with `count` panels, and the panels; `options` are those of `plot.new`.
+
+    `columns` panels are in a row if this is from 1 to `COLUMNS`; otherwise up to `COLUMNS`, and 2 of 4 panels.
+    """
     if not 1 <= columns <= COLUMNS:
         columns = 2 if count == 4 else min(count, COLUMNS)
     figure = plot.new(columns, math.ceil(count / columns), squeeze=False, **options)
@@ -65,7 +68,7 @@ def take_legend(axes: Axes, shown: dict[str, Any]) -> None:
 
 
 def put_legend(figure: Figure, shown: Mapping[str, Any]) -> None:
-    """Draw a common legend below all panels."""
+    """Draw a common legend below all panels; `shown` has the handles by their labels."""
     if shown:
         columns = min(len(shown), 5)
         figure.legend(list(shown.values()), list(shown), loc="outside lower center", ncols=columns)

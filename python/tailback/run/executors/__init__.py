@@ -15,7 +15,9 @@ from tailback.run.executors.backend import Backend, default_threads, given, thre
 __all__ = ["NAMES", "Backend", "ExecutorName", "default_threads", "given", "open_backend", "threads"]
 
 ExecutorName = Literal["threads", "dask", "mpi", "slurm"]
+"""Name of an executor, as for `--executor`."""
 NAMES: tuple[ExecutorName, ...] = get_args(ExecutorName)
+"""Names of all executors."""
 
 
 def open_backend(
@@ -30,8 +32,8 @@ def open_backend(
 
     Args:
         name: "threads", "dask", "mpi" or "slurm".
-        workers: Number of threads (default: one per processor) or of Slurm jobs at a time (default: 100). Dask and MPI
-            have the workers with which they were started.
+        workers: Number of threads (default: one per processor), or of Slurm jobs at a time (default: 100). Not for
+            Dask and MPI, which have the workers with which they were started.
         scheduler: Dask: address of the scheduler, such as "tcp://head:8786".
         folder: Slurm: directory of jobs and their logs, on a file system that all nodes share.
         options: Slurm: parameters of submitit, such as {"slurm_partition": "long"}. Dask: TLS files, such as

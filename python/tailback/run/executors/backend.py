@@ -45,7 +45,7 @@ def default_threads() -> int:
 
 
 def threads(workers: int | None = None) -> Backend:
-    """Return an executor of `workers` threads of this process; default: one per processor."""
+    """Return the backend of a new executor of `workers` threads of this process; default: one per processor."""
     count = workers or default_threads()
     executor = ThreadPoolExecutor(count, thread_name_prefix="tailback")
     return Backend(
@@ -58,12 +58,15 @@ def threads(workers: int | None = None) -> Backend:
 
 
 def given(executor: Executor) -> Backend:
-    """Return the backend of a caller's executor, which the caller closes."""
+    """Return the backend of a caller's executor, which `Backend.close` does not close.
+
+    If the executor does not state its number of workers, that of processors is assumed.
+    """
     count = getattr(executor, "_max_workers", None) or default_threads()
     local = isinstance(executor, ThreadPoolExecutor)
     return Backend(executor, lambda: count, LOCAL_BATCH_S if local else REMOTE_BATCH_S, shares_memory=local)
 
 
 def missing(error: ModuleNotFoundError, extra: str) -> UsageError:
-    """Return the error of an optional package that is not installed."""
+    """Return the error of an optional package that is not installed, with the extra that installs it."""
     return UsageError(f"{error.name} is missing: pip install 'tailback[{extra}]'")

@@ -13,7 +13,7 @@ from tailback.run.executors.backend import REMOTE_BATCH_S, Backend, missing
 __all__ = ["open_dask"]
 
 _WAIT_S = 30.0
-"""Longest wait for the scheduler, for a first worker, and without any worker, s."""
+"""Maximum time, s, for which the scheduler may not answer at the start, or has no worker, then or later."""
 
 _LOOK_S = 5.0
 """Interval between counts of the workers, s."""
@@ -74,20 +74,20 @@ def open_dask(address: str | None, options: Mapping[str, str]) -> Backend:
 
 
 class _Workers:
-    """Counter of the scheduler's threads on workers, at most every 5 s."""
+    """Counts the threads of all workers of a scheduler, at most every `_LOOK_S`."""
 
     def __init__(self, client: Any, address: str) -> None:
         self._client = client
         self._address = address
         self._count = 0
-        self._looked = 0.0
-        self._had = time.monotonic()
+        self._counted_at = 0.0
+        self._last_worker_at = time.monotonic()
 
     def wait_for_first(self) -> None:
         self.check()
         while not self._count:
             time.sleep(0.2)
-            self._looked = 0.0
+            self._counted_at = 0.0
             self.check()
 
     def slots(self) -> int:
@@ -97,9 +97,9 @@ class _Workers:
         if self._client.status != "running":
             raise ExecutorError(f"the connection to the Dask scheduler at {self._address} is closed")
         now = time.monotonic()
-        if now - self._looked < _LOOK_S:
+        if now - self._counted_at < _LOOK_S:
             return
-        self._looked = now
+        self._counted_at = now
         try:
             cores: dict[str, int] = self._client.nthreads()
         except Exception as error:
@@ -107,6 +107,6 @@ class _Workers:
             raise ExecutorError(f"the Dask scheduler at {self._address} does not answer: {error}") from error
         self._count = sum(cores.values())
         if self._count:
-            self._had = time.monotonic()
-        elif now - self._had > _WAIT_S:
+            self._last_worker_at = time.monotonic()
+        elif now - self._last_worker_at > _WAIT_S:
             raise ExecutorError(f"the Dask scheduler at {self._address} has had no worker for {_WAIT_S:.0f} s")

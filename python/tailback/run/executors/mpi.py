@@ -9,9 +9,10 @@ __all__ = ["open_mpi"]
 
 
 def open_mpi() -> Backend:
-    """Return the executor of the ranks with which this program was started; raises UsageError if there is only one.
+    """Return the executor of the ranks with which this program was started, of which one is this process.
 
-    If a rank dies, MPI ends the whole program; results on disk are kept, and the same command resumes from them.
+    Raises UsageError if there is only one rank, mpi4py is missing, or MPI does not start. If a rank dies, MPI ends the
+    whole program; results on disk are kept, and the same command resumes from them.
     """
     try:
         from mpi4py import MPI

@@ -1,4 +1,4 @@
-"""Executor of Slurm through submitit: each batch of tasks is a job, so batches take minutes."""
+"""Executor of Slurm through submitit: each batch of tasks is a job, so a batch has minutes of work."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _BATCH_S = 300.0
 _POLL_S = 1.0
 """Interval between checks of the jobs, s."""
 _RETRIES = 3
-"""Maximum number of times that a job is submitted if it is killed."""
+"""Maximum number of submissions of a job that is killed, the first one included."""
 
 
 def open_slurm(folder: str, jobs: int, options: Mapping[str, str]) -> Backend:
@@ -57,10 +57,14 @@ def _number(text: str) -> int | float | str:
 
 @dataclass
 class _Pending:
+    """A job that has not ended, with the future of its result."""
+
     future: Future[Any]
     job: Any
     work: Callable[[], Any]
+    """Submits the job again, and returns it."""
     tries: int = 1
+    """Number of submissions so far."""
 
 
 class SlurmExecutor(Executor):
@@ -102,13 +106,13 @@ class SlurmExecutor(Executor):
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
         """Stop the executor; with `cancel_futures`, cancel the jobs that have not ended, otherwise `wait` for them."""
         with self._lock:
-            left = list(self._pending)
+            remaining = list(self._pending)
         if cancel_futures:
-            for pending in left:
+            for pending in remaining:
                 pending.future.cancel()
                 pending.job.cancel()
         elif wait:
-            for pending in left:
+            for pending in remaining:
                 pending.future.exception()
         self._stop.set()
         self._watcher.join()
@@ -116,13 +120,13 @@ class SlurmExecutor(Executor):
     def _watch(self) -> None:
         while not self._stop.wait(_POLL_S):
             with self._lock:
-                looked_at = list(self._pending)
-            gone = [pending for pending in looked_at if self._settle(pending)]
+                known = list(self._pending)
+            ended = [pending for pending in known if self._settle(pending)]
             with self._lock:
-                self._pending = [pending for pending in self._pending if pending not in gone]
+                self._pending = [pending for pending in self._pending if pending not in ended]
 
     def _settle(self, pending: _Pending) -> bool:
-        """Set the result of the future of a finished job; return `False` if the job has not ended."""
+        """Set the result of the future of a job that has ended; return `False` if it runs, or is submitted again."""
         if pending.future.cancelled():
             pending.job.cancel()
             return True

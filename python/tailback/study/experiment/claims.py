@@ -1,4 +1,9 @@
-"""Claims and their verdicts: a claim passes, fails, or is undecided if its 99 % interval contains both outcomes."""
+"""Claims and their verdicts.
+
+A claim has a condition with one or more checks. A check passes if the condition holds in the whole 99 % interval,
+fails if it holds nowhere in the interval, and is undecided otherwise. That events never happen is decided by their
+number instead.
+"""
 
 from __future__ import annotations
 
@@ -30,11 +35,12 @@ class Verdict(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """Values that satisfy a condition: those between two ends, with the ends if `closed`."""
+    """Values that satisfy a condition: those from `lo` to `hi`, in the unit of the quantity."""
 
     lo: float = -math.inf
     hi: float = math.inf
     closed: bool = True
+    """`True` if `lo` and `hi` themselves satisfy the condition."""
 
     def __contains__(self, value: float) -> bool:
         if self.closed:
@@ -48,12 +54,15 @@ class Region:
         return interval.hi <= self.lo or interval.lo >= self.hi
 
     def slack(self, interval: Interval) -> float:
-        """Return the distance of the interval's worse end from the nearer bound; negative outside the region."""
+        """Return the smaller distance from an end of the interval to that of the region; negative outside."""
         return min(interval.lo - self.lo, self.hi - interval.hi)
 
 
 def judge(interval: Interval, region: Region) -> Verdict:
-    """Return pass if the whole interval is in the region, fail if none of it is, and else undecided."""
+    """Return pass if the whole interval is in the region, fail if it is wholly outside, and otherwise undecided.
+
+    With fewer than two replications the verdict is undecided, too.
+    """
     if interval.n < 2 or math.isnan(interval.mean):
         return Verdict.UNDECIDED
     if interval.lo in region and interval.hi in region:
@@ -71,20 +80,24 @@ class Check:
     measured: Interval
     unit: str
     points: frozenset[Point]
-    """Points at which more replications would help."""
+    """Points of the experiment from which the interval comes."""
     slack: float = 0.0
-    """Distance from the bound, in the unit; the least one is the worst check."""
+    """Distance from the bound, in the unit, negative beyond it; of two checks the one with less slack is worse.
+
+    If an event is claimed never to happen: the number of packets, or minus the number of events.
+    """
     packets: int | None = None
-    """Of a claim of zero: number of packets seen, or of what `counted` names."""
+    """Number of packets, or of what `counted` names, among which no event is claimed; `None`: another claim."""
     both_positive: bool = True
-    """Of a comparison: `True` if both sides are above zero."""
+    """`False` if one side of a comparison is zero in all replications."""
     why: str = ""
+    """Reason for which the check asserts nothing; otherwise empty."""
     counted: str = "packets"
     """Noun of the number in `packets`, in the plural."""
 
     @property
     def rank(self) -> tuple[int, float]:
-        """Order from worst to best."""
+        """Key that sorts checks from the worst to the best: by verdict, then by slack."""
         order = (Verdict.FAIL, Verdict.UNDECIDED, Verdict.PASS, Verdict.NULL)
         return order.index(self.verdict), self.slack
 
@@ -100,7 +113,7 @@ class Check:
         }
 
     def seen(self) -> dict[str, object]:
-        """Return the evidence of a claim of zero: the number seen and, unless it is packets, the noun of the number."""
+        """Return the JSON entries `packets` and, unless it is "packets", `counted`; empty for other claims."""
         if self.packets is None:
             return {}
         return {"packets": self.packets, **({"counted": self.counted} if self.counted != "packets" else {})}
@@ -111,8 +124,11 @@ class Condition:
     """One or more checks that must all hold (or, after `somewhere`, at least one of them)."""
 
     expected: str
+    """The condition in words."""
     checks: tuple[Check, ...]
+    """Checks, at least one; raises ValueError if there is none."""
     mode: Literal["all", "any"] = "all"
+    """`any` if one check that holds is enough."""
 
     def __post_init__(self) -> None:
         if not self.checks:
@@ -122,7 +138,7 @@ class Condition:
         raise TypeError("a condition has no truth value: write quantity.within(lo, hi) instead of lo < quantity < hi")
 
     def __and__(self, other: Condition) -> Condition:
-        """Return a condition that holds where both do."""
+        """Return a condition with the checks of both; raises TypeError if one of them is a `somewhere`."""
         if "any" in (self.mode, other.mode):
             raise TypeError("a condition with `somewhere` cannot be combined with another; make two claims")
         return Condition(f"{self.expected}; {other.expected}", self.checks + other.checks)
@@ -132,7 +148,7 @@ class Condition:
         return Condition(f"somewhere: {self.expected}", self.checks, "any")
 
     def where_both_positive(self) -> Condition:
-        """Return the condition without the points at which one of the two sides is zero."""
+        """Return the condition, which asserts nothing at points where one side is zero in all replications."""
         return self._without(lambda check: not check.both_positive, "one side is zero")
 
     def _without(self, unwanted: Callable[[Check], bool], why: str) -> Condition:
@@ -141,7 +157,7 @@ class Condition:
 
     @property
     def verdict(self) -> Verdict:
-        """Verdict of all checks together; those that assert nothing count only if all assert nothing."""
+        """Verdict of all checks together; "not asserted" if every check asserts nothing, otherwise of the others."""
         found = {check.verdict for check in self.checks} - {Verdict.NULL}
         if not found:
             return Verdict.NULL
@@ -152,21 +168,21 @@ class Condition:
 
     @property
     def worst(self) -> Check:
-        """The check that decides: the worst, or the best if one is enough."""
+        """The check that decides: of those that assert something the worst, or with mode `any` the best."""
         pick = max if self.mode == "any" else min
         asserting = [check for check in self.checks if check.verdict is not Verdict.NULL]
         return pick(asserting or self.checks, key=lambda check: check.rank)
 
     @property
     def undecided_points(self) -> frozenset[Point]:
-        """Points at which more replications would help; empty if the condition is decided."""
+        """Points at which more replications may decide the condition; empty if it is decided."""
         if self.verdict is not Verdict.UNDECIDED:
             return frozenset()
         return _union(c.points for c in self.checks if c.verdict is Verdict.UNDECIDED)
 
     @property
     def why(self) -> str:
-        """Reasons for which points assert nothing, each with the number of its points."""
+        """Reasons for which points assert nothing, each with the number of its points; empty if there are none."""
         reasons: dict[str, int] = {}
         for check in self.checks:
             if check.verdict is Verdict.NULL:
@@ -180,7 +196,7 @@ class Kind(Enum):
     ASSERTED = "asserted"
     """The claim passes or fails, and the exit code depends on it."""
     UNASSERTED = "unasserted"
-    """A sentence of the source that is known not to hold, or may not; it is decided, but the exit code ignores it."""
+    """A sentence of the source that does not hold here, or may not: it has a verdict, which the exit code ignores."""
     CALIBRATED = "calibrated"
     """A parameter was chosen to meet the claim, so that agreement proves nothing about the source."""
     COMPARISON = "comparison"
@@ -203,7 +219,7 @@ class Claim:
     text: str
     """Sentence that is understood without other claims, for tables."""
     source: str
-    """Place in the source document, and whether the claim is stated there, derived, or reconstructed."""
+    """Place in the source document, and how the claim follows from it: stated, derived, or reconstructed."""
     condition: Condition
     kind: Kind = Kind.ASSERTED
     reason: str = ""
@@ -228,8 +244,8 @@ class Claim:
     ) -> Claim:
         """Return a sentence of the source that is known not to hold here, or may not hold.
 
-        Its interval decides its word (reproduced, not reproduced, undecided) at every run. Its `pass` in JSON is null,
-        and `why` is the reason, if known.
+        Its interval decides its word (reproduced, not reproduced, undecided) at every run, but its `pass` in JSON is
+        null. `why` is the reason why it does not hold, or may not.
         """
         return cls(id, text, source, condition, Kind.UNASSERTED, why, headline)
 
@@ -258,7 +274,10 @@ class Claim:
         return _WORDS[self.condition.verdict]
 
     def as_json(self, profile: ProfileName) -> dict[str, object]:
-        """Return the JSON form of the claim; if `pass` is null, `why` has the reason."""
+        """Return the JSON form of the claim; if `pass` is null, `why` has the reason.
+
+        An asserted claim that is undecided has the `pass` null in `quick`, and false in `full`.
+        """
         condition = self.condition
         worst, verdict = condition.worst, condition.verdict
         passed = _PASSED[verdict] if self.kind is Kind.ASSERTED else None
@@ -305,7 +324,7 @@ _PASSED = {Verdict.PASS: True, Verdict.FAIL: False, Verdict.UNDECIDED: None, Ver
 
 
 def undecided_points(claims: Iterable[Claim]) -> frozenset[Point]:
-    """Return the points at which more replications would help any claim."""
+    """Return the points at which more replications may decide a claim."""
     # Comparisons are never undecided; unasserted and calibrated claims may be, and are decided like asserted ones.
     return _union(claim.condition.undecided_points for claim in claims)
 

@@ -1,4 +1,4 @@
-"""Experiments: points, settings of each point, observables, claims, figures, and length of runs and budget."""
+"""Experiments: points with their settings, observables, claims, figures, and profiles (length of runs, budget)."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ class Experiment(ABC):
     axes: ClassVar[tuple[Axis, ...]]
     """Parameters in which the points differ."""
     quick: ClassVar[Profile]
-    """Short profile."""
+    """Profile of `--quick`."""
     full: ClassVar[Profile]
-    """Complete profile."""
+    """Profile of `--full`, which also has targets of precision."""
     metrics: ClassVar[tuple[Observable, ...]]
-    """Quantities that are measured in each run."""
+    """Quantities that are measured in each run, with different names."""
     traces: ClassVar[Mapping[str, Callable[[Report], object]]] = {}
     """Functions, by name, that extract data from the report of each point's first replication.
 
@@ -82,11 +82,11 @@ class Experiment(ABC):
 
     @abstractmethod
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return the points to run; `full` may have more than `quick`."""
+        """Return the points to run, in the order of tables and figures; `full` may have more than `quick`."""
 
     @abstractmethod
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return the settings by which a point differs from the base scenario."""
+        """Return the settings by which a point differs from its base scenario with the profile's length of runs."""
 
     @abstractmethod
     def claims(self, results: Results) -> Iterable[Claim]:
@@ -122,11 +122,14 @@ class Experiment(ABC):
         return self.quick if name == "quick" else self.full
 
     def axis(self, name: str) -> Axis:
-        """Return an axis by its name; raises StopIteration if there is none."""
-        return next(axis for axis in self.axes if axis.name == name)
+        """Return an axis by its name; raises KeyError if there is none."""
+        found = next((axis for axis in self.axes if axis.name == name), None)
+        if found is None:
+            raise KeyError(f"{self.id} has no axis {name!r}; the axes are {', '.join(axis.name for axis in self.axes)}")
+        return found
 
     def describe(self, point: Mapping[str, AxisValue]) -> str:
-        """Return a point as text, such as "rate 3 Mbit/s, burst 48 kB"."""
+        """Return a point as text, such as "rate 3 Mbit/s, burst 48 kB"; raises KeyError if an axis is unknown."""
         return ", ".join(f"{name} {self.axis(name).text(value)}" for name, value in point.items())
 
     def read(self, name: str) -> str:
@@ -139,7 +142,10 @@ class Experiment(ABC):
         return {}
 
     def base(self, name: str = "scenario.toml") -> Scenario:
-        """Return the base scenario in a file of the experiment's folder; the scenario is read once."""
+        """Return the base scenario in a file of the experiment's folder, which is read once per process.
+
+        Raises OSError if it cannot be read, and ScenarioError if it is invalid.
+        """
         if name not in self._bases:
             self._bases[name] = Scenario.from_toml(self.read(name), f"{self.id}/{name}")
         return self._bases[name]

@@ -12,9 +12,11 @@ from tailback.scenario import Value
 __all__ = ["Axes", "Axis", "AxisValue", "Point", "ProfileName", "Settings", "grid"]
 
 AxisValue = str | int | float
+"""Value of an axis at a point: a number in the axis's unit, or a word."""
 Settings = dict[str, Value]
 """Values by path in the scenario document, as for `--set`."""
 ProfileName = Literal["quick", "full"]
+"""Effort of an experiment: `quick` has short runs and possibly fewer points, `full` long runs at all points."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,23 +24,28 @@ class Axis:
     """One parameter that an experiment varies."""
 
     name: str
+    """Name of its values in a `Point`, such as `burst`."""
     label: str
     """Words for figures and tables, such as "mean burst size"."""
     unit: str = ""
+    """Unit of its values; empty for words and for numbers without a unit."""
 
     def text(self, value: AxisValue) -> str:
-        """Return a value with its unit."""
+        """Return a value as text, with the unit if there is one, such as "48 kB"."""
         shown = f"{value:g}" if isinstance(value, float) else str(value)
         return f"{shown} {self.unit}".rstrip()
 
     @property
     def title(self) -> str:
-        """Label and unit, for a figure."""
+        """Label, with the unit in brackets if there is one, for a figure."""
         return f"{self.label} ({self.unit})" if self.unit else self.label
 
 
 class Point(Mapping[str, AxisValue]):
-    """One combination of the axes' values. Immutable; equal points are the same point."""
+    """One combination of values, by the names of the axes. Immutable and hashable.
+
+    Points are equal if they have the same axes with equal values, whatever the order of the axes.
+    """
 
     __slots__ = ("_hash", "_values")
 
@@ -74,20 +81,20 @@ def _point(values: dict[str, AxisValue]) -> Point:
 
 
 def grid(**axes: Iterable[AxisValue]) -> list[Point]:
-    """Return every combination of the given values."""
+    """Return a point for every combination of the given values; those of the last axis vary fastest."""
     lists = [list(values) for values in axes.values()]
     return [Point(**dict(zip(axes, values, strict=True))) for values in product(*lists)]
 
 
 class Axes(Protocol):
-    """Names and units of the axes along which a quantity varies; an `Experiment` is one."""
+    """Interface of an object with axes along which quantities vary, such as an `Experiment`."""
 
     @property
     def id(self) -> str:
         """Id of the experiment, for messages."""
 
     def axis(self, name: str) -> Axis:
-        """Return an axis by its name."""
+        """Return an axis by its name; raises KeyError if there is none."""
 
     def describe(self, point: Mapping[str, AxisValue]) -> str:
         """Return a point in words, such as "rate 3 Mbit/s, burst 48 kB"."""

@@ -17,9 +17,10 @@ from tailback.study.experiment.points import Axes, Axis, AxisValue, Point
 __all__ = ["Key", "PointValues", "Quantity", "Selector", "matches"]
 
 Key = tuple[tuple[str, AxisValue], ...]
-"""Values of the axes that are still free, in the experiment's order."""
+"""Names and values of the free axes, those that are not fixed to one value, in the order of the point's axes."""
 
 Selector = AxisValue | list[AxisValue] | tuple[AxisValue, ...] | Callable[[AxisValue], bool]
+"""Choice of values of an axis: one value, some values, or a function that returns `True` for the chosen ones."""
 
 
 def matches(value: AxisValue, selector: Selector) -> bool:
@@ -33,14 +34,17 @@ def matches(value: AxisValue, selector: Selector) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class PointValues:
-    """Values of a quantity at one point."""
+    """Values of a quantity at one point, or of a combination of quantities at several points."""
 
     values: Mapping[int, float]
     """Value by number of the replication."""
     points: frozenset[Point]
     """Points of the experiment from which the values come."""
     events: tuple[int, int] | None = None
-    """Over all replications: number of events, and of packets (or other things) among which they were counted."""
+    """Number of events, and of packets (or other things) among which they were counted, over all replications.
+
+    `None`: the quantity counts no events.
+    """
 
     def interval(self) -> Interval:
         """Return the mean and its 99 % interval over the replications."""
@@ -53,10 +57,13 @@ class Quantity:
 
     experiment: Axes
     label: str
+    """Words for conditions and figures."""
     unit: str
+    """Unit of the values."""
     cells: Mapping[Key, PointValues]
+    """Values by the values of the free axes."""
     lowest: float | None = None
-    """Smallest possible value, to which intervals are clipped."""
+    """Smallest possible value, to which intervals are clipped; `None`: there is none."""
     factor: float = 1.0
     """Factor by which the metric was multiplied; a comparison of different factors is shown as a ratio."""
 
@@ -68,15 +75,18 @@ class Quantity:
         return tuple(name for name, _ in next(iter(self.cells), ()))
 
     def axis(self, name: str) -> Axis:
-        """Return one of the experiment's axes."""
+        """Return one of the experiment's axes by its name; raises KeyError if there is none."""
         return self.experiment.axis(name)
 
     def values_of(self, axis: str) -> list[AxisValue]:
-        """Return the values that an axis takes, in the order of the points."""
+        """Return the values of a free axis, in the order of the points; raises KeyError if it is not free."""
         return list(dict.fromkeys(dict(key)[axis] for key in self.cells))
 
     def where(self, **selectors: Selector) -> Quantity:
-        """Return the quantity at some of its points; an axis that is given one value is no longer free."""
+        """Return the quantity at some of its points; an axis with a single value as its selector is no longer free.
+
+        Raises KeyError if an axis is not free, or no point is chosen.
+        """
         fixed = {name for name, s in selectors.items() if not callable(s) and not isinstance(s, list | tuple)}
         cells = {
             tuple((name, value) for name, value in key if name not in fixed): cell
@@ -93,7 +103,7 @@ class Quantity:
             yield dict(key), cell.interval().clipped(self.lowest)
 
     def curve(self, x: str) -> tuple[list[AxisValue], list[Interval]]:
-        """Return the values of the only free axis, which must be `x`, and the intervals there."""
+        """Return the values of `x`, and the intervals there; raises ValueError if `x` is not the only free axis."""
         if self.axes != (x,):
             raise ValueError(
                 f"a curve of {self.label} along {x} needs all other axes fixed to one value; free are {self.axes}"
@@ -131,7 +141,11 @@ class Quantity:
         return Quantity(self.experiment, label, self.unit, cells)
 
     def _pairs(self, other: Quantity) -> Iterator[tuple[Key, PointValues, PointValues]]:
-        """Yield the cells of both at equal values of the free axes; a quantity with fewer axes is repeated."""
+        """Yield key, own cell and cell of the other quantity for each point that both have.
+
+        A quantity with fewer free axes is used at every value of the other's further axes. Raises ValueError if the
+        units differ, if each has a free axis that the other lacks, or if there is no common point.
+        """
         if self.unit != other.unit:
             raise ValueError(f"{self.label} is in {self.unit}, {other.label} in {other.unit}")
         few, many = sorted((self, other), key=lambda q: len(q.axes))
@@ -169,13 +183,13 @@ class Quantity:
         return Condition(f"{self.label} from {lo:g} to {hi:g} {self.unit}", tuple(self._checks(region)))
 
     def close_to(self, other: Quantity, relative: float) -> Condition:
-        """Return the condition that the quantities differ by at most the share `relative` of the other."""
+        """Return the condition that the difference is at most `relative` (0 to 1) times the other quantity."""
         return (self <= other * (1 + relative)) & (self >= other * (1 - relative))
 
     def is_zero(self, counted: str = "packets") -> Condition:
-        """Return the condition that no event was seen; the metric must count events.
+        """Return the condition that no event was counted; raises TypeError if the metric counts no events.
 
-        `counted` names what the metric's second count is a number of, in the plural; pages write it as "3,000 packets
+        `counted` is a noun in the plural for the things among which events were counted: pages write "3,000 packets
         seen" or "192 changes of max_p seen".
         """
 
@@ -196,7 +210,7 @@ class Quantity:
         return Condition(f"{self.label} is zero", tuple(check(key, cell) for key, cell in self.cells.items()))
 
     def equals(self, other: Quantity) -> Condition:
-        """Return the condition that both have the same value in every replication."""
+        """Return the condition that both quantities have the same value in every replication that both have."""
         checks = []
         for key, cell in (self - other).cells.items():
             differs = any(value != 0 for value in cell.values.values())
@@ -207,13 +221,13 @@ class Quantity:
     def non_decreasing(self, along: str, tolerance: float) -> Condition:
         """Return the condition that the quantity falls by at most the tolerance at each step along an axis.
 
-        The paired difference of each step is judged, and passes if its whole interval is above minus the tolerance.
-        Without a tolerance steps between equal means would stay undecided; it is in the quantity's unit.
+        The tolerance is in the quantity's unit. A step passes if the whole interval of its paired difference is above
+        minus the tolerance, ends included; with a tolerance of 0, steps between equal means would stay undecided.
         """
         return self._monotone(along, tolerance, +1)
 
     def non_increasing(self, along: str, tolerance: float) -> Condition:
-        """Return the condition that the quantity rises by at most the tolerance at each step along an axis."""
+        """Return the condition that the quantity rises by at most the tolerance at each step; see `non_decreasing`."""
         return self._monotone(along, tolerance, -1)
 
     def as_shown(self, why: str) -> Condition:
@@ -282,7 +296,7 @@ class Quantity:
 
 
 def _unscaled_ratio(self: Quantity, other: Quantity, left: PointValues, right: PointValues) -> Interval | None:
-    """Return the ratio of two metrics without their factors; `None` if the factors are equal."""
+    """Return the ratio of two metrics without their factors; `None`: the factors are equal, or it has no interval."""
     if self.factor == other.factor:
         return None
     a = {k: v / self.factor for k, v in left.values.items()}

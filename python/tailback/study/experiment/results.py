@@ -1,4 +1,4 @@
-"""Results of an experiment by point and replication, also of one that is not finished."""
+"""Results of an experiment by point and replication, also before all replications have finished."""
 
 from __future__ import annotations
 
@@ -24,10 +24,13 @@ class Sample:
     digest: str
     packet_hops: int
     values: Mapping[str, float]
+    """Value of each metric by its name, in the metric's unit; NaN: the replication has none."""
     events: Mapping[str, tuple[int, int]]
+    """Number of events, and of what they were counted among, by the name of each metric that counts events."""
     traces: Mapping[str, object] = field(default_factory=dict)
+    """Data of the experiment's `traces` by name."""
     traced: bool = False
-    """`True` if `traces` holds all that the experiment keeps of a run; only of a point's first replication."""
+    """`True` if `traces` is complete; other replications than a point's first have no traces."""
 
 
 class Measured(Axes, Protocol):
@@ -52,6 +55,7 @@ class Results:
         samples: Mapping[Point, Sequence[Sample]],
         fixed: frozenset[str],
     ) -> None:
+        """Set the samples by point; `fixed` has the names of the axes that are not free in quantities."""
         self.experiment = experiment
         self.profile: ProfileName = profile
         self.samples = samples
@@ -83,6 +87,7 @@ class Results:
         return results
 
     def __getitem__(self, metric: str) -> Quantity:
+        """Return the quantity of a metric; raises KeyError if the experiment does not measure it."""
         found = next((m for m in self.experiment.metrics if m.name == metric), None)
         if found is None:
             known = ", ".join(m.name for m in self.experiment.metrics)
@@ -98,9 +103,9 @@ class Results:
         return Quantity(self.experiment, label, found.unit, cells, found.lowest)
 
     def trace(self, name: str, **selectors: AxisValue) -> object:
-        """Return the data of an entry of `traces`, of the first replication at the one point that matches.
+        """Return the data of an entry of `traces`, of the first replication at the only point that matches.
 
-        Raises KeyError if several points or none match, or if the replication has not finished.
+        Raises KeyError if no point or several points match, or if the replication has not finished.
         """
         chosen = self.where(**selectors).samples if selectors else self.samples
         if len(chosen) != 1:

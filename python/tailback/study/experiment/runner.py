@@ -27,6 +27,7 @@ Watch = Callable[[str, float, int], object]
 """Called with the current step and the numbers of finished (with fractions) and planned replications."""
 
 Key = tuple[Point, int]
+"""Point, and number of the replication."""
 
 
 @dataclass
@@ -36,10 +37,13 @@ class Trial:
     experiment: Experiment
     profile: ProfileName
     samples: dict[Point, list[Sample]]
+    """Finished replications by point, in ascending order of their numbers; points in the experiment's order."""
     seed: int | None = None
     """Base seed of all points; `None`: that of each scenario."""
     interrupted: bool = False
+    """`True` if Ctrl-C stopped the replications."""
     cpu_s: float = 0.0
+    """Processor time of the replications that were run, s, without those from a store."""
     imprecise: int = 0
     """Number of points at which the precision targets were not met; 0 in `quick`, which has no targets."""
     resumed: int = 0
@@ -84,7 +88,7 @@ class Trial:
 
     @property
     def replications(self) -> tuple[int, int]:
-        """Smallest and largest number of replications at a point."""
+        """Smallest and largest number of finished replications at a point."""
         counts = [len(samples) for samples in self.samples.values()]
         return min(counts), max(counts)
 
@@ -104,12 +108,12 @@ class Trial:
 
 
 def plan(experiment: Experiment, profile: ProfileName, seed: int | None = None) -> Trial:
-    """Return a trial without runs: its claims name the points on which they depend."""
+    """Return a trial without runs, whose claims have the points on which they depend."""
     return Trial(experiment, profile, {point: [] for point in experiment.points(profile)}, check_seed(seed))
 
 
 def check_seed(seed: int | None) -> int | None:
-    """Return the base seed if all replications get seeds that scenarios allow; raises UsageError otherwise."""
+    """Return the base seed; raises UsageError if it is not from 0 to `MAX_SEED`."""
     if seed is not None and not 0 <= seed <= MAX_SEED:
         raise UsageError(f"the base seed is {seed}; write 0 to {MAX_SEED}, since replication k has the seed base + k")
     return seed
@@ -127,7 +131,8 @@ def run(
 ) -> Trial:
     """Run one experiment until its claims are decided and its targets met, or its budget is spent.
 
-    With `only`, other points are not run, and claims that depend on them stay undecided. With `seed`, replication k has
+    It also ends once all points concerned have the maximum number of replications. With `only`, other points are not
+    run, and claims that depend on them stay undecided. With `seed`, replication k has
     the seed `seed + k` at every point, instead of the scenario's seed plus k. Replications in `store` are not run
     again, and each is stored as soon as it has finished; the results are the same with and without it.
     """
@@ -181,10 +186,10 @@ class _Replications(Replicated[Point]):
         return not outcome.interrupted
 
     def imprecise(self) -> Iterable[Point]:
-        """Return the points with an undecided claim or, in `full`, a missed target.
+        """Return the points with an undecided claim or, in `full`, a missed target of precision.
 
-        While an asserted claim is undecided only its points are returned, so that other claims do not spend the budget
-        of those on which the exit code depends.
+        While asserted claims are undecided, only their points are returned, so that other claims do not spend the
+        budget of those on which the exit code depends.
         """
         claims = self.trial.claims
         undecided = undecided_points(claims)
@@ -201,15 +206,15 @@ class _Replications(Replicated[Point]):
         from them, in packet-hops, which are the same on every machine.
         """
         trial = self.trial
-        left = self.effort.cpu_s * HOPS_PER_CPU_S - trial.packet_hops
+        budget = self.effort.cpu_s * HOPS_PER_CPU_S - trial.packet_hops
         upper = max(wanted.values(), default=0)
         for replication in range(upper):
             for point, count in wanted.items():
                 finished = trial.samples[point]
                 if not len(finished) <= replication < count:
                     continue
-                left -= sum(sample.packet_hops for sample in finished) / len(finished) if finished else 0
-                if left < 0:
+                budget -= sum(sample.packet_hops for sample in finished) / len(finished) if finished else 0
+                if budget < 0:
                     return
                 yield _task(trial, point, replication)
 
@@ -268,7 +273,10 @@ def _relay(watch: Watch | None, note: str) -> Callable[[float, int], object] | N
 
 
 def verdicts(trials: Iterable[Trial]) -> dict[str, int]:
-    """Return the number of claims by verdict; those that assert nothing are counted as `reported`."""
+    """Return the number of asserted claims by verdict: `pass`, `fail` and `undecided`; `reported` counts all others.
+
+    Others are unasserted and calibrated claims, comparisons, and claims of which no point asserts anything.
+    """
     counts = {"pass": 0, "fail": 0, "undecided": 0, "reported": 0}
     for trial in trials:
         for claim in trial.claims:
@@ -277,7 +285,7 @@ def verdicts(trials: Iterable[Trial]) -> dict[str, int]:
 
 
 def words(trials: Iterable[Trial]) -> dict[str, int]:
-    """Return the number of claims by their word."""
+    """Return the number of claims by their word, such as `reproduced`, with 0 for words that no claim has."""
     counts = dict.fromkeys(WORDS, 0)
     for trial in trials:
         for claim in trial.claims:

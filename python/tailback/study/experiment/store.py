@@ -49,17 +49,18 @@ _MEASURING = (
     "tailback.results.synchronisation",
     "tailback.results.units",
 )
-"""Modules outside the gallery that determine the kept part of a run."""
+"""Modules outside the gallery that determine the values, events and traces that are kept of a run."""
 
 _TUPLE = "()"
-"""Key of a JSON object that stands for a tuple."""
+"""Only key of a JSON object that represents a tuple; its value is the list of the items."""
 
 
 class Store:
-    """Replications of one experiment by scenario and seed; a context manager.
+    """Replications of one experiment by scenario and seed, in a file; a context manager that closes the file.
 
-    A line is used only if this program wrote it: the same version, the same engine (by the bytes of the
-    extension) and the same sources of the experiment and its metrics. Other lines stay in the file and are skipped.
+    A line of the file is used only if this program wrote it: the same version, the same engine (by the bytes of the
+    extension), and sources of the experiment and its metrics that are equal up to words. Other lines are skipped, and
+    stay in the file.
     """
 
     def __init__(self, folder: Path, experiment: Experiment) -> None:
@@ -92,7 +93,10 @@ class Store:
         self._out.close()
 
     def find(self, scenario: str, seed: int, point: Point, replication: int) -> Sample | None:
-        """Return the finished replication of the scenario with this hash, for a point; `None`: there is none."""
+        """Return the finished run of the scenario with this hash and seed, as a replication at a point.
+
+        `None`: there is none, or it has no traces although replication 0 needs them.
+        """
         found = self._known.get((scenario, seed))
         # With another base seed a later replication becomes the first, which needs traces.
         if found is None or (replication == 0 and not found.traced):
@@ -100,7 +104,10 @@ class Store:
         return replace(found, point=point, replication=replication)
 
     def add(self, scenario: str, sample: Sample) -> None:
-        """Store a finished replication; on return the operating system has it, so that it survives a kill."""
+        """Append a finished replication of the scenario with this hash; raises OutputError.
+
+        On return the operating system has it, so that it survives if the process is killed.
+        """
         traces = {name: _packed(value) for name, value in sample.traces.items() if _is_plain(value)}
         kept = {
             "program": self._program,
