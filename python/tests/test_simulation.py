@@ -161,6 +161,12 @@ def test_invalid_keys_values_times_sizes_and_names_are_errors_that_change_nothin
     for time in (-1.0, float("nan"), float("inf"), 1e300, "soon", "5"):
         with pytest.raises(UsageError):
             simulation.run_until(time)
+    for call in (
+        (lambda: simulation.change("links[0].rate")),
+        (lambda: simulation.change({"links[0].rate": "5Mbit/s"}, 1)),
+    ):
+        with pytest.raises(UsageError, match="a key and its value"):
+            call()
     for size in (-1, 2**64, "5ms"):
         with pytest.raises(UsageError):
             simulation.inject("data", size)

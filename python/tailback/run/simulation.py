@@ -171,7 +171,9 @@ class Simulation:
         """Return the state of a host or switch now; raises KeyError."""
         return cast(NodeView, self._found(self._core.node(name), f"no host or switch is named {name!r}"))
 
-    def change(self, key: str | Mapping[str, Value], value: Value = None, *, at: float | str | None = None) -> float:
+    def change(
+        self, key: str | Mapping[str, Value], value: Value | None = None, *, at: float | str | None = None
+    ) -> float:
         """Change one tunable key, or several at the same time; return the time of the change in seconds.
 
             simulation.change("links[0].rate", "5Mbit/s")
@@ -180,15 +182,18 @@ class Simulation:
         Args:
             key: Path as for `Scenario.set`, or a mapping from paths to values. The key `state` of a link is "down" or
                 "up", of a flow "stop" or "start", of a host "storm" or "calm" (it sends PAUSE frames).
-            value: New value.
+            value: New value of a single key.
             at: Time of the change, not before that of an earlier change. Default: 1 ps from now.
 
         Raises:
             ScenarioError: A key is not in `run.tunable`, a value is invalid or out of bounds, the running network
                 cannot follow the change, or `at` is not after now. Nothing has changed then.
+            UsageError: A single key has no value, or a mapping has one beside it.
 
         """
-        changes = dict(key) if isinstance(key, Mapping) else {key: value}
+        if isinstance(key, Mapping) != (value is None):
+            raise UsageError("write a key and its value, or a mapping from keys to values alone")
+        changes = dict(key) if isinstance(key, Mapping) else {key: cast(Value, value)}
         pairs = [(path, toml_value(new)) for path, new in changes.items()]
         return self._core.change(pairs, None if at is None else _ps(at)) / _PS
 
