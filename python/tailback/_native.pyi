@@ -135,9 +135,9 @@ class Scenario:
 class Simulation:
     """A run that is stepped through; see `tailback.Simulation`. Times are picoseconds, views are JSON."""
 
-    def __init__(
-        self, scenario: Scenario, seed: int, engine: str | None = None, warmup_s: float | None = None
-    ) -> None: ...
+    def __new__(
+        cls, scenario: Scenario, seed: int, engine: str | None = None, warmup_s: float | None = None
+    ) -> Simulation: ...
     @property
     def now_ps(self) -> int:
         """Time up to which all events have been handled."""

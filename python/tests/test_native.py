@@ -85,7 +85,7 @@ def test_progress_does_not_fall_and_is_at_most_1_and_an_error_of_the_callback_en
         (lambda: _native.parse_bytes("50KB"), "kB"),
         (lambda: _native.t_quantile(1.5, 3.0), "between 0 and 1"),
         (lambda: _native.Scenario.from_toml(MERGE).run(1, engine="fast"), "merged"),
-        (lambda: _native.Scenario.from_toml(MERGE).run(1, warmup_s=-1.0), "duration"),
+        (lambda: _native.Scenario.from_toml(MERGE).run(1, warmup_s=-1.0), "out of range"),
     ],
 )
 def test_invalid_arguments_are_value_errors_with_advice(call, advice: str) -> None:  # type: ignore[no-untyped-def]

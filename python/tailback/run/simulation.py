@@ -188,7 +188,7 @@ class Simulation:
         Raises:
             ScenarioError: A key is not in `run.tunable`, a value is invalid or out of bounds, the running network
                 cannot follow the change, or `at` is not after now. Nothing has changed then.
-            UsageError: A single key has no value, or a mapping has one beside it.
+            UsageError: A single key has no value, or there is a value in addition to a mapping.
 
         """
         if isinstance(key, Mapping) != (value is None):
