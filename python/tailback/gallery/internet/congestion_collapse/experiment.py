@@ -327,7 +327,7 @@ class Collapse(Experiment):
                 "1 percentage point.",
                 "derived, as C8",
                 (under["above"] >= -1) & (under["below"] <= 1),
-                "the two bounds are only 0.1 and 0.8 percentage points apart, which a run hardly decides: the margin "
+                "the two bounds are only 0.1 and 1.1 percentage points apart, which a run hardly decides: the margin "
                 "at the upper one was added when that was seen",
             ),
             Claim(

@@ -236,7 +236,7 @@ class OneAgainstMany(Experiment):
                 f"{table}; stated, tier quantitative",
                 steep["cbr_lost"] >= 44.7,
                 "increments much larger than decrements were chosen so that no more passes than on the slide; the "
-                "published ones differ by a factor of 5, and TCP loses 0.3 Mbit/s instead of 0.01",
+                "published ones differ by a factor of 5, and TCP loses 0.2 Mbit/s instead of 0.01",
             ),
             Claim.unasserted(
                 "S8",
