@@ -28,9 +28,42 @@ function run(toml, seed) {
   return JSON.parse(answer);
 }
 
+// Passes a text to an export, and frees its memory.
+function withText(text, call) {
+  const bytes = new TextEncoder().encode(text);
+  const at = wasm.tailback_alloc(bytes.length);
+  new Uint8Array(wasm.memory.buffer, at, bytes.length).set(bytes);
+  const found = call(at, bytes.length);
+  wasm.tailback_free(at, bytes.length);
+  return found;
+}
+
+function answer() {
+  return new TextDecoder().decode(
+    new Uint8Array(wasm.memory.buffer, wasm.tailback_result_ptr(), wasm.tailback_result_len()),
+  );
+}
+
+// Returns the report of a run in seven steps, with a view after each.
+function stepped(toml, seed) {
+  const handle = withText(toml, (at, length) => wasm.tailback_open(at, length, BigInt(seed)));
+  if (handle === 0) throw new Error(answer());
+  const end = wasm.tailback_end(handle);
+  for (let step = 1n; step <= 7n; step++) {
+    while (wasm.tailback_run_until(handle, (BigInt.asUintN(64, end) * step) / 7n, 10000n) === 2);
+    if (wasm.tailback_view(handle) !== 0) throw new Error(answer());
+  }
+  if (wasm.tailback_report(handle) !== 0) throw new Error(answer());
+  return JSON.parse(answer());
+}
+
+let number = 0;
 for (const { name, toml, seed } of JSON.parse(readFileSync(0, "utf8"))) {
   try {
-    console.log(run(toml, seed).digest);
+    const { digest } = run(toml, seed);
+    // Every fifth run in steps, too.
+    if (number++ % 5 === 0 && stepped(toml, seed).digest !== digest) throw new Error("a run in steps has another digest");
+    console.log(digest);
   } catch (error) {
     throw new Error(`${name}: ${error.message}`);
   }

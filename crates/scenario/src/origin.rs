@@ -17,8 +17,6 @@ pub(crate) struct Origin {
     text: Option<String>,
     spans: BTreeMap<Path, Spans>,
     sets: Vec<Set>,
-    /// Name of the source of `sets` in messages.
-    setter: &'static str,
 }
 
 /// Byte ranges of a key and of its value.
@@ -28,9 +26,11 @@ struct Spans {
     value: Option<Range<usize>>,
 }
 
-/// A change given as `path=value` on the command line.
+/// A change given as `path=value`.
 #[derive(Clone, Debug)]
 struct Set {
+    /// Name of the source of the change in messages, such as `--set`.
+    source: &'static str,
     path: Path,
     text: String,
     value_at: usize,
@@ -51,7 +51,7 @@ pub(crate) struct Place<'a> {
 impl Origin {
     /// Returns the origin of a document that is not a file.
     pub fn nowhere(filename: &str) -> Origin {
-        Origin { filename: filename.to_owned(), text: None, spans: BTreeMap::new(), sets: Vec::new(), setter: "--set" }
+        Origin { filename: filename.to_owned(), text: None, spans: BTreeMap::new(), sets: Vec::new() }
     }
     /// Returns the origin of a text with a syntax error at a line and column, both from 1.
     pub fn of_syntax(text: &str, filename: &str, line: usize, column: usize) -> Origin {
@@ -60,23 +60,19 @@ impl Origin {
         let spans = BTreeMap::from([(Path::root(), Spans { key: None, value: Some(at..at + 1) })]);
         Origin { text: Some(text.to_owned()), spans, ..Origin::nowhere(filename) }
     }
-    /// Returns the origin of changes of a run; they are recorded by [`Origin::set`].
-    pub fn of_changes() -> Origin {
-        Origin { setter: "<change>", ..Origin::nowhere("<change>") }
-    }
     pub fn filename(&self) -> &str {
         &self.filename
     }
-    /// Records that the value at `path` was given on the command line as `text`.
-    pub fn set(&mut self, path: Path, text: &str, value_at: usize) {
-        self.sets.push(Set { path, text: text.to_owned(), value_at });
+    /// Records that the value at `path` was given by `source`, such as `--set`, as `text`.
+    pub fn set(&mut self, source: &'static str, path: Path, text: &str, value_at: usize) {
+        self.sets.push(Set { source, path, text: text.to_owned(), value_at });
     }
 
     /// Returns the position of the value at `path`, or of its key; failing that, of the nearest enclosing table.
     pub fn place(&self, path: &Path, on_key: bool) -> Option<Place<'_>> {
         if let Some(set) = self.sets.iter().rev().find(|set| path.0.starts_with(&set.path.0)) {
             let range = if on_key { 0..set.value_at.saturating_sub(1) } else { set.value_at..set.text.len() };
-            return Some(Place::new(self.setter, &set.text, range));
+            return Some(Place::new(set.source, &set.text, range));
         }
         let text = self.text.as_deref()?;
         let mut at = Some(path.clone());

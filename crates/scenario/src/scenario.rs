@@ -94,11 +94,11 @@ impl Scenario {
                 Ok(assignment) => {
                     for place in assignment.paths {
                         set::put(&mut tree, &whole, &place, assignment.value.clone());
-                        origin.set(place, &text, path.len() + 1);
+                        origin.set("--set", place, &text, path.len() + 1);
                     }
                 }
                 Err(message) => {
-                    origin.set(Path::root(), &text, path.len() + 1);
+                    origin.set("--set", Path::root(), &text, path.len() + 1);
                     let complaint = Complaint { path: Path::root(), on: On::Key, message, help: None };
                     return Err(ScenarioError::locate(vec![complaint], &origin));
                 }

@@ -6,7 +6,7 @@ use crate::error::ScenarioError;
 use crate::origin::Origin;
 use crate::scenario::{Scenario, build};
 use crate::set::value_of;
-use crate::tuning::{Pair, Tuned, is_tunable};
+use crate::tuning::{Pair, Tuned, is_tunable, last_key};
 use serde_json::{Map, Value};
 use tailback_document::{Path, Step};
 use tailback_sim::plan::{Engine, Plan};
@@ -130,7 +130,7 @@ impl Simulation {
         for &(path, value) in texts {
             let value = value_of(value.trim());
             let bounds = self.declared(path)?;
-            if path.trim().ends_with(".state") {
+            if last_key(path) == "state" {
                 states.extend(self.states(path, &value, at)?);
             } else {
                 bounds.into_iter().try_for_each(|bound| within(&bound, path, &value))?;
@@ -325,9 +325,9 @@ fn untimely_change(untimely: Untimely, at: Time, world: &World) -> Complaint {
 
 /// Locates complaints in the pairs of a change, as they were written.
 fn located(complaints: Vec<Complaint>, texts: &[(&str, &str)]) -> ScenarioError {
-    let mut origin = Origin::of_changes();
+    let mut origin = Origin::nowhere("<change>");
     for (path, value) in texts {
-        origin.set(Path(vec![Step::Key((*path).to_owned())]), &format!("{path}={value}"), path.len() + 1);
+        origin.set("<change>", Path(vec![Step::Key((*path).to_owned())]), &format!("{path}={value}"), path.len() + 1);
     }
     ScenarioError::locate(complaints, &origin)
 }

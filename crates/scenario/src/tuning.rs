@@ -55,7 +55,7 @@ impl Tuned {
             };
             let places = set::places(&tree, path)
                 .map_err(|message| refused(message, "a path is written as for `--set`, such as `links[0].rate`"))?;
-            if path.trim().ends_with(".state") {
+            if last_key(path) == "state" {
                 let help = "write `link = [\"a\", \"b\"]`, `flow = \"data\"` or `host = \"h1\"` with `state`";
                 return Err(refused("a state is not set by its key in the timeline".to_owned(), help));
             }
@@ -103,6 +103,11 @@ const SINGLE: [&str; 8] = ["rate", "delay", "loss", "jitter", "buffer", "high", 
 
 /// Keys that are fixed in every table.
 const FIXED: [&str; 3] = ["kind", "match", "accounting"];
+
+/// Returns the last key of a path, as it is written.
+pub(crate) fn last_key(path: &str) -> &str {
+    path.trim().rsplit('.').next().unwrap_or_default()
+}
 
 /// Returns `true` if the names of a path allow it to be tunable. A change of its value is also checked by the plans.
 pub(crate) fn is_tunable(path: &str) -> bool {
@@ -176,7 +181,7 @@ fn declare(tunable: &Tunable, tuned: &Tuned, plan: &mut Plan) -> Result<(), (Str
     if !is_tunable(key) {
         return Err((format!("`{key}` is fixed during a run"), TUNABLE.to_owned()));
     }
-    if key.ends_with(".delay") && min.is_none() {
+    if last_key(key) == "delay" && min.is_none() {
         let help =
             format!("write {{ key = \"{key}\", min = \"1ms\" }}: the delay bounds the lookahead of parallel runs");
         return Err((format!("`{key}` has no smallest value"), help));

@@ -262,7 +262,7 @@ impl Maker {
                 class.limit = class.limit.map(in_packets);
             }
             Queue::Gred(_) => {
-                self.report.unsupported(at, format!("class `{}`: gred has no counterpart", class.name), None)
+                self.report.unsupported(at, format!("class `{}`: gred has no counterpart", class.name), None);
             }
             other => class.queue = other,
         }

@@ -253,7 +253,7 @@ fn pcq(name: &str, command: &Command, made: &mut Kind, known: &mut Vec<&str>, re
     let rate = command.get("pcq-rate").map(|(text, at)| (units::rate(text), text, at));
     match rate {
         Some((None, text, at)) => {
-            report.error(at, format!("`{text}` is not a rate"), "write a rate in bit/s such as 512k, 10M or 1G")
+            report.error(at, format!("`{text}` is not a rate"), "write a rate in bit/s such as 512k, 10M or 1G");
         }
         Some((Some(rate), _, at)) if rate > 0 => {
             let message = format!(

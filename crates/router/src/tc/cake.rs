@@ -142,7 +142,7 @@ pub(super) fn read(at: Place, args: &mut Args<'_>, report: &mut Report) -> Resul
             "nat" => report.ignored(word.at, "the traffic table has the addresses before translation"),
             "nonat" | "nowash" | "split-gso" | "no-ack-filter" | "egress" | "via-ethernet" => {}
             "no-split-gso" => {
-                report.unsupported(word.at, "GSO packets of up to 64 kB that are not split (`no-split-gso`)", None)
+                report.unsupported(word.at, "GSO packets of up to 64 kB that are not split (`no-split-gso`)", None);
             }
             "wash" => report.warning(
                 word.at,

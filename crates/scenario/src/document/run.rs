@@ -52,7 +52,6 @@ pub struct Run {
     /// as ["links[0].rate", "flows[*].state"]. The ports concerned are simulated with two events per packet, with the
     /// same results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[expect(clippy::doc_link_with_quotes, reason = "a list as a document has it")]
     pub tunable: Vec<Tunable>,
     /// Names of warnings that are intended in this scenario and not shown, such as ["overload"].
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]

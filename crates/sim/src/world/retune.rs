@@ -82,7 +82,7 @@ impl World {
             }
             (FabricState::Buffer(own), Fabric::SharedBuffer(plan)) => own.retune(*plan),
             (FabricState::Crossbar(own), Fabric::InputFifo { buffer } | Fabric::VirtualOutputQueues { buffer, .. }) => {
-                own.set_memory(*buffer)
+                own.set_memory(*buffer);
             }
             _ => unreachable!("the model of a switch does not change"),
         }
