@@ -276,7 +276,7 @@ def test_bandwidth_does_not_slow_the_link_and_a_policy_without_a_shaper_is_warne
     found, _, rows = verdict_of("mqc/06-gige-bandwidth-noshape.txt", "traffic")
     assert found.link is not None
     assert (found.link.rate_bps, found.link.base_bps) == (1_000_000_000, 2_000_000)
-    assert any("`bandwidth` does not slow" in message for message in levels(found, "warning"))
+    assert any("`bandwidth` does not limit" in message for message in levels(found, "warning"))
     # Transfers with a round-trip time of zero fill the gigabit link instead of 2 Mbit/s.
     assert rows["web"].offered.mean > 0.8e9
     # With the shaper that a provider requires there are no warnings.
@@ -297,7 +297,7 @@ def test_bandwidth_does_not_slow_the_link_and_a_policy_without_a_shaper_is_warne
 )
 def test_an_unknown_link_rate_is_requested_and_never_guessed(case, table, rate):
     found = import_configuration("tc" if case.endswith(".sh") else "mqc", (CASES / case).read_text())
-    assert any("give it with --rate" in str(error) for error in found.errors)
+    assert any("state it with --rate" in str(error) for error in found.errors)
     # With the rate of the link given, calls lose nothing.
     _, _, rows = verdict_of(case, table, rate=rate)
     assert rows["voice"].loss.hi == 0
