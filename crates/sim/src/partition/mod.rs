@@ -9,9 +9,9 @@
 //! sequential run, bit for bit.
 //!
 //! ```text
-//! lookahead of each link (lookahead.rs) ─┬────────────────────────────────────────────────┐
-//!                                        └─▶ nodes that must stay together (together.rs) ─┼─▶ split.rs ─▶ part of each node
-//! expected work of each node and link (work.rs) ──────────────────────────────────────────┘
+//! lookahead of each link (lookahead.rs) ─┬───────────────────────────────────────────┐
+//!                                        └─▶ nodes that stay together (together.rs) ─┼─▶ split.rs ─▶ part of each node
+//! expected work of each node and link (work.rs) ─────────────────────────────────────┘
 //! ```
 
 mod lookahead;
