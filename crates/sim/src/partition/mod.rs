@@ -5,7 +5,7 @@
 //! header at a cut-through switch, plus propagation delay and the latency of the switch. All partitions can therefore
 //! handle the events of a window independently, if it is no longer than the minimum lookahead of the links between
 //! them, and exchange messages at its end (Chandy and Misra 1979; with windows: Nicol, JACM 40, 1993). Since the order
-//! of events at one instant is total and no random stream belongs to more than one component, the results equal those of
+//! of events at one instant is total and no random stream belongs to more than one component, results equal those of
 //! a sequential run, bit for bit.
 //!
 //! ```text
