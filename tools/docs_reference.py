@@ -39,11 +39,12 @@ ORDER = re.findall(
 )
 """Keys in the usual order of writing; all others follow in alphabetical order."""
 
+# Units in the pattern of a quantity: its last group, such as `(mm|m|km)`, before spaces and the end.
 _UNIT = re.compile(r"\(((?:[\wµ/?\[\]]+\|?)+)\)\\s\*\$$")
 
 
 class Schema:
-    """The schema of the scenario document, whose references are followed."""
+    """JSON Schema of the scenario document, with methods that follow its references."""
 
     def __init__(self, root: Node) -> None:
         self.root = root
@@ -58,9 +59,9 @@ class Schema:
         return [] if node.get("type") == "null" else [node]
 
     def tables(self, node: Node, within: tuple[str, ...] = ()) -> list[Node]:
-        """Return the possible tables of a node, including those in lists and in tables with free keys.
+        """Return the tables that a node may be, or contain in a list or under free keys.
 
-        `within` are the references that were followed; recursive types are not expanded again.
+        `within` are the references followed so far; a reference to one of them has no tables, so recursion ends.
         """
         if node.get("$ref") in within:
             return []
@@ -77,18 +78,18 @@ class Schema:
 
 
 def form(schema: Schema, node: Node) -> str:
-    """Return the form of a value in a few words."""
-    stated = str(node.get("format", ""))
-    if stated and not re.fullmatch(r"u?int\d*|double|float", stated):
-        return stated
+    """Return the form of a value, the text of the column "written as"."""
+    format_name = str(node.get("format", ""))
+    if format_name and not re.fullmatch(r"u?int\d*|double|float", format_name):
+        return format_name
     if "$ref" in node:
         return form(schema, schema.root["$defs"][node["$ref"].rpartition("/")[2]])
     for choice in ("oneOf", "anyOf"):
         if choice in node:
             parts = [part for part in node[choice] if part.get("type") != "null"]
             found = dict.fromkeys(form(schema, part) for part in parts)
-            kinds = len(parts) > 1 and all(part.get("properties", {}).get("kind") for part in schema.alternatives(node))
-            return "table with `kind`: " + ", ".join(found) if kinds else " or ".join(found)
+            all_have_kind = all(part.get("properties", {}).get("kind") for part in schema.alternatives(node))
+            return "table with `kind`: " + ", ".join(found) if len(parts) > 1 and all_have_kind else " or ".join(found)
     kind = node.get("properties", {}).get("kind", {}).get("const")
     if kind:
         return f"`{kind}`"
@@ -130,7 +131,7 @@ def _rank(item: tuple[str, object]) -> tuple[int, str]:
     return (ORDER.index(key) if key in ORDER else len(ORDER), key)
 
 
-def words(text: object) -> str:
+def one_line(text: object) -> str:
     """Return a description as one line for a cell of a table."""
     return " ".join(str(text or "").split()).replace("|", "\\|")
 
@@ -145,9 +146,9 @@ def table(schema: Schema, node: Node) -> Iterator[str]:
     for key, found in keys:
         about = found.get("description") or next((p.get("description") for p in schema.alternatives(found)), "")
         choices = [part for part in schema.alternatives(found) if "const" in part and part.get("description")]
-        listed = "".join(f'<br>`"{part["const"]}"`: {words(part["description"])}' for part in choices)
+        listed = "".join(f'<br>`"{part["const"]}"`: {one_line(part["description"])}' for part in choices)
         required = key in node.get("required", ())
-        cells = (f"`{key}`", form(schema, found), default(found, required), words(about) + listed)
+        cells = (f"`{key}`", form(schema, found), default(found, required), one_line(about) + listed)
         yield f"| {' | '.join(cells)} |"
 
 
@@ -169,29 +170,31 @@ def section(schema: Schema, name: str, seen: set[str]) -> Iterator[str]:
     node = schema.root["properties"][name]
     (top,) = schema.tables(node)
     seen.add(json.dumps([top], sort_keys=True))
-    yield words(node.get("description")) + "\n"
+    yield one_line(node.get("description")) + "\n"
     yield from _lines(table(schema, top))
     yield from _below(schema, top, seen)
 
 
 def _below(schema: Schema, node: Node, seen: set[str]) -> Iterator[str]:
-    """Yield the tables below a table, each followed by those below it."""
+    """Yield the lines of the tables below a table, each followed by those below it; tables in `seen` are left out."""
     for key, tables in inner_tables(schema, node, seen):
         if all("kind" in part["properties"] for part in tables):
             yield f"### {key}: kinds\n"
             for part in tables:
                 yield f'#### `{{ kind = "{part["properties"]["kind"]["const"]}" }}`\n'
-                yield words(part.get("description")) + "\n"
+                yield one_line(part.get("description")) + "\n"
                 yield from _lines(table(schema, part), "No parameters.\n")
         else:
+            # Without kinds the alternatives are one table and lists of the same, so the first is enough.
             yield f"### {key}\n"
-            yield words(tables[0].get("description")) + "\n"
+            yield one_line(tables[0].get("description")) + "\n"
             yield from _lines(table(schema, tables[0]))
         for part in tables:
             yield from _below(schema, part, seen)
 
 
 def _lines(rows: Iterator[str], otherwise: str = "") -> Iterator[str]:
+    """Yield the rows of a table as one block, with an empty line after it; `otherwise` if there are no rows."""
     found = "\n".join(rows)
     if found:
         yield found + "\n"
@@ -230,7 +233,11 @@ def _spelled(pattern: str) -> list[str]:
 
 
 def page() -> str:
-    """Return the page: the template, with lines that begin with @ replaced."""
+    """Return the page: the template, in which each line that begins with @ is replaced.
+
+    `@example` is replaced by the smallest scenario, `@units` by the rows of the units, `@document` by the table of the
+    sections, and `@section NAME` by the tables of a section.
+    """
     schema = Schema(tailback.schema())
     seen: set[str] = set()
 
@@ -258,7 +265,7 @@ def main() -> int:
         return 0
     if PAGE.exists() and PAGE.read_text(encoding="utf-8") == text:
         return 0
-    print(f"{PAGE.name} is stale; run: python tools/docs_reference.py")
+    print(f"docs/{PAGE.name} is stale; run: python tools/docs_reference.py")
     return 1
 
 

@@ -1,7 +1,10 @@
-"""Checks the language of comments, docstrings and pages: tools/language.py [PATH...]; default: the paths of CHECKED.
+"""Checks the language of comments, docstrings and pages.
 
-The words are those of the table "Words that are not used" in docs/glossary.md. Code, strings and `literals` are not
-checked. Prints the findings with their places; the exit code is 1 if there are any.
+Usage: python tools/language.py [PATH...]. Default: the paths of `CHECKED`.
+
+The words are those of the table "Words that are not used" in docs/glossary.md. Not checked are code, and in prose text
+in backticks or double quotes and the targets of links. Prints the findings with their places; the exit code is 1 if
+there are any, or if a path does not exist.
 """
 
 from __future__ import annotations
@@ -40,7 +43,8 @@ CHECKED: tuple[str, ...] = (
     "tools",
     "validation",
 )
-# Paths that are skipped in directories: tools write them from sources that are checked.
+# Generated pages, which are skipped in directories: doc comments and templates, their sources, are checked here, and
+# the texts of experiments by python/tests/test_language.py.
 GENERATED: tuple[str, ...] = ("docs/results", "docs/router-examples.md", "docs/scenarios.md")
 # Allowed phrases with a word of the table: "two ways to divide it", "so long that it overflows".
 PLAIN = re.compile(
@@ -48,11 +52,11 @@ PLAIN = re.compile(
     r"|\bso (?:many|much|long|often)\b(?=[^.;:]* that\b)",
     re.IGNORECASE,
 )
-# A doc comment begins with the item or its action, not with a question word.
+# A doc comment begins with the item or its action, not with a question word or a negative pronoun.
 OPENINGS = re.compile(r"(What|Whether|None|Who|Whose|How|Nobody|Nothing)\b(?!:)")
 SUFFIXES = {".rs", ".py", ".pyi", ".md"}
 
-# Line, `True` if it begins a doc comment, and text of a paragraph.
+# A comment, a docstring or a line of a page: number of its first line, `True` for a doc comment or a docstring, text.
 Paragraph = tuple[int, bool, str]
 
 
@@ -68,25 +72,25 @@ def banned() -> list[tuple[re.Pattern[str], str]]:
 
 
 def rust(text: str) -> Iterator[Paragraph]:
-    """Yield the comments of a Rust source."""
-    first, words, kind = 0, [], ""
+    """Yield the comments of a Rust source that have lines of their own; adjacent lines of one kind are joined."""
+    first, lines, kind = 0, [], ""
     for number, line in enumerate([*text.splitlines(), ""], start=1):
         found = re.match(r"\s*(///|//!|//)(?!/)\s?(.*)", line)
         if found and found[1] == kind:
-            words.append(found[2])
+            lines.append(found[2])
             continue
-        if words:
-            yield first, kind != "//", " ".join(words)
-        first, kind, words = (number, found[1], [found[2]]) if found else (0, "", [])
+        if lines:
+            yield first, kind != "//", " ".join(lines)
+        first, kind, lines = (number, found[1], [found[2]]) if found else (0, "", [])
 
 
 def python(text: str) -> Iterator[Paragraph]:
-    """Yield the docstrings and the comments of a Python source."""
+    """Yield the docstrings of modules, classes and functions, and each line that is a comment, of a Python source."""
     for node in ast.walk(ast.parse(text)):
         if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            words = ast.get_docstring(node)
-            if words:
-                yield node.body[0].lineno, True, " ".join(words.split())
+            docstring = ast.get_docstring(node)
+            if docstring:
+                yield node.body[0].lineno, True, " ".join(docstring.split())
     for number, line in enumerate(text.splitlines(), start=1):
         found = re.match(r"\s*#(?!!)\s?(.*)", line)
         if found:
@@ -105,10 +109,10 @@ def markdown(text: str) -> Iterator[Paragraph]:
             yield number, False, line
 
 
-def unused(prose: str, words: list[tuple[re.Pattern[str], str]]) -> Iterator[str]:
-    """Yield the words of the table in a text, each with its replacement and the text around it."""
+def banned_words_in(prose: str, table: list[tuple[re.Pattern[str], str]]) -> Iterator[str]:
+    """Yield the first occurrence of each row of the table in a text, with its replacement and the text around it."""
     prose = PLAIN.sub("``", prose)
-    for form, replacement in words:
+    for form, replacement in table:
         hit = form.search(prose)
         if hit:
             yield f"`{hit[0]}`; write {replacement}: {prose[max(0, hit.start() - 30) : hit.end() + 30]}"
@@ -117,20 +121,23 @@ def unused(prose: str, words: list[tuple[re.Pattern[str], str]]) -> Iterator[str
 READERS = {".rs": rust, ".py": python, ".pyi": python, ".md": markdown}
 
 
-def complaints(path: Path) -> Iterator[str]:
+def findings(path: Path) -> Iterator[str]:
     """Yield the findings in a file, each with its place."""
-    words = banned()
+    table = banned()
     for number, opens, paragraph in READERS[path.suffix](path.read_text(encoding="utf-8")):
         place = f"{path}:{number}"
         prose = re.sub(r"`[^`]*`|\"[^\"]*\"|\]\([^)]*\)", "``", paragraph)
         found = OPENINGS.match(prose) if opens else None
         if found:
             yield f"{place}: a doc comment begins with `{found[0]}`; name the item, or its action: {paragraph[:60]}"
-        yield from (f"{place}: {finding}" for finding in unused(prose, words))
+        yield from (f"{place}: {finding}" for finding in banned_words_in(prose, table))
 
 
 def files(paths: list[str]) -> Iterator[Path]:
-    """Yield the files below the paths; generated files in directories are skipped."""
+    """Yield the files at or below the paths, which are relative to the repository.
+
+    Generated files in directories, directories `target` and files with other suffixes than `SUFFIXES` are skipped.
+    """
     generated = [ROOT / name for name in GENERATED]
     for name in paths:
         path = ROOT / name
@@ -143,9 +150,9 @@ def files(paths: list[str]) -> Iterator[Path]:
 
 def main() -> None:
     """Check the paths and print the findings."""
-    found = [complaint for path in files(sys.argv[1:] or list(CHECKED)) for complaint in complaints(path)]
-    for complaint in found:
-        print(complaint.removeprefix(f"{ROOT}/"))
+    found = [finding for path in files(sys.argv[1:] or list(CHECKED)) for finding in findings(path)]
+    for finding in found:
+        print(finding.removeprefix(f"{ROOT}/"))
     if found:
         sys.exit(f"{len(found)} findings")
 

@@ -139,10 +139,10 @@ def test_each_text_of_a_claim_or_figure_is_understood_without_the_one_before(
 ) -> None:
     """No text opens with a word that refers to another text, or has a word of the glossary's table."""
     monkeypatch.setattr(Results, "trace", lambda *_, **__: MagicMock())
-    words = language.banned()
+    table = language.banned()
     found = []
     for place, text in sentences(id):
         if opening := REFERS.match(text):
             found.append(f"{place} opens with `{opening[0]}`: {text}")
-        found += [f"{place}: {finding}" for finding in language.unused(text, words)]
+        found += [f"{place}: {finding}" for finding in language.banned_words_in(text, table)]
     assert not found, "\n".join(found)

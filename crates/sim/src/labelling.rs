@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn in_uniform_mode_a_class_changed_on_the_way_becomes_the_packets_own() {
+    fn in_uniform_mode_a_changed_traffic_class_becomes_the_precedence() {
         let uniform = path(Tunnel::Uniform, copied());
         let classes = |remark| {
             walk(&uniform, packet(AF31), remark).iter().map(|(code, exp, _)| (*code, *exp)).collect::<Vec<_>>()

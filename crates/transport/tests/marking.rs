@@ -1,4 +1,4 @@
-//! Senders that mark packets: reservations, and the packet marking engine.
+//! Senders that mark packets: those with a reservation, and those with the congestion control `packet-marking`.
 
 use crate::common::{Fate, MS, Net, answer, at, tcp};
 use serde_json::{Value, json};
@@ -6,7 +6,7 @@ use tailback_random::Rng;
 use tailback_transport::{Segment, Sender};
 use tailback_units::{Dur, Time};
 
-/// Parameters with segments of 1000 B, headers included, and the keys of `more`.
+/// Returns parameters of TCP with segments of 1000 B, headers included; the keys of `more` are added or replaced.
 fn parameters(more: &Value) -> Value {
     let mut parameters = json!({ "handshake": false, "segment": "960B", "delayed-ack": { "every": 1 },
         "initial-window": 2, "spurious-timeout": "off" });
@@ -16,7 +16,7 @@ fn parameters(more: &Value) -> Value {
     parameters
 }
 
-/// A reservation of 1 Mbit/s, 125 segments per second.
+/// Returns parameters with a reservation of 1 Mbit/s, 125 segments per second.
 fn reserved(burst: &str, window: &str, transmission: Value) -> Value {
     parameters(&json!({ "reservation":
         { "rate": "1Mbit/s", "burst": burst, "window": window, "transmission": transmission } }))
@@ -26,6 +26,7 @@ fn by_ack() -> Value {
     json!({ "kind": "acknowledgement" })
 }
 
+/// Returns a state variable of the sender by its name in time series; NaN if there is none.
 fn state(sender: &Sender, name: &str) -> f64 {
     let mut found = f64::NAN;
     sender.probe(&mut |n, value| {
@@ -37,7 +38,7 @@ fn state(sender: &Sender, name: &str) -> f64 {
 }
 
 /// Sends for 60 s with a round-trip time of 100 ms; the share `loss` of the unmarked segments is lost. Returns the log.
-fn sent(document: Value, loss: f64) -> Vec<(Time, Segment)> {
+fn log_of_run(document: Value, loss: f64) -> Vec<(Time, Segment)> {
     let mut rng = Rng::named(1, "loss");
     let fate =
         move |_: Time, s: &Segment| Fate { lost: s.marked == Some(false) && rng.chance(loss), ..Fate::default() };
@@ -49,15 +50,15 @@ fn sent(document: Value, loss: f64) -> Vec<(Time, Segment)> {
     net.log
 }
 
-/// Segments per second, marked or unmarked, over 60 s.
+/// Returns the rate of marked segments, or of unmarked ones, per second over the 60 s of [`log_of_run`].
 fn rate(log: &[(Time, Segment)], marked: bool) -> f64 {
     log.iter().filter(|(_, s)| s.marked == Some(marked)).count() as f64 / 60.0
 }
 
 #[test]
-fn marked_bytes_never_exceed_the_bucket_over_any_interval() {
+fn marked_bytes_conform_to_the_token_bucket_over_any_interval() {
     for transmission in [by_ack(), json!({ "kind": "timed" }), json!({ "kind": "delayed" })] {
-        let log = sent(reserved("10kB", "excess", transmission.clone()), 0.05);
+        let log = log_of_run(reserved("10kB", "excess", transmission.clone()), 0.05);
         let marked: Vec<Time> = log.iter().filter(|(_, s)| s.marked == Some(true)).map(|(at, _)| *at).collect();
         assert!(marked.len() > 1000, "{transmission}: {}", marked.len());
         // From every seventh marked segment to each later one: at most b + r·t, with 1000 B per segment.
@@ -72,11 +73,11 @@ fn marked_bytes_never_exceed_the_bucket_over_any_interval() {
 }
 
 #[test]
-fn reno_gets_less_than_its_reservation_and_rate_adaptive_windowing_gets_it() {
-    let plain = rate(&sent(reserved("5kB", "whole", by_ack()), 0.3), true);
-    let excess = rate(&sent(reserved("5kB", "excess", by_ack()), 0.3), true);
-    let timed = rate(&sent(reserved("5kB", "whole", json!({ "kind": "timed" })), 0.3), true);
-    let both = rate(&sent(reserved("5kB", "excess", json!({ "kind": "timed" })), 0.3), true);
+fn reno_gets_less_than_its_reservation_and_rate_adaptive_windowing_with_timed_transmission_gets_it() {
+    let plain = rate(&log_of_run(reserved("5kB", "whole", by_ack()), 0.3), true);
+    let excess = rate(&log_of_run(reserved("5kB", "excess", by_ack()), 0.3), true);
+    let timed = rate(&log_of_run(reserved("5kB", "whole", json!({ "kind": "timed" })), 0.3), true);
+    let both = rate(&log_of_run(reserved("5kB", "excess", json!({ "kind": "timed" })), 0.3), true);
     println!("marked segments per second of 125: plain {plain} excess {excess} timed {timed} both {both}");
     assert!(plain < 0.8 * 125.0, "{plain}");
     assert!(excess > plain && timed > plain);
@@ -86,7 +87,7 @@ fn reno_gets_less_than_its_reservation_and_rate_adaptive_windowing_gets_it() {
 #[test]
 fn a_coarse_timer_wastes_the_tokens_that_a_shallow_bucket_cannot_keep() {
     let with = |burst: &str, tick: &str| {
-        rate(&sent(reserved(burst, "whole", json!({ "kind": "timed", "tick": tick })), 0.5), true)
+        rate(&log_of_run(reserved(burst, "whole", json!({ "kind": "timed", "tick": tick })), 0.5), true)
     };
     let (coarse, deep, fine) = (with("5kB", "500ms"), with("70kB", "500ms"), with("5kB", "10ms"));
     println!("coarse {coarse} deep {deep} fine {fine}");
@@ -95,8 +96,8 @@ fn a_coarse_timer_wastes_the_tokens_that_a_shallow_bucket_cannot_keep() {
 }
 
 /// Sends until a segment chosen by `choose` is lost and the window reduced. Returns, in segments, the reserved window, the
-/// window before the reduction, and the threshold after it.
-fn reduced(document: Value, choose: impl Fn(&Segment) -> bool + Copy) -> (f64, f64, f64) {
+/// window before the reduction, and the slow-start threshold after it.
+fn around_first_reduction(document: Value, choose: impl Fn(&Segment) -> bool + Copy) -> (f64, f64, f64) {
     let mut lost = false;
     let fate = move |now: Time, s: &Segment| {
         let hit = !lost && now > at(3_000) && choose(s);
@@ -110,23 +111,26 @@ fn reduced(document: Value, choose: impl Fn(&Segment) -> bool + Copy) -> (f64, f
     while net.sender.statistics().fast_retransmits == 0 {
         before = net.sender.cwnd();
         net.run_for(Dur::from_us(20));
-        assert!(net.now < at(10_000), "a segment is lost and repaired");
+        assert!(net.now < at(10_000), "no fast retransmission by {:?}", net.now);
     }
     (125.0 * net.sender.srtt().as_secs(), before, net.sender.ssthresh())
 }
 
 #[test]
 fn an_unmarked_loss_halves_the_excess_over_the_reservation_and_a_marked_loss_the_whole_window() {
-    // Without a threshold slow start would not end.
+    // With the default threshold slow start would last until the loss.
     let mut document = reserved("10kB", "excess", by_ack());
     document["initial-ssthresh"] = json!(40);
-    let (rwnd, before, after) = reduced(document.clone(), |s| s.marked == Some(false));
-    assert!((after - (rwnd + (before - rwnd) / 2.0)).abs() <= 1.0, "{rwnd} {before} {after}");
-    let (_, before, after) = reduced(document, |s| s.marked == Some(true));
+    let (reserved_window, before, after) = around_first_reduction(document.clone(), |s| s.marked == Some(false));
+    assert!(
+        (after - (reserved_window + (before - reserved_window) / 2.0)).abs() <= 1.0,
+        "{reserved_window} {before} {after}"
+    );
+    let (_, before, after) = around_first_reduction(document, |s| s.marked == Some(true));
     assert!((after - before / 2.0).abs() <= 1.0, "{before} {after}");
     let mut whole = reserved("10kB", "whole", by_ack());
     whole["initial-ssthresh"] = json!(40);
-    let (_, before, after) = reduced(whole, |s| s.marked == Some(false));
+    let (_, before, after) = around_first_reduction(whole, |s| s.marked == Some(false));
     assert!((after - before / 2.0).abs() <= 1.0, "{before} {after}");
 }
 
@@ -140,24 +144,24 @@ fn after_a_timeout_the_window_is_the_reserved_rate_times_the_round_trip_time() {
     net.offer(u64::MAX);
     while net.sender.statistics().timeouts == 0 {
         net.run_for(MS(1));
-        assert!(net.now < at(60_000), "all is lost for a second, and there is no timeout");
+        assert!(net.now < at(60_000), "no timeout by {:?}, although all segments of a second are lost", net.now);
     }
-    let rwnd = 125.0 * net.sender.srtt().as_secs();
-    assert!((net.sender.cwnd() - rwnd).abs() < 1e-9, "{} {rwnd}", net.sender.cwnd());
+    let reserved_window = 125.0 * net.sender.srtt().as_secs();
+    assert!((net.sender.cwnd() - reserved_window).abs() < 1e-9, "{} {reserved_window}", net.sender.cwnd());
 }
 
 #[test]
 fn delayed_transmission_marks_more_segments_and_sends_some_unmarked_at_its_time_limit() {
     let delayed = reserved("2kB", "whole", json!({ "kind": "delayed", "most": "30ms" }));
-    let by_delay = sent(delayed, 0.02);
-    let at_once = sent(reserved("2kB", "whole", by_ack()), 0.02);
+    let by_delay = log_of_run(delayed, 0.02);
+    let at_once = log_of_run(reserved("2kB", "whole", by_ack()), 0.02);
     let share = |log: &[(Time, Segment)]| rate(log, true) / (rate(log, true) + rate(log, false));
     println!("marked: delayed {} at once {}", share(&by_delay), share(&at_once));
     assert!(share(&by_delay) > share(&at_once));
-    assert!(rate(&by_delay, false) > 1.0, "segments that get no token in time leave unmarked");
+    assert!(rate(&by_delay, false) > 1.0, "no segment left unmarked at the time limit");
 }
 
-fn engine(target: &str) -> Value {
+fn packet_marking(target: &str) -> Value {
     parameters(&json!({ "initial-ssthresh": 40, "congestion-control": { "kind": "packet-marking", "target": target } }))
 }
 
@@ -170,7 +174,7 @@ fn an_unmarked_loss_halves_only_the_best_effort_window_and_a_marked_loss_both_wi
             lost |= hit;
             Fate { lost: hit, ..Fate::default() }
         };
-        let mut net = Net::new(tcp(engine("6Mbit/s")), MS(50), fate, answer);
+        let mut net = Net::new(tcp(packet_marking("6Mbit/s")), MS(50), fate, answer);
         net.per_segment = Dur::from_us(10);
         net.offer(u64::MAX);
         let parts = |sender: &Sender| ["marked", "best_effort"].map(|n| state(sender, &format!("{n}_window_segments")));
@@ -178,7 +182,7 @@ fn an_unmarked_loss_halves_only_the_best_effort_window_and_a_marked_loss_both_wi
         while net.sender.statistics().fast_retransmits == 0 {
             before = parts(&net.sender);
             net.run_for(Dur::from_us(20));
-            assert!(net.now < at(20_000), "a segment is lost and repaired");
+            assert!(net.now < at(20_000), "no fast retransmission by {:?}", net.now);
         }
         let after = parts(&net.sender);
         let kept = [after[0] / before[0], after[1] / before[1]];
@@ -189,17 +193,17 @@ fn an_unmarked_loss_halves_only_the_best_effort_window_and_a_marked_loss_both_wi
 }
 
 #[test]
-fn packet_marking_marks_up_to_the_target_and_nothing_if_best_effort_suffices() {
-    for (target, most) in [("500kbit/s", 0.02), ("3Mbit/s", 1.0)] {
-        // Best effort gives a window of about 20 segments: 1.6 Mbit/s.
-        let log = sent(engine(target), 0.005);
+fn packet_marking_marks_up_to_the_target_and_hardly_any_if_best_effort_suffices() {
+    for (target, max_marked_share) in [("500kbit/s", 0.02), ("3Mbit/s", 1.0)] {
+        // With this loss best effort gives a mean window of about 20 segments: 1.6 Mbit/s, between the two targets.
+        let log = log_of_run(packet_marking(target), 0.005);
         let late: Vec<_> = log.iter().filter(|(sent, _)| *sent > at(20_000)).collect();
         let marked = late.iter().filter(|(_, s)| s.marked == Some(true)).count() as f64 / late.len() as f64;
         let reached = late.len() as f64 * 8000.0 / 40.0;
         println!("{target}: {reached} bit/s, marked {marked}");
-        assert!(marked <= most, "{target}: {marked}");
-        if most == 1.0 {
-            // After a loss the window recovers by a segment per round trip, so that one flow alone stays below its target.
+        assert!(marked <= max_marked_share, "{target}: {marked}");
+        if max_marked_share == 1.0 {
+            // After a loss the window grows by a segment per round trip, so the mean rate stays below the target.
             assert!(marked > 0.1 && (reached / 3e6 - 1.0).abs() < 0.15, "{target}: {reached} {marked}");
         }
     }
@@ -209,7 +213,7 @@ fn packet_marking_marks_up_to_the_target_and_nothing_if_best_effort_suffices() {
 fn marking_is_turned_off_when_marked_segments_are_lost_repeatedly() {
     let mut rng = Rng::named(3, "loss");
     let fate = move |_: Time, _: &Segment| Fate { lost: rng.chance(0.05), ..Fate::default() };
-    let mut net = Net::new(tcp(engine("20Mbit/s")), MS(50), fate, answer);
+    let mut net = Net::new(tcp(packet_marking("20Mbit/s")), MS(50), fate, answer);
     net.per_segment = Dur::from_us(10);
     net.offer(u64::MAX);
     net.run_until(at(60_000));

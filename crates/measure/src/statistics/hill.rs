@@ -3,8 +3,9 @@
 use tailback_random::maths::ln;
 
 /// Returns Hill's estimate (Annals of Statistics 3, 1975) of the exponent α of a tail P(X > x) ~ x^−α from the `k`
-/// largest values; its relative standard error is 1/√k. `None`: `k` is 0, there are no more than `k` values, or the
-/// tail is constant or not positive.
+/// largest values; for independent values its relative standard error is asymptotically 1/√k. `None`: `k` is 0, there
+/// are no more than `k` values, the k + 1 largest values are equal, or the (k + 1)-th is not positive. The values must
+/// be finite: NaN and infinity are not detected.
 pub fn hill(values: &[f64], k: usize) -> Option<f64> {
     if k == 0 || values.len() <= k {
         return None;
@@ -35,7 +36,7 @@ mod tests {
     }
 
     #[test]
-    fn a_constant_too_short_or_negative_list_has_no_tail_exponent() {
+    fn constant_negative_or_too_few_values_have_no_tail_exponent() {
         assert_eq!(hill(&[1.0, 1.0, 1.0], 2), None);
         assert_eq!(hill(&[1.0, 2.0], 2), None);
         assert_eq!(hill(&[-1.0, -2.0, -3.0], 2), None);

@@ -11,12 +11,12 @@ use tailback_units::{Rate, Time};
 pub struct Arrival<'a> {
     /// The current time.
     pub now: Time,
-    /// The packet, for its size, flow, ECN codepoint, code point and colour.
+    /// The packet, for its size, flow, ECN field, DSCP and colour.
     pub packet: &'a Packet,
     /// The waiting packets, without the arriving one.
     pub queue: Backlog,
-    /// `true` if the queue's limits leave no room for the packet. If the law admits it nevertheless, the law's victim
-    /// is dropped.
+    /// `true` if the queue's limits leave no room for the packet. If the law admits it nevertheless, the queue drops
+    /// the packet that [`ArrivalLaw::victim`] selects.
     pub full: bool,
 }
 
@@ -27,8 +27,9 @@ impl Arrival<'_> {
     pub fn signal(&self, ecn: bool) -> Fate {
         if ecn && self.packet.is_ect() { Fate::Marked } else { Fate::Dropped(Reason::Early) }
     }
-    /// Returns the fate of the packet by a decision. Only [`Decision::Early`] may mark it, and only if `ecn` is
-    /// set.
+    /// Converts a decision to the fate of the packet. Only [`Decision::Early`] may mark it, and only if `ecn` is
+    /// set. A packet dropped by [`Decision::Forced`] also has the reason [`Reason::Early`]: the law drops it, not a
+    /// full queue.
     #[inline]
     pub fn fate(&self, decision: Decision, ecn: bool) -> Fate {
         match decision {
@@ -40,13 +41,13 @@ impl Arrival<'_> {
 }
 
 /// A control law that marks or drops packets when they arrive at a FIFO: the part that differs between disciplines
-/// built as [`crate::discipline::managed::Managed`]. The defaults are those of a law without timer that ignores
-/// departures.
+/// built as [`crate::discipline::managed::Managed`]. The default methods suit a law that has no timer and
+/// ignores departures.
 pub trait ArrivalLaw: Debug {
-    /// Decides about an arriving packet. A law that needs to know of drops at a full queue takes them
-    /// from `arrival.full`.
+    /// Decides about an arriving packet. A law that reacts to overflow checks `arrival.full`: if the law admits the
+    /// packet, at least one, arriving or waiting, is then dropped.
     fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate;
-    /// Returns the packet that is dropped when the law admits one for which there is no room.
+    /// Returns which packet is dropped when the law admits one to a full queue.
     fn victim(&self) -> Victim {
         Victim::Tail
     }
@@ -58,11 +59,12 @@ pub trait ArrivalLaw: Debug {
     }
     /// Updates the law's state when its timer expires, with `queue` waiting.
     fn update(&mut self, _now: Time, _queue: Backlog) {}
-    /// Returns the event that must be reported by [`ArrivalLaw::idle`].
+    /// Returns the event on which the queue must call [`ArrivalLaw::idle`].
     fn watches(&self) -> Watch {
         Watch::Nothing
     }
-    /// Notes the event of [`ArrivalLaw::watches`].
+    /// Notes the event that [`ArrivalLaw::watches`] returns: an idle transmitter, or with [`Watch::Empty`] a queue
+    /// that has run empty.
     fn idle(&mut self, _now: Time) {}
     /// Notes a change of the link's rate.
     fn set_rate(&mut self, _rate: Rate) {}
@@ -72,7 +74,7 @@ pub trait ArrivalLaw: Debug {
     fn state_bytes(&self) -> usize;
 }
 
-/// Parameters of a law that judges arrivals.
+/// Parameters from which an [`ArrivalLaw`] is built.
 pub trait BuildLaw {
     /// State of the law at one queue.
     type Law: ArrivalLaw;

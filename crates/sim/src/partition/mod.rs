@@ -1,16 +1,17 @@
 //! Partitioning of a network for conservative parallel simulation.
 //!
-//! Partitions interact only by frames on the links between them, and a frame arrives no sooner than the *lookahead* of
-//! the link after its transmission began: the transmission time of the shortest frame, and the delay. All partitions
-//! can therefore handle the events of a window independently, if it is no longer than the shortest lookahead of any
-//! link between them, and exchange messages at its end (Chandy and Misra 1979; with windows: Nicol, JACM 40, 1993).
-//! Since the order of events at one instant is total and no random stream belongs to more than one component, the
-//! results equal those of one world, bit for bit.
+//! Partitions interact only by frames on the links between them. The *lookahead* of a link is the minimum time from the
+//! start of a transmission to its first effect at the other end: the transmission time of the shortest frame, or of the
+//! header at a cut-through switch, plus propagation delay and the latency of the switch. All partitions can therefore
+//! handle the events of a window independently, if it is no longer than the minimum lookahead of the links between
+//! them, and exchange messages at its end (Chandy and Misra 1979; with windows: Nicol, JACM 40, 1993). Since the order
+//! of events at one instant is total and no random stream belongs to more than one component, results equal those of
+//! a sequential run, bit for bit.
 //!
 //! ```text
-//! nodes that must stay together (together.rs) ─┐
-//! lookahead of each link (lookahead.rs) ───────├─▶ split.rs ─▶ partition of each node
-//! expected work of each node (work.rs) ────────┘
+//! lookahead of each link (lookahead.rs) ─┬───────────────────────────────────────────┐
+//!                                        └─▶ nodes that stay together (together.rs) ─┼─▶ split.rs ─▶ part of each node
+//! expected work of each node and link (work.rs) ─────────────────────────────────────┘
 //! ```
 
 mod lookahead;
@@ -35,8 +36,9 @@ pub struct Partition {
 }
 
 impl Partition {
-    /// Divides a network into at most `most` partitions of about equal work. All random choices of the plan must have
-    /// been drawn.
+    /// Divides a network into at most `most` partitions of about equal work; 0 counts as 1. The hosts of flows that are
+    /// drawn at random must have been drawn, since the work of a node and the nodes that must stay together depend on
+    /// them.
     pub(crate) fn of(plan: &Plan, most: usize) -> Partition {
         let lookahead = lookahead::of_links(plan);
         let together = together::groups(plan, &lookahead);
@@ -56,7 +58,10 @@ impl Partition {
     pub fn parts(&self) -> usize {
         self.parts
     }
-    /// Returns the partition of a node.
+    /// Returns the partition of a node, below [`Partition::parts`].
+    ///
+    /// # Panics
+    /// If the plan has no such node.
     #[inline]
     pub fn part_of(&self, node: u16) -> usize {
         usize::from(self.part_of[usize::from(node)])
@@ -65,8 +70,8 @@ impl Partition {
     pub fn cut(&self) -> &[u32] {
         &self.cut
     }
-    /// Returns the lookahead of the partition: the shortest one of the links between partitions, above zero; `u64::MAX`
-    /// picoseconds if there are no such links.
+    /// Returns the minimum lookahead of the links between partitions, above zero; `u64::MAX` picoseconds if there are
+    /// no such links.
     pub fn look_ahead(&self) -> Dur {
         self.lookahead
     }

@@ -10,26 +10,32 @@ use tailback_document::Invalid;
 use tailback_units::Dur;
 
 /// RED with preferential dropping (Mahajan, Floyd and Wetherall, ICNP 2001; constants and order of
-/// steps from ns-2.35): a flow that RED has dropped in at least `needed` of the last `intervals`
-/// intervals sends more than a TCP with the round-trip time `rtt`. A filter in front of RED then
-/// drops its packets with a probability that is raised as long as RED still drops the flow so
-/// regularly. Marks count as drops. The paper's test for unresponsive flows is left out.
+/// steps from ns-2.35): a flow is considered to send more than a TCP with the round-trip time `rtt`
+/// if RED has dropped packets of it in at least `needed` of the last `intervals` intervals. A
+/// filter in front of RED then drops its packets with a probability that rises while this condition
+/// holds and RED still drops them, and falls once RED has dropped none of its packets in all
+/// remembered intervals. The filter drops packets only while RED's average is at least `min` and
+/// more than one packet waits; its drops have the reason "unresponsive flow". Marks count as drops.
+/// The paper's test for unresponsive flows is left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Target round-trip time R, above 0s: flows that send more than a TCP with this round-trip
-    /// time are monitored. The length of an interval is (`needed`/`intervals`)·R/√(1.5·drop rate),
-    /// 2·R to 10·R. Default 40ms.
+    /// Target round-trip time R, above 0s and at most 24h: flows that send more than a TCP with
+    /// this round-trip time are monitored. The length of an interval is
+    /// (`needed`/`intervals`)·R/√(1.5·p), 2·R to 10·R, where p is a moving average over the
+    /// intervals of the fraction of bytes that RED dropped or marked; 10·R if p is 0. Default 40ms.
     pub rtt: Dur,
     /// Number of intervals that are remembered, 1 to 100. Default 5.
     pub intervals: u32,
-    /// Number of remembered intervals in which a flow must have been dropped to be monitored, 1 to
-    /// `intervals`. Default 3.
+    /// Number of remembered intervals in which RED must have dropped packets of a flow for it to be
+    /// monitored, 1 to `intervals`. Default 3.
     pub needed: u32,
-    /// Number of flows that are remembered per interval, those with the most bytes dropped, 1 to
-    /// 1000000. Default 50.
+    /// Number of flows that an interval records, those with the most dropped bytes, 1 to 1000000.
+    /// Default 50.
     pub flows: u32,
-    /// Minimum time between two changes of a flow's filter probability, at most 24h. Default 400ms.
+    /// Lower bound of the time between two changes of a flow's filter probability, at most 24h; the
+    /// time is that of the last 4 intervals before an increase, and of the last 3 before a
+    /// decrease, if this is longer. Default 400ms.
     pub hold: Dur,
     /// RED behind the filter; its `victim` must be "tail". Default: the defaults of the discipline
     /// `red`.
