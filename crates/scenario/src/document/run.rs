@@ -49,7 +49,7 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub precision: Option<Precision>,
     /// Keys that may be changed while the run is stepped through (`tailback.Simulation`), by path as for `--set`, such
-    /// as ["links[0].rate", "flows[*].state"]. The ports concerned are simulated with two events per packet, with the
+    /// as `links[0].rate` or `flows[*].state`. The ports concerned are simulated with two events per packet, with the
     /// same results.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tunable: Vec<Tunable>,
