@@ -111,7 +111,8 @@ impl Simulation {
     ///
     /// # Errors
     /// If a key is not in `run.tunable`, a value is invalid or out of the key's bounds, a running network cannot follow
-    /// the change, or `at` is before an earlier change or out of the run: then nothing has changed.
+    /// the change, the scenario's own timeline has `set`, or `at` is before an earlier change or out of the run: then
+    /// nothing has changed.
     pub fn change<P: AsRef<str>, V: AsRef<str>>(
         &mut self,
         pairs: &[(P, V)],
@@ -141,6 +142,11 @@ impl Simulation {
         let mut made = Vec::new();
         let mut kinds = Vec::new();
         if !pairs.is_empty() {
+            // The entries were compiled for the document's values; those of later ones would undo this change.
+            if self.scenario.document().timeline.iter().any(|change| change.set.is_some()) {
+                let message = "the timeline of this scenario sets values itself".to_owned();
+                return Err(vec![complaint("", message, "remove its entries with `set`, and make all changes here")]);
+            }
             let given: Vec<Pair<'_>> = pairs.iter().map(|(path, value)| (*path, value)).collect();
             let found = tuned.set(&given)?;
             if !found.is_empty() {

@@ -316,6 +316,21 @@ fn a_change_before_an_earlier_one_is_refused() {
 }
 
 #[test]
+fn values_cannot_be_moved_if_the_timeline_sets_values_itself() {
+    // The entry of 500 ms has the discipline as it was in the document, so that it would undo a change of 200 ms.
+    let entry = "[[timeline]]\n at = \"500ms\"\n set = { \"links[0].rate\" = \"4Mbit/s\" }\n";
+    let scenario = scenario(&format!("{LINE}\n{entry}"));
+    let mut simulation = Simulation::new(&scenario, SETTING);
+    let text = message(simulation.change(&[("links[0].loss", "0.1")], Some(ms(200))));
+    assert!(text.contains("sets values itself"), "{text}");
+    // A state and injected data are independent of the values.
+    simulation.change(&[("flows[data].state", "stop")], Some(ms(300))).unwrap();
+    simulation.inject("data", 1_000, Some(ms(400))).unwrap();
+    let exported = simulation.scenario();
+    assert_eq!(finished(simulation), digest(&exported));
+}
+
+#[test]
 fn a_wrong_entry_of_the_timeline_is_shown_with_its_line() {
     let with = |entry: &str| {
         let text = format!("{LINE}\n    [[timeline]]\n    at = \"100ms\"\n    {entry}\n");
