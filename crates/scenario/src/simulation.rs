@@ -6,12 +6,12 @@ use crate::error::ScenarioError;
 use crate::origin::Origin;
 use crate::scenario::{Scenario, build};
 use crate::set::value_of;
-use crate::tuning::{Pair, Tuned, is_tunable, last_key};
+use crate::tuning::{Pair, Tuned, is_tunable, last_key, magnitude};
 use serde_json::{Map, Value};
 use tailback_document::{Path, Step};
 use tailback_sim::plan::{Engine, Plan};
 use tailback_sim::{Delivered, FlowView, NodeView, PortView, Report, Status, Untimely, View, World};
-use tailback_units::{Dur, Size, Time, parse_amount, parse_bytes, parse_duration, parse_fraction, parse_rate};
+use tailback_units::{Dur, Size, Time};
 
 /// Minimum time from a view of the network to the effect of a change made at that view: 1 ps.
 pub const REACTION: Dur = Dur(1);
@@ -350,23 +350,4 @@ fn within(bound: &Tunable, path: &str, value: &Value) -> Result<(), Vec<Complain
         return Err(vec![complaint(path, format!("{value} is out of the bounds of `{path}`"), help)]);
     }
     Ok(())
-}
-
-/// Returns the value of a number, or of a quantity in ps, bit/s, bytes or 1/1000 packet; `None`: the value is neither.
-pub(crate) fn magnitude(value: &Value) -> Option<f64> {
-    match value {
-        Value::Number(number) => number.as_f64(),
-        Value::String(text) => {
-            let fraction = parse_fraction(text).ok();
-            let duration = || parse_duration(text).ok().map(|duration| duration.0 as f64);
-            let rate = || parse_rate(text).ok().map(|rate| rate.0 as f64);
-            let bytes = || parse_bytes(text).ok().map(|bytes| bytes as f64);
-            let packets = || match parse_amount(text).ok()? {
-                tailback_units::Amount::Millipackets(n) => Some(n as f64),
-                tailback_units::Amount::Bytes(n) => Some(n as f64),
-            };
-            fraction.or_else(duration).or_else(rate).or_else(bytes).or_else(packets)
-        }
-        _ => None,
-    }
 }

@@ -11,7 +11,7 @@ use crate::{build, decode, set};
 use serde_json::Value;
 use tailback_document::{Path, Step};
 use tailback_sim::plan::{self, Change, ChangeKind, NodeKind, Plan};
-use tailback_units::Time;
+use tailback_units::{Amount, Time, parse_amount, parse_bytes, parse_duration, parse_fraction, parse_rate};
 
 /// A document whose values change: the tree, and the plan that it compiles to, without a timeline.
 #[derive(Clone, Debug)]
@@ -176,7 +176,7 @@ fn moved(complaint: Complaint, place: &Path, pairs: &[Pair<'_>]) -> Complaint {
 
 /// Records in the plan what a tunable key may change; the error is a message and advice.
 fn declare(tunable: &Tunable, tuned: &Tuned, plan: &mut Plan) -> Result<(), (String, String)> {
-    let Tunable { key, min, .. } = tunable;
+    let Tunable { key, min, max } = tunable;
     let places = tuned.places(key).map_err(|message| (message, "a path is written as for `--set`".to_owned()))?;
     if !is_tunable(key) {
         return Err((format!("`{key}` is fixed during a run"), TUNABLE.to_owned()));
@@ -185,6 +185,14 @@ fn declare(tunable: &Tunable, tuned: &Tuned, plan: &mut Plan) -> Result<(), (Str
         let help =
             format!("write {{ key = \"{key}\", min = \"1ms\" }}: the delay bounds the lookahead of parallel runs");
         return Err((format!("`{key}` has no smallest value"), help));
+    }
+    for bound in [min, max].into_iter().flatten() {
+        // A bound in another dimension, or without a magnitude, would limit nothing.
+        let mut trial = Tuned { other_changes: false, ..tuned.clone() };
+        if magnitude(bound).is_none() || trial.set(&[(key.as_str(), bound)]).is_err() {
+            let help = "write a number or quantity that the key can have, in its notation".to_owned();
+            return Err((format!("the bound {bound} is not a value that `{key}` can have"), help));
+        }
     }
     for place in places {
         match place.0.as_slice() {
@@ -206,4 +214,23 @@ fn declare(tunable: &Tunable, tuned: &Tuned, plan: &mut Plan) -> Result<(), (Str
 /// Returns `true` if the rest of a node's name is the number that nodes with a `count` have, or nothing.
 fn is_number(rest: &str) -> bool {
     rest.bytes().all(|byte| byte.is_ascii_digit())
+}
+
+/// Returns the value of a number, or of a quantity in ps, bit/s, bytes or 1/1000 packet; `None`: the value is neither.
+pub(crate) fn magnitude(value: &Value) -> Option<f64> {
+    match value {
+        Value::Number(number) => number.as_f64(),
+        Value::String(text) => {
+            let fraction = parse_fraction(text).ok();
+            let duration = || parse_duration(text).ok().map(|duration| duration.0 as f64);
+            let rate = || parse_rate(text).ok().map(|rate| rate.0 as f64);
+            let bytes = || parse_bytes(text).ok().map(|bytes| bytes as f64);
+            let packets = || match parse_amount(text).ok()? {
+                Amount::Millipackets(n) => Some(n as f64),
+                Amount::Bytes(n) => Some(n as f64),
+            };
+            fraction.or_else(duration).or_else(rate).or_else(bytes).or_else(packets)
+        }
+        _ => None,
+    }
 }

@@ -359,6 +359,8 @@ fn a_wrong_entry_of_the_timeline_is_shown_with_its_line() {
         ("\"network.classes\"", "is fixed during a run"),
         ("\"links[1].delay\"", "has no smallest value"),
         ("{ key = \"links[1].rate\", least = 1 }", "least"),
+        ("{ key = \"links[1].rate\", min = \"slow\" }", "is not a value"),
+        ("{ key = \"links[1].rate\", max = \"5ms\" }", "is not a value"),
     ] {
         let text = tunable(keys);
         assert!(text.contains(expected) && text.contains("line.toml:"), "{keys}: {text}");
