@@ -15,7 +15,9 @@ mod sync;
 use barrier::{Barrier, Reduced};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::{Mutex, PoisonError};
 use tailback_sim::plan::Plan;
+use tailback_sim::trace::{Merge, Row};
 use tailback_sim::{Messages, Part, Parts, Status, World};
 use tailback_units::Time;
 
@@ -37,28 +39,47 @@ const WINDOWS_PER_WATCH: u64 = 1_000;
 /// # Errors
 /// The error of `watch`, which ends the run.
 pub fn run<E>(plan: Plan, most: usize, mut watch: impl FnMut(f64) -> Result<(), E>) -> Result<World, E> {
+    run_traced(plan, most, |done, _| watch(done))
+}
+
+/// Runs a plan as [`run`] does. `watch` also gets the rows of the packet trace since its last call, in the order of the
+/// undivided run; it is called once more at the end.
+///
+/// # Panics
+/// As [`run`].
+///
+/// # Errors
+/// The error of `watch`, which ends the run.
+pub fn run_traced<E>(
+    plan: Plan,
+    most: usize,
+    mut watch: impl FnMut(f64, Vec<Row>) -> Result<(), E>,
+) -> Result<World, E> {
     if most < 2 {
         return run_whole(World::new(plan), watch);
     }
+    let traces = plan.trace.is_some();
     let parts = Parts::new(plan, most);
     let count = parts.partition().parts();
     if count == 1 {
         return run_whole(parts.whole(), watch);
     }
     let barrier = Barrier::new(count);
+    let merge = traces.then(|| Mutex::new(Merge::new(count)));
+    let merge = merge.as_ref();
     let mut refused = None;
     let ends: Vec<Result<Option<Part>, Box<dyn Any + Send>>> = std::thread::scope(|scope| {
         let other = |me: usize| {
             let (parts, barrier) = (&parts, &barrier);
-            scope.spawn(move || guarded(barrier, || work(parts, me, barrier, |_| true)))
+            scope.spawn(move || guarded(barrier, || work(parts, me, barrier, merge, |_| true)))
         };
         let others: Vec<_> = (1..count).map(other).collect();
         let keep_running = |part: &Part| {
             let progress = part.now().0 as f64 / parts.end().0.max(1) as f64;
-            refused = watch(progress).err();
+            refused = watch(progress, merged(merge)).err();
             refused.is_none()
         };
-        let mine = guarded(&barrier, || work(&parts, 0, &barrier, keep_running));
+        let mine = guarded(&barrier, || work(&parts, 0, &barrier, merge, keep_running));
         let theirs = others.into_iter().map(|thread| thread.join().and_then(|end| end));
         std::iter::once(mine).chain(theirs).collect()
     });
@@ -71,16 +92,31 @@ pub fn run<E>(plan: Plan, most: usize, mut watch: impl FnMut(f64) -> Result<(), 
     }
     match refused {
         Some(error) => Err(error),
-        None => Ok(parts.gather(ended)),
+        None => {
+            if traces {
+                watch(1.0, merged(merge))?;
+            }
+            Ok(parts.gather(ended))
+        }
     }
 }
 
 /// Runs a network on the caller's thread, with the calls of `watch` that [`run`] describes.
-fn run_whole<E>(mut world: World, mut watch: impl FnMut(f64) -> Result<(), E>) -> Result<World, E> {
+fn run_whole<E>(mut world: World, mut watch: impl FnMut(f64, Vec<Row>) -> Result<(), E>) -> Result<World, E> {
     while world.run(EVENTS_PER_WATCH) == Status::Running {
-        watch(world.progress())?;
+        let rows = world.take_trace();
+        watch(world.progress(), rows)?;
+    }
+    if world.trace_summary().is_some() {
+        let rows = world.take_trace();
+        watch(1.0, rows)?;
     }
     Ok(world)
+}
+
+/// Returns the rows of all partitions that no later row precedes.
+fn merged(merge: Option<&Mutex<Merge>>) -> Vec<Row> {
+    merge.map_or_else(Vec::new, |merge| merge.lock().unwrap_or_else(PoisonError::into_inner).take())
 }
 
 /// Returns the result of `work`; if it panics, releases the other threads from the barrier and returns the panic.
@@ -97,6 +133,7 @@ fn work(
     parts: &Parts,
     me: usize,
     barrier: &Barrier<Messages>,
+    merge: Option<&Mutex<Merge>>,
     mut keep_running: impl FnMut(&Part) -> bool,
 ) -> Option<Part> {
     let mut part = parts.part(me);
@@ -107,6 +144,10 @@ fn work(
     let mut limit = Time::ZERO;
     loop {
         part.run_before(limit);
+        if let Some(merge) = merge {
+            let rows = part.take_trace();
+            merge.lock().unwrap_or_else(PoisonError::into_inner).add(me, rows, limit);
+        }
         let mut next = part.next_time();
         for (to, messages) in part.outbox().iter_mut().enumerate() {
             if !messages.is_empty() {
@@ -125,7 +166,13 @@ fn work(
         for from in (0..parts.partition().parts()).filter(|from| *from != me) {
             barrier.take(window, from, me, |messages| part.accept(messages));
         }
-        let Some(found) = parts.limit(next) else { return Some(part) };
+        let Some(found) = parts.limit(next) else {
+            if let Some(merge) = merge {
+                let rows = part.take_trace();
+                merge.lock().unwrap_or_else(PoisonError::into_inner).add(me, rows, Time::NEVER);
+            }
+            return Some(part);
+        };
         (limit, window) = (found, window + 1);
     }
 }

@@ -33,6 +33,7 @@ pub(crate) fn hash(document: &Document, plan: &Plan) -> String {
         timeline,
         // A tunable key has no effect until it is changed.
         tunable: _,
+        trace: _,
         engine,
     } = plan;
     text.add(&(nodes, links, applications, routes, framing, classes, seed, warmup, end, sample));

@@ -245,6 +245,16 @@ impl Crossbar {
         Some((waiting.detector.as_mut()?.observe(now, level, destination), destination))
     }
 
+    /// Returns the occupancy that the detector of this place observes, buffer bytes.
+    pub fn level(&self, place: Place) -> u64 {
+        let input = &self.inputs[place.input];
+        if input.detector.is_some() {
+            return input.bytes;
+        }
+        let waiting = &input.queues[self.queue_of(place.output, place.class)];
+        if self.limits.partition { waiting.bytes_to(place.destination) } else { waiting.bytes }
+    }
+
     /// Returns the detector of the limit to which a frame is subject; `None`: congestion is not detected.
     pub fn detector(&mut self, place: Place) -> Option<&mut Detector> {
         let queue = self.queue_of(place.output, place.class);

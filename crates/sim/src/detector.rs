@@ -75,6 +75,11 @@ impl Detector {
         }
     }
 
+    /// Returns the occupancies above which congestion begins and below which it ends, buffer bytes.
+    pub fn thresholds(&self) -> (u64, u64) {
+        (self.high, self.low)
+    }
+
     /// Returns the episode in progress: of the queue, or of `destination` if the queue is partitioned. `None`: there is
     /// no episode.
     pub fn episode(&mut self, destination: Option<u16>) -> Option<&mut Episode> {

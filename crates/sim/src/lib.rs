@@ -18,6 +18,7 @@
 //! - congestion notification: a `congestion_point` notifies sources, and rate limiters respond (`world/feedback`);
 //! - timeline: links, flows and thresholds change (`world/change`);
 //! - stepping: a run in parts (`world/stepping`), with a [`View`] of the network between them (`view`, `world/view`);
+//! - tracing: a row for each event of a packet ([`trace`], `world/trace`);
 //! - results: the `ledger` of packets with their `drop_causes`, time series (`world/observe`), and the `report`;
 //! - parallel runs: `partition` divides a network, `parts` runs the partitions, `world/share` exchanges their messages,
 //!   `world/gather` merges their results; `hints` are prefetches and branch hints.
@@ -51,6 +52,7 @@ mod shared_buffer;
 mod stops;
 mod target;
 mod telemetry;
+pub mod trace;
 mod view;
 mod world;
 

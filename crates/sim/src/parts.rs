@@ -13,6 +13,7 @@
 
 use crate::partition::Partition;
 use crate::plan::Plan;
+use crate::trace::Row;
 use crate::world::new::draw;
 use crate::world::{Messages, World};
 use std::sync::Arc;
@@ -119,6 +120,10 @@ impl Part {
     /// Takes over the messages of another partition; `messages` is then empty.
     pub fn accept(&mut self, messages: &mut Messages) {
         self.world.accept(messages);
+    }
+    /// Returns the rows of the packet trace that no later row of this partition precedes.
+    pub fn take_trace(&mut self) -> Vec<Row> {
+        self.world.take_trace()
     }
     /// Returns the number of events handled.
     pub fn events(&self) -> u64 {

@@ -102,6 +102,12 @@ impl SharedBuffer {
         self.inputs.iter().map(|input| input.bytes + input.in_headroom).sum()
     }
 
+    /// Returns the memory in use by a class from an input, and the use at which its neighbour is stopped.
+    pub fn level(&self, slot: usize, class: usize) -> (u64, u64) {
+        let input = &self.inputs[self.place(slot, class)];
+        (input.bytes + input.in_headroom, self.threshold() + self.reserve)
+    }
+
     /// Returns `true` if a frame of `size` would be admitted without stopping its neighbour. Freeing memory can only
     /// turn `false` into `true`.
     #[inline]

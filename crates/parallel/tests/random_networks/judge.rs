@@ -44,6 +44,7 @@ fn compare_all(scenario: &Scenario) -> Result<u64, String> {
         let world = tailback_parallel::run(plan.clone(), threads, |_| Ok::<(), String>(()))?;
         same(&whole, &world.report(), &format!("{threads} threads"))?;
     }
+    crate::trace::check(&plan, &whole, |other, how| same(&whole, other, how))?;
     Ok(whole.packet_hops)
 }
 

@@ -18,6 +18,7 @@ mod network;
 mod shrink;
 mod switching;
 mod timeline;
+mod trace;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::Write;

@@ -95,6 +95,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
         labels,
         timeline,
         tunable: plan::Tunable::default(),
+        trace: None,
         engine: match document.run.engine {
             Engine::Merged => plan::Engine::Merged,
             Engine::Plain => plan::Engine::Plain,

@@ -38,6 +38,7 @@ pub fn changes(from: &Plan, to: &Plan) -> Result<Vec<ChangeKind>, Fixed> {
         labels,
         timeline: _,
         tunable: _,
+        trace: _,
         engine,
     } = from;
     let run = (seed, warmup, end, sample, per_flow_delay, delay_variation, engine);

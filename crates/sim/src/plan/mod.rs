@@ -13,6 +13,7 @@ mod nodes;
 mod routes;
 mod run;
 mod timeline;
+mod trace;
 
 pub use applications::ApplicationPlan;
 pub use backpressure::{Addresses, BackPressure, Detection, Notify, Response, Scope, Signal};
@@ -25,3 +26,4 @@ pub use nodes::{Fabric, HostPlan, NodeId, NodeKind, NodePlan, SharedBufferPlan, 
 pub use routes::{GROUP, NO_ROUTE, Routes, Row, Spread};
 pub use run::{Engine, Framing, Length, Plan, Tunable};
 pub use timeline::{Change, ChangeKind};
+pub use trace::{EventKind, FrameKind, TracePlan};

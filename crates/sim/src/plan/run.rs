@@ -2,7 +2,7 @@
 
 use super::{
     ApplicationPlan, Change, ConditionerPlan, FlowPlan, LabelPlan, LinkPlan, NodeId, NodeKind, NodePlan, Routes,
-    SwitchPlan,
+    SwitchPlan, TracePlan,
 };
 use tailback_units::{Dur, Time};
 
@@ -44,6 +44,8 @@ pub struct Plan {
     /// Parts of the network that may be changed while the run is stepped through, besides those that the timeline
     /// changes.
     pub tunable: Tunable,
+    /// Packet trace; `None`: the run writes none.
+    pub trace: Option<Box<TracePlan>>,
     /// Event scheme; both give the same digest.
     pub engine: Engine,
 }

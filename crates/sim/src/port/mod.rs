@@ -88,16 +88,18 @@ pub(crate) struct Line {
     pub end: Option<LineEnd>,
 }
 
-/// Treatment of frames at the end of a link.
-#[derive(Debug)]
-pub(crate) enum LineEnd {
-    /// Random loss.
-    Loss(Loss),
-    /// Data that arrives is recorded, after random loss if there is any.
-    Recorded { loss: Option<Loss>, delivered: Vec<Delivered> },
-    /// The link leads to another partition, in which the frames arrive. The oldest `announced` frames on it have been
-    /// sent to that partition.
-    Exit { announced: usize },
+/// Treatment of frames at the end of a link. A link without any has none of this.
+#[derive(Debug, Default)]
+pub(crate) struct LineEnd {
+    /// Random loss; `None`: there is none.
+    pub loss: Option<Loss>,
+    /// Data that has arrived and is recorded; `None`: it is not recorded.
+    pub delivered: Option<Vec<Delivered>>,
+    /// `true` if arrivals are traced.
+    pub traced: bool,
+    /// The link leads to another partition, in which the frames arrive: number of the oldest frames on it that have been
+    /// sent to that partition. `None`: it does not.
+    pub announced: Option<usize>,
 }
 
 /// A data packet that arrived at its destination.
@@ -225,31 +227,30 @@ impl Port {
         Some(self.line.get(1).map(|next| next.at))
     }
 
+    /// Returns the treatment of frames at the end of the link.
+    fn end_mut(&mut self) -> &mut LineEnd {
+        self.end.get_or_insert_default()
+    }
+
     /// Records the data that arrives from now on.
     pub fn record(&mut self) {
-        let loss = match self.end.take().map(|end| *end) {
-            Some(LineEnd::Loss(loss)) => Some(loss),
-            None => None,
-            Some(other) => {
-                self.end = Some(Box::new(other));
-                return;
-            }
-        };
-        self.end = Some(Box::new(LineEnd::Recorded { loss, delivered: Vec::new() }));
+        if self.end.as_ref().is_none_or(|end| end.announced.is_none()) {
+            self.end_mut().delivered.get_or_insert_default();
+        }
+    }
+
+    /// Traces the frames that arrive.
+    pub fn trace(&mut self) {
+        self.end_mut().traced = true;
     }
 
     /// Sets the probability of random loss, 0 to 1; `rng` is its stream if there was no loss before.
     pub fn set_loss(&mut self, probability: f64, rng: impl FnOnce() -> Rng) {
-        let loss = match self.end.as_deref_mut() {
-            Some(LineEnd::Loss(loss)) => loss,
-            Some(LineEnd::Recorded { loss, .. }) => loss.get_or_insert_with(|| Loss { probability, rng: rng() }),
-            // The loss is drawn where the frames arrive.
-            Some(LineEnd::Exit { .. }) => return,
-            None => {
-                self.end = Some(Box::new(LineEnd::Loss(Loss { probability, rng: rng() })));
-                return;
-            }
-        };
+        // The loss is drawn where the frames arrive.
+        if self.end.as_ref().is_some_and(|end| end.announced.is_some()) {
+            return;
+        }
+        let loss = self.end_mut().loss.get_or_insert_with(|| Loss { probability, rng: rng() });
         loss.probability = probability;
     }
 
@@ -258,29 +259,27 @@ impl Port {
     #[cold]
     #[inline(never)]
     pub fn end_takes(&mut self) -> bool {
-        let Some(front) = self.line.front() else { return false };
-        let control = front.is_control();
-        match self.end.as_deref_mut() {
-            Some(LineEnd::Loss(loss)) => !control && loss.takes(),
-            Some(LineEnd::Recorded { loss, delivered }) => {
-                let lost = !control && loss.as_mut().is_some_and(Loss::takes);
-                if !lost && !control && front.dst == self.to {
-                    delivered.push(Delivered {
-                        at: front.at,
-                        flow: front.flow(),
-                        sequence: front.seq,
-                        bytes: u32::from(front.payload),
-                        born: front.born,
-                    });
-                }
-                lost
-            }
-            Some(LineEnd::Exit { announced }) => {
-                *announced -= 1;
-                true
-            }
-            None => false,
+        let (Some(front), Some(end)) = (self.line.front(), self.end.as_deref_mut()) else { return false };
+        if let Some(announced) = &mut end.announced {
+            *announced -= 1;
+            return true;
         }
+        let control = front.is_control();
+        let lost = !control && end.loss.as_mut().is_some_and(Loss::takes);
+        if let Some(delivered) = &mut end.delivered
+            && !lost
+            && !control
+            && front.dst == self.to
+        {
+            delivered.push(Delivered {
+                at: front.at,
+                flow: front.flow(),
+                sequence: front.seq,
+                bytes: u32::from(front.payload),
+                born: front.born,
+            });
+        }
+        lost
     }
 
     /// Counts the start of a transmission at a general port: the transmitter is busy until `end`.

@@ -4,7 +4,7 @@ use super::{FabricState, World};
 use crate::crossbar::Place;
 use crate::event_queue::{Key, Kind};
 use crate::hints::unlikely;
-use crate::port::{LineEnd, LineTiming, Queue, Waiting};
+use crate::port::{LineTiming, Queue, Waiting};
 use tailback_qdisc::{Gate, Packet, Reason};
 use tailback_units::{Dur, Time};
 
@@ -23,10 +23,8 @@ impl World {
             self.event_queue.push(at, Key::new(Kind::Arrive, port));
         }
         let node = p.to;
-        if unlikely(p.end.is_some()) && p.end_takes() {
-            return self.end_at_line(port);
-        }
-        let Some(packet) = p.line.pop_front() else { return };
+        let packet = if unlikely(p.end.is_some()) { self.pass_end(port) } else { p.line.pop_front() };
+        let Some(packet) = packet else { return };
         if unlikely(packet.is_control()) {
             self.receive_control(port, packet);
             return;
@@ -53,16 +51,28 @@ impl World {
         }
     }
 
-    /// Removes a frame at the end of a link: it is lost, or from now on handled by another partition.
+    /// Removes and returns the frame at the end of a link that treats frames there; `None`: it is lost, or from now on
+    /// handled by another partition.
+    #[cold]
     #[inline(never)]
-    fn end_at_line(&mut self, port: u32) {
+    fn pass_end(&mut self, port: u32) -> Option<Packet> {
         let p = &mut self.ports[port as usize];
-        let Some(packet) = p.line.pop_front() else { return };
-        if let Some(LineEnd::Exit { .. }) = p.end.as_deref() {
-            return self.forget(packet);
+        let taken = p.end_takes();
+        let packet = p.line.pop_front()?;
+        let end = p.end.as_deref()?;
+        if !taken {
+            if end.traced {
+                self.trace_arrival(port, &packet);
+            }
+            return Some(packet);
         }
-        p.lost.add(u64::from(packet.size));
-        self.lose(packet, port, Reason::LinkLoss);
+        if end.announced.is_some() {
+            self.forget(packet);
+        } else {
+            p.lost.add(u64::from(packet.size));
+            self.lose(packet, port, Reason::LinkLoss);
+        }
+        None
     }
 
     /// Returns the time of reception of the last byte of a packet that arrives now at a cut-through switch; `None`: the

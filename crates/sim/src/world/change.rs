@@ -3,6 +3,7 @@
 
 use super::{FabricState, World};
 use crate::event_queue::Kind;
+use crate::hints::unlikely;
 use crate::plan::ChangeKind;
 use crate::port::{LineEnd, Queue};
 use tailback_qdisc::Reason;
@@ -18,6 +19,9 @@ impl World {
             if change.at > self.now {
                 self.schedule(change.at, Kind::Change, 0);
                 return;
+            }
+            if self.trace.is_some() {
+                self.begin_change_rows(self.next_change);
             }
             self.next_change += 1;
             self.apply(&change.what);
@@ -86,20 +90,26 @@ impl World {
         let now = self.now;
         if let Queue::General(m) = &mut self.ports[port as usize].queue {
             m.up = false;
-            m.control.clear();
+            let waiting = std::mem::take(&mut m.control);
             m.effects.clear();
             if let Some(responder) = &mut m.responder {
                 responder.reset(now);
             }
+            if unlikely(self.trace.is_some()) && self.owns(self.ports[port as usize].from) {
+                waiting.iter().for_each(|control| self.trace_waiting_control_drop(port, control));
+            }
         }
         let p = &mut self.ports[port as usize];
-        if let Some(LineEnd::Exit { announced }) = p.end.as_deref_mut() {
+        if let Some(LineEnd { announced: Some(announced), .. }) = p.end.as_deref_mut() {
             *announced = 0;
         }
         let from = p.from;
         while let Some(packet) = self.ports[port as usize].line.pop_front() {
             if packet.is_control() || !self.owns(from) {
                 // The partition that sent the frame counts the loss.
+                if unlikely(self.trace.is_some()) && self.owns(from) {
+                    self.trace_control_drop(port, &packet);
+                }
                 self.forget(packet);
             } else {
                 self.ports[port as usize].lost.add(u64::from(packet.size));

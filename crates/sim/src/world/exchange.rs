@@ -28,7 +28,7 @@ impl World {
             let to = share.partition.part_of(port.to);
             if share.owns(port.from) && to != share.part {
                 share.exits.push((number, to));
-                port.end = Some(Box::new(LineEnd::Exit { announced: 0 }));
+                port.end = Some(Box::new(LineEnd { announced: Some(0), ..LineEnd::default() }));
                 // Frames that have been announced to the other partition cannot be taken back.
                 if let Queue::General(m) = &mut port.queue {
                     m.may_transmit_early = false;
@@ -40,7 +40,11 @@ impl World {
     /// Handles all events before `limit`, but none after the end of the run.
     pub(crate) fn run_before(&mut self, limit: Time) {
         let last = Time(limit.0.saturating_sub(1)).min(self.plan.end);
-        while self.handle_events(last, u64::MAX) == super::Status::Running {}
+        if self.trace.is_some() {
+            self.handle_traced(last, u64::MAX);
+        } else {
+            while self.handle_events(last, u64::MAX) == super::Status::Running {}
+        }
     }
 
     /// Advances the time to the end of the run.
@@ -55,7 +59,7 @@ impl World {
         let Some(share) = share else { return &mut [] };
         for &(number, to) in &share.exits {
             let port = &mut ports[number as usize];
-            let Some(LineEnd::Exit { announced }) = port.end.as_deref_mut() else { continue };
+            let Some(LineEnd { announced: Some(announced), .. }) = port.end.as_deref_mut() else { continue };
             for index in *announced..port.line.len() {
                 let Some(packet) = port.line.get(index) else { break };
                 let attachment = if packet.is_control() {

@@ -3,11 +3,13 @@
 //! An input is filled only by its link, so only the neighbour at the other end of the link is notified, whatever the
 //! `notify` policy. Everything else is as for output queues (`notify`).
 
-use super::notify::has_addresses;
+use super::notify::{has_addresses, threshold};
+use super::trace::cause;
 use super::{FabricState, World};
 use crate::control_frame::CongestionSource;
 use crate::crossbar::{Crossbar, Place};
 use crate::detector::{Episode, Transition};
+use crate::hints::unlikely;
 use crate::plan::{Addresses, BackPressure};
 use std::sync::Arc;
 
@@ -35,6 +37,9 @@ impl World {
                 let addresses = self.addresses_at_input(node, place, congested, &policy);
                 let targets = if self.may_notify(back, &policy) { vec![back] } else { Vec::new() };
                 let source = self.source_at_input(node, place, congested);
+                if unlikely(self.trace.is_some()) {
+                    self.trace_place(true, node, place, source);
+                }
                 for target in &targets {
                     self.assert_congestion(*target, source, &addresses, &policy, true);
                 }
@@ -47,6 +52,9 @@ impl World {
                 let Some(detector) = self.crossbar(node).and_then(|crossbar| crossbar.detector(place)) else { return };
                 let Some(at) = detector.episodes.iter().position(|e| e.destination == congested) else { return };
                 let episode = detector.episodes.swap_remove(at);
+                if unlikely(self.trace.is_some()) {
+                    self.trace_place(false, node, place, source);
+                }
                 for target in episode.targets {
                     self.assert_congestion(target, source, &episode.addresses, &policy, false);
                 }
@@ -65,6 +73,15 @@ impl World {
             }
             Transition::Unchanged => {}
         }
+    }
+
+    /// Traces an input of a crossbar, or a queue there, that becomes congested (`on`) or is relieved.
+    fn trace_place(&mut self, on: bool, node: usize, place: Place, source: CongestionSource) {
+        let Some(crossbar) = self.crossbar(node) else { return };
+        let bytes = crossbar.level(place);
+        let threshold = crossbar.detector(place).map(|detector| threshold(detector, on));
+        // A queue of an input is identified by its output, the whole input by the port towards the neighbour.
+        self.trace_congestion(on, cause(source, true), bytes, threshold);
     }
 
     /// Returns the congested queue of an input, or its whole memory, which is identified by the port towards the

@@ -24,6 +24,7 @@ mod shared_buffer;
 mod source;
 mod status;
 mod stepping;
+mod trace;
 mod transmit;
 mod transport;
 mod view;
@@ -40,6 +41,7 @@ use crate::port::Port;
 use crate::routes::Forwarding;
 use crate::shared_buffer::SharedBuffer;
 use crate::telemetry::Telemetry;
+use crate::trace::Tracer;
 pub(crate) use application::{Applications, Group, SizeBin};
 pub(crate) use connections::{Base, Transports};
 use recorder::Recorder;
@@ -105,6 +107,8 @@ pub struct World {
     done: bool,
     /// `true` if a change was scheduled while the run was stepped through.
     pub(crate) touched: bool,
+    /// Packet trace; `None`: the run writes none.
+    trace: Option<Box<Tracer>>,
     /// The partition that the world simulates, and its messages to other partitions; `None`: the world is undivided.
     share: Option<Box<Share>>,
 }

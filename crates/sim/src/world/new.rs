@@ -20,6 +20,7 @@ use crate::port::Queue;
 use crate::routes::{Forwarding, HashKeys};
 use crate::shared_buffer::SharedBuffer;
 use crate::telemetry::Telemetry;
+use crate::trace::Tracer;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tailback_qdisc::{Discipline, Packet};
@@ -101,10 +102,12 @@ impl World {
             shrink_at: 0,
             done: false,
             touched: false,
+            trace: plan.trace.clone().map(|trace| Box::new(Tracer::new(*trace))),
             share,
             plan,
         };
         world.find_exits();
+        world.trace_ends();
         world.schedule_first_events();
         world
     }

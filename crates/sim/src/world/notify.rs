@@ -3,11 +3,13 @@
 
 use super::World;
 use crate::control_frame::{CongestionSource, ControlFrame, MAX_ADDRESSES, Notification};
-use crate::detector::{Episode, Transition};
+use crate::detector::{Detector, Episode, Transition};
 use crate::event_queue::Kind;
+use crate::hints::unlikely;
 use crate::plan::{Addresses, BackPressure, Notify, Scope, Signal};
 use crate::port::{ClassQueue, Queue, Waiting};
 use crate::responder::quanta_time;
+use crate::trace::Cause;
 use std::sync::Arc;
 
 /// Refreshes of a PAUSE in force take at most 1/8 of a link's time: they are at least 8 · 84 B apart, which are 10.5
@@ -28,6 +30,12 @@ fn level(queue: &ClassQueue, destination: u16) -> (u64, Option<u16>) {
         Waiting::Limited(q) => (q.pool_bytes(), None),
         _ => (queue.backlog.bytes, None),
     }
+}
+
+/// Returns the threshold that a queue has passed when it became congested (`on`), or was relieved.
+pub(super) fn threshold(detector: &Detector, on: bool) -> u64 {
+    let (high, low) = detector.thresholds();
+    if on { high } else { low }
 }
 
 impl World {
@@ -62,9 +70,21 @@ impl World {
         }
     }
 
+    /// Traces a queue that becomes congested (`on`), or is relieved.
+    fn trace_transition(&mut self, on: bool, port: u32, class: usize, destination: Option<u16>) {
+        let queue = self.class_queue(port, class);
+        let (bytes, _) = level(queue, destination.unwrap_or(0));
+        let threshold = queue.detector.as_ref().map(|detector| threshold(detector, on));
+        let cause = Cause { port, class: class as u8, input: false, destination };
+        self.trace_congestion(on, cause, bytes, threshold);
+    }
+
     /// Begins a congestion episode of a queue, or of a destination in it, and notifies the neighbours that the policy
     /// selects.
     fn begin_episode(&mut self, port: u32, class: usize, destination: Option<u16>, policy: &Arc<BackPressure>) {
+        if unlikely(self.trace.is_some()) {
+            self.trace_transition(true, port, class, destination);
+        }
         let addresses =
             if has_addresses(policy.scope) { self.addresses(port, class, destination, policy) } else { Vec::new() };
         let node = usize::from(self.ports[port as usize].from);
@@ -89,6 +109,9 @@ impl World {
         let Some(detector) = &mut self.class_queue(port, class).detector else { return };
         let Some(at) = detector.episodes.iter().position(|e| e.destination == destination) else { return };
         let episode = detector.episodes.swap_remove(at);
+        if unlikely(self.trace.is_some()) {
+            self.trace_transition(false, port, class, destination);
+        }
         let source = CongestionSource { port, class: class as u8, destination };
         for target in episode.targets {
             self.assert_congestion(target, source, &episode.addresses, policy, false);
@@ -165,6 +188,9 @@ impl World {
         policy: &Arc<BackPressure>,
         on: bool,
     ) {
+        if unlikely(self.trace.is_some()) {
+            self.trace_notice(on, target, source);
+        }
         match policy.signal {
             Signal::OnOff => self.send_addresses(target, source, addresses, policy, on),
             Signal::Mac { .. } => {

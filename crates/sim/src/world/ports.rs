@@ -163,6 +163,7 @@ impl<'a> PortSetting<'a> {
             && self.notification.is_none()
             && !self.carries_feedback()
             && !self.line_changes()
+            && !plan.trace.as_ref().is_some_and(|trace| trace.has_port(self.number))
             && !Labelling::concern(plan, self.number)
             && !plan.conditioners.iter().any(|c| c.place == Place::Egress { port: self.number })
     }
@@ -253,7 +254,8 @@ impl<'a> PortSetting<'a> {
     /// Returns the parameters of the port's direction of the link.
     fn line(&self) -> Line {
         let loss = (self.link.loss > 0.0)
-            .then(|| LineEnd::Loss(Loss { probability: self.link.loss, rng: self.stream("loss") }));
+            .then(|| Loss { probability: self.link.loss, rng: self.stream("loss") });
+        let loss = loss.map(|loss| LineEnd { loss: Some(loss), ..LineEnd::default() });
         let (rate, delay) = (self.link.rate[self.side], self.link.delay);
         Line { from: self.from, to: self.to, rate, delay, latency: self.latency, end: loss }
     }

@@ -3,6 +3,7 @@
 use super::{FabricState, World};
 use crate::control_frame::ControlFrame;
 use crate::event_queue::Kind;
+use crate::hints::unlikely;
 use crate::port::Queue;
 use tailback_qdisc::{Cx, Gate, Packet};
 use tailback_units::{Dur, Time};
@@ -51,8 +52,12 @@ impl World {
         let open =
             |gate: &Gate| (0..8).filter(|class| gate.admits_class(*class)).fold(0u8, |mask, class| mask | 1 << class);
         let before = m.responder.as_mut().map_or(0, |r| open(r.gate(now)));
+        let (traces, mut applied) = (self.trace.is_some(), Vec::new());
         while m.effects.front().is_some_and(|(at, _)| *at <= now) {
             if let (Some((_, control)), Some(responder)) = (m.effects.pop_front(), &mut m.responder) {
+                if unlikely(traces) {
+                    applied.push(control.clone());
+                }
                 responder.apply(now, control, rate);
             }
         }
@@ -61,6 +66,10 @@ impl World {
         let change = m.responder.as_ref().map_or(Time::NEVER, |r| r.next_change(now));
         if let Some(at) = later {
             self.schedule(at, Kind::Respond, port);
+        }
+        if unlikely(traces) {
+            applied.iter().for_each(|control| self.trace_effect(port, control));
+            self.note_pauses(port);
         }
         self.wake_at(port, change);
         let stopped = before & !after & busy;
@@ -108,6 +117,9 @@ impl World {
         if let Some(responder) = &mut m.responder {
             responder.refresh(now);
             change = change.min(responder.next_change(now));
+        }
+        if unlikely(self.trace.is_some()) {
+            self.trace_pauses(port);
         }
         self.count_dropped(port);
         self.wake_at(port, change);

@@ -2,8 +2,10 @@
 
 use super::{FabricState, World};
 use crate::control_frame::CongestionSource;
+use crate::hints::unlikely;
 use crate::port::{Origin, Queue};
 use crate::shared_buffer::FlowControl;
+use crate::trace::Cause;
 use tailback_units::Time;
 
 impl World {
@@ -21,10 +23,22 @@ impl World {
     /// Notifies the neighbour behind `port` to stop or to resume.
     pub(super) fn stop_or_resume(&mut self, port: u32, class: usize, action: FlowControl) {
         let node = usize::from(self.ports[port as usize].from);
+        if unlikely(self.trace.is_some()) {
+            self.trace_input(action == FlowControl::Stop, node, port, class);
+        }
         let Some(policy) = self.nodes[node].backpressure.clone() else { return };
         if self.may_notify(port, &policy) {
             let source = CongestionSource { port, class: class as u8, destination: None };
             self.assert_congestion(port, source, &[], &policy, action == FlowControl::Stop);
+        }
+    }
+
+    /// Traces an input that has used up its share of the memory (`on`), or has memory again.
+    fn trace_input(&mut self, on: bool, node: usize, port: u32, class: usize) {
+        let level = self.input_level(node, self.slots[port as usize] as usize, class);
+        if let Some((bytes, threshold)) = level {
+            let cause = Cause { port, class: class as u8, input: true, destination: None };
+            self.trace_congestion(on, cause, bytes, Some(threshold));
         }
     }
 

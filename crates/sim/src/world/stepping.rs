@@ -7,7 +7,7 @@ use super::World;
 use super::status::{Status, Untimely};
 use crate::event_queue::Kind;
 use crate::plan::{Change, ChangeKind, NodeId};
-use crate::port::{Delivered, LineEnd, Port};
+use crate::port::{Delivered, Port};
 use tailback_units::Time;
 
 /// Number of events that [`World::run_until`] handles in each call of [`World::advance`].
@@ -34,7 +34,11 @@ impl World {
     /// handled.
     pub fn advance(&mut self, until: Time, budget: u64) -> Status {
         let until = until.min(self.plan.end);
-        let status = self.handle_events(until, budget);
+        let status = if self.trace.is_some() {
+            self.handle_traced(until, budget)
+        } else {
+            self.handle_events(until, budget)
+        };
         if status == Status::Done {
             self.now = self.now.max(until);
             self.done |= until == self.plan.end;
@@ -71,9 +75,9 @@ impl World {
 
     /// Returns the data that has arrived at recorded hosts since the last call, in order of time, then of the port.
     pub fn take_delivered(&mut self) -> Vec<Delivered> {
-        let taken = |port: &mut Port| match port.end.as_deref_mut() {
-            Some(LineEnd::Recorded { delivered, .. }) => std::mem::take(delivered),
-            _ => Vec::new(),
+        let taken = |port: &mut Port| {
+            let end = port.end.as_deref_mut();
+            end.and_then(|end| end.delivered.as_mut()).map_or_else(Vec::new, std::mem::take)
         };
         let mut found: Vec<Delivered> = self.ports.iter_mut().flat_map(taken).collect();
         found.retain(|delivered| (delivered.flow as usize) < self.plan.flows.len());

@@ -5,6 +5,7 @@ use crate::accounts::ClassAccount;
 use crate::by_class::ByClass;
 use crate::control_frame::ControlFrame;
 use crate::event_queue::Kind;
+use crate::hints::unlikely;
 use crate::port::{ClassQueue, General, LineTiming, Origin, Port, Queue, Waiting};
 use crate::shared_buffer::FlowControl;
 use tailback_qdisc::{Cx, Dropped, Fate, Gate, Packet, Qdisc, Reason};
@@ -54,11 +55,17 @@ impl World {
     pub(super) fn enqueue_waiting(&mut self, port: u32, packet: Packet, via: Option<u32>) {
         let Some(packet) = self.treat(port, packet, via) else { return };
         let (class, destination) = (usize::from(packet.class()), packet.dst);
+        if unlikely(self.trace.is_some()) {
+            self.trace_enqueue(port, &packet);
+        }
         let flow_control = match self.allocate(port, &packet, via) {
             Ok(flow_control) => flow_control,
             Err(reason) => return self.lose(packet, port, reason),
         };
         let feeds = self.put_in_queue(port, packet, via);
+        if unlikely(self.trace.is_some()) {
+            self.trace_marks(port, class, None);
+        }
         if let (FlowControl::Stop, Some(via)) = (flow_control, via) {
             self.stop_or_resume(via ^ 1, class, flow_control);
         }
@@ -259,6 +266,9 @@ impl World {
         let to = self.ports[port as usize].to;
         let mut frame = Packet::new(0, tailback_qdisc::Traits::control(), self.now, handle, to);
         frame.set_lengths(u32::from(control.wire()), u32::from(control.wire()));
+        if unlikely(self.trace.is_some()) {
+            self.trace_control(port, &frame);
+        }
         self.transmit(port, frame);
     }
 
@@ -298,6 +308,9 @@ impl World {
     #[inline(always)]
     fn transmit_data(&mut self, port: u32, packet: Packet) {
         let now = self.now;
+        if unlikely(self.trace.is_some()) {
+            self.trace_dequeue(port, &packet);
+        }
         let p = &mut self.ports[port as usize];
         let Queue::General(m) = &mut p.queue else { return };
         let (class, size, destination) = (usize::from(packet.class()), u64::from(packet.size), packet.dst);

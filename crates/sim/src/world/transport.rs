@@ -7,6 +7,7 @@ use super::World;
 use super::connections::{LONG, Transports, Write};
 use crate::conditioning::NONE;
 use crate::event_queue::{Key, Kind};
+use crate::hints::unlikely;
 use crate::port::Queue;
 use tailback_qdisc::{Ecn, Packet, Reason, Traits};
 use tailback_random::Rng;
@@ -164,6 +165,9 @@ impl World {
         packet.code = incoming.code;
         packet.set_lengths(u32::from(incoming.size), u32::from(incoming.wire));
         let port = incoming.port;
+        if unlikely(self.trace.is_some()) {
+            self.number_ack(connection, &mut packet);
+        }
         self.ledger.offer_ack(connection);
         self.enqueue(port, packet, None);
     }
@@ -304,6 +308,9 @@ impl World {
     /// Drops a packet at `port` or on the link behind it.
     #[inline]
     pub(super) fn lose(&mut self, packet: Packet, port: u32, why: Reason) {
+        if unlikely(self.trace.is_some()) {
+            self.trace_drop(port, &packet, why);
+        }
         self.transports.drop_long_ack(&packet);
         self.ledger.drop(packet, port, why);
     }

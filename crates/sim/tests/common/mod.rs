@@ -99,6 +99,7 @@ impl Net {
                 labels: Vec::new(),
                 timeline: Vec::new(),
                 tunable: Tunable::default(),
+                trace: None,
                 engine: Engine::Merged,
             },
         }

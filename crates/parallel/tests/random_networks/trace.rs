@@ -1,0 +1,153 @@
+//! Properties of packet traces: equal rows for both engines, any number of threads and any steps; rows whose sums are the
+//! counters of the report; a trace of some ports and flows that is the same part of the whole trace.
+
+use std::collections::BTreeMap;
+use tailback_random::Rng;
+use tailback_sim::plan::{Engine, EventKind, FrameKind, Plan, TracePlan};
+use tailback_sim::trace::{Row, Summary};
+use tailback_sim::{Report, World};
+use tailback_units::Time;
+
+/// Rank of the end of the warm-up among the events of one instant.
+const WARMED_UP: u8 = 1;
+
+/// Checks the traces of a plan whose report is `whole`; `compares`: a function that compares two reports.
+pub fn check(
+    plan: &Plan,
+    whole: &Report,
+    compares: impl Fn(&Report, &str) -> Result<(), String>,
+) -> Result<(), String> {
+    let traced = Plan { trace: Some(Box::default()), ..plan.clone() };
+    let (rows, report) = run(traced.clone(), 1)?;
+    compares(&report, "a traced run")?;
+    sums(plan, &rows, whole)?;
+    let (plain, _) = run(Plan { engine: Engine::Plain, ..traced.clone() }, 1)?;
+    same(&rows, &plain, "the plain engine")?;
+    for threads in 2..=3 {
+        let (other, _) = run(traced.clone(), threads)?;
+        same(&rows, &other, &format!("{threads} threads"))?;
+    }
+    same(&rows, &stepped(traced.clone()), "a stepped run")?;
+    let part = part(plan);
+    let selected: Vec<Row> = rows.into_iter().filter(|row| selects(&part, row)).collect();
+    for engine in [Engine::Merged, Engine::Plain] {
+        let partial = Plan { trace: Some(Box::new(part.clone())), engine, ..plan.clone() };
+        for threads in 1..=2 {
+            let (some, report) = run(partial.clone(), threads)?;
+            compares(&report, "a partly traced run")?;
+            same(&selected, &some, &format!("a part of the trace, {engine:?}, {threads} threads"))?;
+        }
+    }
+    Ok(())
+}
+
+fn run(plan: Plan, threads: usize) -> Result<(Vec<Row>, Report), String> {
+    let mut rows = Vec::new();
+    let world = tailback_parallel::run_traced(plan, threads, |_, more| {
+        rows.extend(more);
+        Ok::<(), String>(())
+    })?;
+    Ok((rows, world.report()))
+}
+
+/// Returns the rows of a run in steps of a few sizes, taken after each step.
+fn stepped(plan: Plan) -> Vec<Row> {
+    let (end, mut rng) = (plan.end, Rng::named(plan.seed, "steps"));
+    let mut world = World::new(plan);
+    let (mut rows, mut next) = (Vec::new(), Time::ZERO);
+    while !world.is_done() {
+        next = Time(next.0 + 1 + rng.below(end.0 / 10 + 1));
+        if rng.chance(0.5) {
+            world.advance(next, 50);
+        } else {
+            world.run_until(next);
+        }
+        rows.extend(world.take_trace());
+    }
+    rows.extend(world.take_trace());
+    rows
+}
+
+/// Returns a random selection of ports, flows, kinds and times.
+fn part(plan: &Plan) -> TracePlan {
+    let mut rng = Rng::named(plan.seed, "part of a trace");
+    let mut some = |count: usize| Some((0..count).map(|_| rng.chance(0.5)).collect());
+    let (ports, flows) = (some(2 * plan.links.len()), some(plan.flows.len()));
+    let events = u16::MAX & !(1 << rng.below(13));
+    let (from, until) = (Time(rng.below(plan.end.0 / 2)), Time(plan.end.0 / 2 + rng.below(plan.end.0)));
+    TracePlan { ports, flows, events, from, until, ..TracePlan::default() }
+}
+
+fn selects(part: &TracePlan, row: &Row) -> bool {
+    part.ports.as_ref().is_none_or(|ports| ports[row.port as usize])
+        && (row.flow == Row::NO_FLOW || part.flows.as_ref().is_none_or(|flows| flows[row.flow as usize]))
+        && part.events & 1 << row.event as u16 != 0
+        && (part.from..=part.until).contains(&row.time)
+}
+
+fn same(rows: &[Row], other: &[Row], how: &str) -> Result<(), String> {
+    if let Some(at) = (0..rows.len().max(other.len())).find(|at| rows.get(*at) != other.get(*at)) {
+        return Err(format!(
+            "the traces of {how} ({} rows) and of the merged engine ({} rows) differ at row {at}: {:?} and {:?}",
+            other.len(),
+            rows.len(),
+            other.get(at),
+            rows.get(at)
+        ));
+    }
+    let hash = |rows: &[Row]| {
+        let mut summary = Summary::default();
+        summary.add(rows);
+        summary.hash()
+    };
+    if hash(rows) == hash(other) { Ok(()) } else { Err(format!("{how}: equal rows with unequal hashes")) }
+}
+
+/// Compares the numbers of rows with the counters of the report.
+fn sums(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
+    if rows.windows(2).any(|pair| (pair[0].time, pair[0].order) > (pair[1].time, pair[1].order)) {
+        return Err("rows are not in order".to_owned());
+    }
+    let after = |row: &&Row| (row.time, row.order.kind) > (plan.warmup, WARMED_UP);
+    let mut found: BTreeMap<(u32, u8, EventKind), u64> = BTreeMap::new();
+    // Drops on links and at inputs do not count at the queue.
+    let at_queue = |row: &&Row| {
+        use tailback_qdisc::Reason::{InputBufferFull, LinkDown, LinkLoss, Policed};
+        row.frame.is_packet() && !matches!(row.reason, Some(LinkLoss | LinkDown | InputBufferFull | Policed))
+    };
+    for row in rows.iter().filter(after).filter(at_queue) {
+        *found.entry((row.port, row.class, row.event)).or_default() += 1;
+    }
+    for (number, port) in (0u32..).zip(&report.ports) {
+        for (class, counts) in (0u8..).zip(&port.classes) {
+            let rows = |event| found.get(&(number, class, event)).copied().unwrap_or(0);
+            let expected = [
+                (EventKind::Enqueue, counts.arrived.packets),
+                (EventKind::Drop, counts.dropped.packets),
+                (EventKind::Mark, counts.marked_packets),
+            ];
+            for (event, packets) in expected {
+                if rows(event) != packets {
+                    let name = &port.name;
+                    return Err(format!("{name}, class {class}: {} rows {event:?}, {packets} in the report", rows(event)));
+                }
+            }
+            if rows(EventKind::Dequeue).abs_diff(counts.sent.packets) > 1 {
+                return Err(format!("{}: {} starts, {:?} sent", port.name, rows(EventKind::Dequeue), counts.sent));
+            }
+        }
+    }
+    for (number, flow) in (0u32..).zip(report.flows.iter()) {
+        let own = |row: &&Row| {
+            row.flow == number && row.measured && matches!(row.frame, FrameKind::Data | FrameKind::Syn)
+        };
+        for (event, counts) in [(EventKind::Deliver, &flow.delivered), (EventKind::Drop, &flow.dropped)] {
+            let of_kind = || rows.iter().filter(own).filter(|row| row.event == event);
+            let bytes: u64 = of_kind().map(|row| u64::from(row.payload)).sum();
+            if (of_kind().count() as u64, bytes) != (counts.packets, counts.bytes) {
+                return Err(format!("{}: {} rows {event:?}, {counts:?} in the report", flow.name, of_kind().count()));
+            }
+        }
+    }
+    Ok(())
+}

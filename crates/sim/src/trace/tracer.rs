@@ -1,0 +1,76 @@
+//! Rows that a world has written and not handed over yet.
+
+use super::{Order, Row, Summary};
+use crate::plan::TracePlan;
+use std::collections::BTreeMap;
+use tailback_units::Time;
+
+/// State of a world's trace.
+#[derive(Debug)]
+pub(crate) struct Tracer {
+    pub plan: TracePlan,
+    /// Position of the rows of the event that is being handled.
+    pub order: Order,
+    /// Rows written and not handed over, in the order in which they were written.
+    rows: Vec<Row>,
+    /// Rows of the port in question are written during a change of the timeline.
+    pub in_change: bool,
+    /// Row of the packet that entered a queue last: marks at its arrival are attributed to it.
+    pub entered: Option<Row>,
+    /// Marks of each port and class for which rows have been considered.
+    pub marks: BTreeMap<(u32, usize), u64>,
+    /// Classes of each port that pauses stopped at the last observation: bit k for class k.
+    pub paused: BTreeMap<u32, u8>,
+    /// Pauses of each port that its watchdog had ended at the last observation.
+    pub ignored: BTreeMap<u32, u64>,
+    /// Number of acknowledgements sent, from which each gets a number that tells it from equal ones.
+    acks: BTreeMap<u32, u16>,
+    summary: Summary,
+}
+
+impl Tracer {
+    pub fn new(plan: TracePlan) -> Tracer {
+        Tracer {
+            plan,
+            order: Order::default(),
+            rows: Vec::new(),
+            in_change: false,
+            entered: None,
+            marks: BTreeMap::new(),
+            paused: BTreeMap::new(),
+            ignored: BTreeMap::new(),
+            acks: BTreeMap::new(),
+            summary: Summary::default(),
+        }
+    }
+
+    /// Writes a row, with the position of the event that is being handled.
+    pub fn write(&mut self, mut row: Row) {
+        let port = if self.in_change { row.port } else { 0 };
+        row.order = Order { port, ..self.order };
+        self.rows.push(row);
+    }
+
+    /// Returns the number of the next acknowledgement of a connection, modulo 2^16.
+    pub fn next_ack(&mut self, connection: u32) -> u16 {
+        let number = self.acks.entry(connection).or_default();
+        *number = number.wrapping_add(1);
+        *number
+    }
+
+    /// Removes and returns the rows before `complete`, sorted.
+    pub fn take(&mut self, complete: Time) -> Vec<Row> {
+        let kept = self.rows.partition_point(|row| row.time < complete);
+        let later = self.rows.split_off(kept);
+        let mut rows = std::mem::replace(&mut self.rows, later);
+        // A stable sort, which keeps the rows of an event in sequence.
+        rows.sort_by_key(|row| (row.time, row.order));
+        self.summary.add(&rows);
+        rows
+    }
+
+    /// Returns the number and hash of the rows handed over so far.
+    pub fn summary(&self) -> &Summary {
+        &self.summary
+    }
+}
