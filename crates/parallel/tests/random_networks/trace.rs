@@ -110,13 +110,18 @@ fn sums(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
     }
     let after = |row: &&Row| (row.time, row.order.kind) > (plan.warmup, WARMED_UP);
     let mut found: BTreeMap<(u32, u8, EventKind), u64> = BTreeMap::new();
-    // Drops on links and at inputs do not count at the queue.
-    let at_queue = |row: &&Row| {
-        use tailback_qdisc::Reason::{InputBufferFull, LinkDown, LinkLoss, Policed};
-        row.frame.is_packet() && !matches!(row.reason, Some(LinkLoss | LinkDown | InputBufferFull | Policed))
-    };
-    for row in rows.iter().filter(after).filter(at_queue) {
-        *found.entry((row.port, row.class, row.event)).or_default() += 1;
+    // Packets in each queue: a drop of another packet was on a link, at an input or by a conditioner.
+    let mut waiting = BTreeMap::new();
+    for row in rows.iter().filter(|row| row.frame.is_packet()) {
+        let here = (row.port, row.packet);
+        let at_queue = match row.event {
+            EventKind::Enqueue => waiting.insert(here, ()).is_none(),
+            EventKind::Dequeue | EventKind::Drop => waiting.remove(&here).is_some(),
+            _ => true,
+        };
+        if at_queue && after(&row) {
+            *found.entry((row.port, row.class, row.event)).or_default() += 1;
+        }
     }
     for (number, port) in (0u32..).zip(&report.ports) {
         for (class, counts) in (0u8..).zip(&port.classes) {
@@ -129,7 +134,10 @@ fn sums(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
             for (event, packets) in expected {
                 if rows(event) != packets {
                     let name = &port.name;
-                    return Err(format!("{name}, class {class}: {} rows {event:?}, {packets} in the report", rows(event)));
+                    return Err(format!(
+                        "{name}, class {class}: {} rows {event:?}, {packets} in the report; {found:?}",
+                        rows(event)
+                    ));
                 }
             }
             if rows(EventKind::Dequeue).abs_diff(counts.sent.packets) > 1 {
@@ -138,9 +146,8 @@ fn sums(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
         }
     }
     for (number, flow) in (0u32..).zip(report.flows.iter()) {
-        let own = |row: &&Row| {
-            row.flow == number && row.measured && matches!(row.frame, FrameKind::Data | FrameKind::Syn)
-        };
+        let own =
+            |row: &&Row| row.flow == number && row.measured && matches!(row.frame, FrameKind::Data | FrameKind::Syn);
         for (event, counts) in [(EventKind::Deliver, &flow.delivered), (EventKind::Drop, &flow.dropped)] {
             let of_kind = || rows.iter().filter(own).filter(|row| row.event == event);
             let bytes: u64 = of_kind().map(|row| u64::from(row.payload)).sum();

@@ -70,7 +70,7 @@ pub struct ShaperPlan {
 
 /// Returns the names of all ports, two per link: `a->b`, and `a->b#2`, `a->b#3`, … for further links between the same
 /// two nodes, in the order of the links. Adding a link elsewhere changes no name, and thus no random stream.
-pub(crate) fn port_names(nodes: &[NodePlan], links: &[LinkPlan]) -> Vec<String> {
+pub fn port_names(nodes: &[NodePlan], links: &[LinkPlan]) -> Vec<String> {
     let mut count = BTreeMap::<[NodeId; 2], u32>::new();
     let names = links.iter().flat_map(|link| {
         let [a, b] = link.ends;

@@ -20,8 +20,7 @@ pub use backpressure::{Addresses, BackPressure, Detection, Notify, Response, Sco
 pub use conditioning::{Action, ConditionerPlan, LabelPlan, Place, Tunnel};
 pub use difference::{Fixed, changes};
 pub use flows::{Among, Draw, FlowKind, FlowName, FlowPlan};
-pub(crate) use links::port_names;
-pub use links::{LinkPlan, QueuePlan, ShaperPlan};
+pub use links::{LinkPlan, QueuePlan, ShaperPlan, port_names};
 pub use nodes::{Fabric, HostPlan, NodeId, NodeKind, NodePlan, SharedBufferPlan, SwitchPlan, Watchdog};
 pub use routes::{GROUP, NO_ROUTE, Routes, Row, Spread};
 pub use run::{Engine, Framing, Length, Plan, Tunable};

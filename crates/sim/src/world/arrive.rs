@@ -70,7 +70,7 @@ impl World {
             self.forget(packet);
         } else {
             p.lost.add(u64::from(packet.size));
-            self.lose(packet, port, Reason::LinkLoss);
+            self.lose_apart(packet, port, Reason::LinkLoss);
         }
         None
     }
@@ -111,7 +111,7 @@ impl World {
             }
             Err(packet) => {
                 self.ports[via as usize].refused.add(u64::from(packet.size));
-                self.lose(packet, via, Reason::InputBufferFull);
+                self.lose_apart(packet, via, Reason::InputBufferFull);
             }
         }
     }

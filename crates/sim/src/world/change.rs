@@ -113,7 +113,7 @@ impl World {
                 self.forget(packet);
             } else {
                 self.ports[port as usize].lost.add(u64::from(packet.size));
-                self.lose(packet, port, Reason::LinkDown);
+                self.lose_apart(packet, port, Reason::LinkDown);
             }
         }
     }

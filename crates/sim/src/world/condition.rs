@@ -37,7 +37,7 @@ impl World {
         if passes {
             return Some(packet);
         }
-        self.lose(packet, port, Reason::Policed);
+        self.lose_apart(packet, port, Reason::Policed);
         None
     }
 }

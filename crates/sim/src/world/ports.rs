@@ -253,8 +253,7 @@ impl<'a> PortSetting<'a> {
 
     /// Returns the parameters of the port's direction of the link.
     fn line(&self) -> Line {
-        let loss = (self.link.loss > 0.0)
-            .then(|| Loss { probability: self.link.loss, rng: self.stream("loss") });
+        let loss = (self.link.loss > 0.0).then(|| Loss { probability: self.link.loss, rng: self.stream("loss") });
         let loss = loss.map(|loss| LineEnd { loss: Some(loss), ..LineEnd::default() });
         let (rate, delay) = (self.link.rate[self.side], self.link.delay);
         Line { from: self.from, to: self.to, rate, delay, latency: self.latency, end: loss }

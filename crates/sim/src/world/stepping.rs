@@ -6,7 +6,7 @@
 use super::World;
 use super::status::{Status, Untimely};
 use crate::event_queue::Kind;
-use crate::plan::{Change, ChangeKind, NodeId};
+use crate::plan::{Change, ChangeKind, NodeId, Plan};
 use crate::port::{Delivered, Port};
 use tailback_units::Time;
 
@@ -34,11 +34,8 @@ impl World {
     /// handled.
     pub fn advance(&mut self, until: Time, budget: u64) -> Status {
         let until = until.min(self.plan.end);
-        let status = if self.trace.is_some() {
-            self.handle_traced(until, budget)
-        } else {
-            self.handle_events(until, budget)
-        };
+        let status =
+            if self.trace.is_some() { self.handle_traced(until, budget) } else { self.handle_events(until, budget) };
         if status == Status::Done {
             self.now = self.now.max(until);
             self.done |= until == self.plan.end;
@@ -89,6 +86,11 @@ impl World {
     /// event.
     pub fn now(&self) -> Time {
         self.now
+    }
+
+    /// Returns the plan, whose random choices have been drawn.
+    pub fn plan(&self) -> &Plan {
+        &self.plan
     }
 
     /// Returns the last instant of the run.

@@ -139,12 +139,21 @@ impl World {
         self.write_row(row);
     }
 
-    /// Writes the row of a packet that is dropped at `port` or on the link behind it.
+    /// Writes the row of a packet that is dropped at the queue of `port`.
     #[cold]
     #[inline(never)]
     pub(super) fn trace_drop(&mut self, port: u32, packet: &Packet, why: Reason) {
         let row = self.packet_row(EventKind::Drop, port, packet).map(|row| Row { reason: Some(why), ..row });
         self.write_row(row);
+    }
+
+    /// Writes the row of a packet that is dropped by a conditioner at `port`, on the link behind the port, or at the end
+    /// of that link. The queue of the port has no part in it.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn trace_drop_apart(&mut self, port: u32, packet: &Packet, why: Reason) {
+        let row = self.packet_row(EventKind::Drop, port, packet).map(|row| Row { reason: Some(why), ..row });
+        self.write_row(row.map(without_queue));
     }
 
     /// Writes the row of a frame that has reached the end of the link of `port`.
@@ -159,7 +168,7 @@ impl World {
         let row = if packet.is_control() {
             self.control_row(event, port, packet)
         } else {
-            self.packet_row(event, port, packet).map(|row| Row { queue_packets: 0, queue_bytes: 0, ..row })
+            self.packet_row(event, port, packet).map(without_queue)
         };
         self.write_row(row);
     }
@@ -391,6 +400,11 @@ impl World {
             _ => None,
         }
     }
+}
+
+/// Returns the row without the state of the port's queue.
+fn without_queue(row: Row) -> Row {
+    Row { queue_packets: 0, queue_bytes: 0, state: Box::default(), ..row }
 }
 
 /// Returns the hash that identifies a packet (the finaliser of SplitMix64, Steele, Lea and Flood 2014, applied twice).

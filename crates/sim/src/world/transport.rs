@@ -311,6 +311,21 @@ impl World {
         if unlikely(self.trace.is_some()) {
             self.trace_drop(port, &packet, why);
         }
+        self.discard(packet, port, why);
+    }
+
+    /// Drops a packet as [`World::lose`], before it has reached the queue of `port` or after it has left it.
+    #[inline(never)]
+    pub(super) fn lose_apart(&mut self, packet: Packet, port: u32, why: Reason) {
+        if self.trace.is_some() {
+            self.trace_drop_apart(port, &packet, why);
+        }
+        self.discard(packet, port, why);
+    }
+
+    /// Counts a dropped packet, and consumes it.
+    #[inline]
+    fn discard(&mut self, packet: Packet, port: u32, why: Reason) {
         self.transports.drop_long_ack(&packet);
         self.ledger.drop(packet, port, why);
     }
