@@ -75,7 +75,7 @@ def test_the_table_of_drops_agrees_with_the_counters_of_ports_and_flows(both_way
     acks = result.drops.filter(pl.col("kind") == "acknowledgement")
     assert acks["packets"].sum() > 20
     assert set(acks["reason"]) <= {"early drop", "buffer full"}
-    assert set(result.drops["kind"]) <= {"data", "data of the warm-up", "acknowledgement"}
+    assert set(result.drops["kind"]) <= {"data", "data of the warm-up", "acknowledgement", "handshake"}
     # The counters of flows count data packets only.
     data = result.drops.filter(pl.col("kind") == "data")["packets"].sum()
     assert data == result.flows["dropped_packets"].sum()

@@ -147,3 +147,136 @@ fn partitions_of_a_network_report_the_same_losses() {
     assert_eq!(losses(&divided), losses(&whole));
     assert!(losses(&whole).iter().any(|[_, carried, _]| !carried.is_empty()), "some were born in the warm-up");
 }
+
+/// A connection over a link that loses every frame sends its SYN at 0 s, and again when the timeout of 1 s expires, which
+/// then doubles (RFC 6298, section 5.5): at 1 s, 3 s and 7 s. The SYN to `server` arrives after two links, at 20 ms and the
+/// transmission of two short frames; its answer is on the link from there when that link goes down at 25 ms. The next SYN
+/// waits in front of the link.
+const HANDSHAKES: &str = r#"tailback = 1
+run = { duration = "10s" }
+
+[network]
+buffer = "100kB"
+
+[hosts]
+client = {}
+nowhere = {}
+server = {}
+
+[switches]
+s = {}
+
+[[links]]
+between = ["client", "s"]
+rate = "100Mbit/s"
+delay = "10ms"
+
+[[links]]
+between = ["nowhere", "s"]
+rate = "100Mbit/s"
+loss = 1.0
+
+[[links]]
+between = ["server", "s"]
+rate = "100Mbit/s"
+delay = "10ms"
+
+[[flows]]
+name = "refused"
+from = "client"
+to = "nowhere"
+source = { kind = "bulk" }
+transport = { kind = "tcp", handshake = true }
+
+[[flows]]
+name = "unanswered"
+from = "client"
+to = "server"
+source = { kind = "bulk" }
+transport = { kind = "tcp", handshake = true }
+
+[[timeline]]
+at = "25ms"
+link = ["server", "s"]
+state = "down"
+"#;
+
+#[test]
+fn lost_handshakes_have_a_row_of_their_own_with_place_and_reason() {
+    for engine in [Engine::Merged, Engine::Plain] {
+        let report = run(HANDSHAKES, engine);
+        let flows: Vec<_> = report.flows.iter().collect();
+        let row = |place: &str, reason: &str, packets| DropReport {
+            place: place.to_owned(),
+            reason: reason.to_owned(),
+            handshake: true,
+            packets,
+        };
+        assert_eq!(flows[0].drops, [row("s->nowhere", "link loss", 4)]);
+        assert_eq!(flows[0].ack_drops, []);
+        assert_eq!(flows[1].drops, []);
+        assert_eq!(flows[1].ack_drops, [row("server->s", "link down", 1)]);
+    }
+}
+
+/// The link between the switches fails while the first PAUSE frame is on it. Its propagation takes 1 ms; the queue of
+/// `b` passes its threshold within that time of the start, and the link fails 0.1 ms later at the latest.
+#[test]
+fn control_frames_on_a_link_that_goes_down_are_counted_as_lost() {
+    let text = r#"tailback = 1
+run = { duration = "40ms" }
+
+[network]
+buffer = "200kB"
+
+[backpressure]
+scope = "plain"
+signal = { kind = "mac" }
+
+[hosts]
+h = { count = 2 }
+sink = {}
+
+[switches]
+a = {}
+b = {}
+
+[[links]]
+between = ["h", "a"]
+rate = "1Gbit/s"
+
+[[links]]
+between = ["a", "b"]
+rate = "1Gbit/s"
+delay = "1ms"
+
+[[links]]
+between = ["b", "sink"]
+rate = "100Mbit/s"
+
+[[flows]]
+name = "data"
+from = "h"
+to = "sink"
+source = { kind = "cbr", rate = "400Mbit/s", packet = "1000B" }
+
+[[timeline]]
+at = "DOWN"
+link = ["a", "b"]
+state = "down"
+"#;
+    let text = |down: &str| text.replace("DOWN", down);
+    let sent = |report: &Report, name: &str| {
+        let port = report.ports.iter().find(|port| port.name == name).expect("a port");
+        (port.notifications_sent, port.notifications_lost)
+    };
+    // Without a failure before the end, the first PAUSE is sent at a time that the search finds to 0.1 ms.
+    let first = (10..400).find(|tenths| sent(&run(&text(&format!("{tenths}00us")), Engine::Merged), "b->a").0 > 0);
+    let first = first.expect("a PAUSE is sent");
+    for engine in [Engine::Merged, Engine::Plain] {
+        let report = run(&text(&format!("{first}00us")), engine);
+        assert_eq!(sent(&report, "b->a"), (1, 1), "{engine:?}: sent at most 0.1 ms before, and 1 ms under way");
+        let later = run(&text(&format!("{}00us", first + 11)), engine);
+        assert!(sent(&later, "b->a").1 < sent(&later, "b->a").0, "{engine:?}: the first has arrived");
+    }
+}

@@ -191,7 +191,7 @@ fn a_threshold_above_the_buffer_is_never_reached() {
     let rendered = scenario(&red("200kB")).warnings()[0].problem.rendered.clone();
     assert!(rendered.starts_with("warning: ") && rendered.contains("--> net.toml:9:7\n"), "{rendered}");
     assert!(
-        rendered.contains("raise `network.buffer`; if it is meant, write accept = [\"unreachable\"]"),
+        rendered.contains("raise `network.buffer`; to accept this, write accept = [\"unreachable\"]"),
         "{rendered}"
     );
 }

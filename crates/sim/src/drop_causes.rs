@@ -3,8 +3,19 @@
 use std::collections::BTreeMap;
 use tailback_qdisc::Reason;
 
-/// Port at which packets were dropped, and the reason.
-pub(crate) type DropCause = (u32, Reason);
+/// Port at which packets were dropped, the reason, and whether they opened a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct DropCause {
+    pub port: u32,
+    pub why: Reason,
+    /// `true`: a SYN or SYN-ACK.
+    pub handshake: bool,
+}
+
+impl DropCause {
+    /// Sorts before all other causes.
+    const FIRST: DropCause = DropCause { port: 0, why: Reason::BufferFull, handshake: false };
+}
 
 /// Measured drops of all flows by cause.
 ///
@@ -33,7 +44,7 @@ impl DropCauses {
     /// total.
     pub fn of(&self, flow: u32, lost: u64) -> Vec<(DropCause, u64)> {
         let Some(first) = self.first.get(flow as usize).copied().flatten() else { return Vec::new() };
-        let others = self.others.range((flow, (0, Reason::BufferFull))..).take_while(|((owner, _), _)| *owner == flow);
+        let others = self.others.range((flow, DropCause::FIRST)..).take_while(|((owner, _), _)| *owner == flow);
         let mut causes: Vec<(DropCause, u64)> = others.map(|((_, cause), packets)| (*cause, *packets)).collect();
         let counted: u64 = causes.iter().map(|(_, packets)| packets).sum();
         causes.push((first, lost - counted));
@@ -95,7 +106,8 @@ mod tests {
         let mut rng = Rng::named(1, "causes");
         for _ in 0..200 {
             let flow = rng.below(2) as u32;
-            let cause = (rng.below(4) as u32, if rng.chance(0.5) { Reason::BufferFull } else { Reason::LinkLoss });
+            let why = if rng.chance(0.5) { Reason::BufferFull } else { Reason::LinkLoss };
+            let cause = DropCause { port: rng.below(4) as u32, why, handshake: rng.chance(0.2) };
             causes.add(flow, 3, cause, 1);
             *map.entry((flow, cause)).or_default() += 1;
             lost[flow as usize] += 1;
@@ -109,7 +121,8 @@ mod tests {
 
     #[test]
     fn losses_before_the_end_of_the_warm_up_are_excluded_and_parts_add_up() {
-        let (full, early) = ((7, Reason::BufferFull), (8, Reason::Early));
+        let cause = |port, why| DropCause { port, why, handshake: false };
+        let (full, early) = (cause(7, Reason::BufferFull), cause(8, Reason::Early));
         let mut parts = [Since::default(), Since::default()];
         // Part 0 loses two packets of flow 1 before the end of the warm-up and three after it; part 1 loses one after
         // it.

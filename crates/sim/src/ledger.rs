@@ -4,7 +4,7 @@
 use crate::drop_causes::{DropCause, DropCauses, Since};
 use crate::hints::{prefetch_lines, unlikely};
 use tailback_measure::{Sketch, Variation};
-use tailback_qdisc::{Packet, Reason};
+use tailback_qdisc::Packet;
 use tailback_units::Time;
 
 /// Packets and bytes.
@@ -270,22 +270,22 @@ impl Ledger {
         self.acks[connection as usize].delivered += 1;
     }
 
-    /// Counts a packet dropped at `port` or on the link behind it, and consumes it.
-    pub fn drop(&mut self, packet: Packet, port: u32, why: Reason) {
+    /// Counts a packet dropped by `cause`, and consumes it.
+    pub fn drop(&mut self, packet: Packet, cause: DropCause) {
         let (flow, bytes) = (packet.flow() as usize, u64::from(packet.payload));
         if let Some(connection) = flow.checked_sub(self.flows.len()) {
             self.acks[connection].dropped += 1;
-            self.ack_causes.add(connection as u32, self.acks.len(), (port, why), 1);
+            self.ack_causes.add(connection as u32, self.acks.len(), cause, 1);
         } else if packet.measured() {
             self.flows[flow].dropped.add(bytes);
             let extras = self.extras.get_mut(flow);
             if let Some(colours) = extras.and_then(|extras| extras.colours.as_mut()) {
                 colours.dropped[packet.colour() as usize].add(bytes);
             }
-            self.causes.add(packet.flow(), self.flows.len(), (port, why), 1);
+            self.causes.add(packet.flow(), self.flows.len(), cause, 1);
         } else {
             self.unmeasured[flow].dropped.add(bytes);
-            self.unmeasured_causes.add(packet.flow(), self.unmeasured.len(), (port, why), 1);
+            self.unmeasured_causes.add(packet.flow(), self.unmeasured.len(), cause, 1);
         }
     }
 }
@@ -386,7 +386,7 @@ impl Extras {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailback_qdisc::{Colour, Traits};
+    use tailback_qdisc::{Colour, Reason, Traits};
 
     const EVERYTHING: Keep = Keep { delays: true, colours: true, variation: true };
     const NOTHING: Keep = Keep { delays: false, colours: false, variation: false };
@@ -395,6 +395,10 @@ mod tests {
         let mut packet = Packet::new(flow, Traits::data(1, measured), Time(born), seq, 0);
         packet.payload = payload;
         packet
+    }
+
+    fn cause(port: u32, why: Reason) -> DropCause {
+        DropCause { port, why, handshake: false }
     }
 
     fn count(packets: u64, bytes: u64) -> Count {
@@ -439,11 +443,11 @@ mod tests {
         (0..5).for_each(|_| ledger.offer_ack(0));
         ledger.deliver(packet(0, true, 10, 0, 100), Time(14));
         ledger.deliver(packet(0, false, 10, 1, 7), Time(99));
-        ledger.drop(packet(1, true, 10, 0, 3), 6, Reason::Early);
-        ledger.drop(packet(0, false, 10, 2, 9), 6, Reason::BufferFull);
+        ledger.drop(packet(1, true, 10, 0, 3), cause(6, Reason::Early));
+        ledger.drop(packet(0, false, 10, 2, 9), cause(6, Reason::BufferFull));
         ledger.deliver_ack(packet(2, false, 0, 0, 0), 0);
-        ledger.drop(packet(2, false, 0, 0, 0), 4, Reason::LinkLoss);
-        ledger.drop(packet(2, false, 0, 0, 0), 4, Reason::LinkLoss);
+        ledger.drop(packet(2, false, 0, 0, 0), cause(4, Reason::LinkLoss));
+        ledger.drop(packet(2, false, 0, 0, 0), cause(4, Reason::LinkLoss));
 
         let flow = &ledger.flows[0];
         assert_eq!((flow.offered, flow.delivered, flow.dropped), (count(2, 120), count(1, 100), count(0, 0)));
@@ -456,9 +460,9 @@ mod tests {
         assert_eq!(ledger.flows[1].in_network(), count(0, 0));
         assert_eq!(ledger.acks[0].in_network(), 2);
         assert_eq!(ledger.causes(0), []);
-        assert_eq!(ledger.causes(1), [((6, Reason::Early), 1)]);
-        assert_eq!(ledger.unmeasured_causes(0), [((6, Reason::BufferFull), 1)]);
-        assert_eq!(ledger.ack_causes(0), [((4, Reason::LinkLoss), 2)]);
+        assert_eq!(ledger.causes(1), [(cause(6, Reason::Early), 1)]);
+        assert_eq!(ledger.unmeasured_causes(0), [(cause(6, Reason::BufferFull), 1)]);
+        assert_eq!(ledger.ack_causes(0), [(cause(4, Reason::LinkLoss), 2)]);
         assert_eq!(ledger.class_delays.iter().map(Sketch::count).collect::<Vec<_>>(), [0, 1]);
         assert_eq!(ledger.extras(0).and_then(|extras| extras.delays.as_ref()).map(Sketch::sum), Some(4));
     }
@@ -476,8 +480,8 @@ mod tests {
             ledger.offer_coloured(&coloured(true, colour));
         }
         ledger.deliver(coloured(true, Colour::Yellow), Time(1));
-        ledger.drop(coloured(true, Colour::Red), 0, Reason::Early);
-        ledger.drop(coloured(false, Colour::Red), 0, Reason::Early);
+        ledger.drop(coloured(true, Colour::Red), cause(0, Reason::Early));
+        ledger.drop(coloured(false, Colour::Red), cause(0, Reason::Early));
         let colours = ledger.extras(0).and_then(|extras| extras.colours).expect("kept");
         assert_eq!(colours.offered, [count(1, 50), count(2, 100), count(1, 50)]);
         assert_eq!(colours.delivered, [count(0, 0), count(1, 50), count(0, 0)]);
@@ -518,17 +522,17 @@ mod tests {
         (0..9).for_each(|_| both(&mut right, &offer(0, true)));
         (0..7).for_each(|_| both(&mut left, &offer(1, true)));
         (0..5).for_each(|_| both(&mut right, &offer(0, false)));
-        both(&mut right, &|ledger| ledger.drop(packet(0, false, 0, 0, 100), 3, Reason::Early));
-        both(&mut left, &|ledger| ledger.drop(packet(3, false, 0, 0, 100), 3, Reason::Early));
+        both(&mut right, &|ledger| ledger.drop(packet(0, false, 0, 0, 100), cause(3, Reason::Early)));
+        both(&mut left, &|ledger| ledger.drop(packet(3, false, 0, 0, 100), cause(3, Reason::Early)));
         [&mut left, &mut right].into_iter().for_each(Ledger::end_warmup);
         both(&mut right, &|ledger| {
-            ledger.drop(packet(0, true, 0, 0, 100), 3, Reason::Early);
-            ledger.drop(packet(0, false, 0, 0, 100), 3, Reason::LinkLoss);
-            ledger.drop(packet(3, false, 0, 0, 0), 3, Reason::LinkLoss);
+            ledger.drop(packet(0, true, 0, 0, 100), cause(3, Reason::Early));
+            ledger.drop(packet(0, false, 0, 0, 100), cause(3, Reason::LinkLoss));
+            ledger.drop(packet(3, false, 0, 0, 0), cause(3, Reason::LinkLoss));
             ledger.deliver_ack(packet(3, false, 0, 0, 0), 1);
         });
         both(&mut left, &|ledger| {
-            ledger.drop(packet(0, true, 0, 0, 100), 2, Reason::BufferFull);
+            ledger.drop(packet(0, true, 0, 0, 100), cause(2, Reason::BufferFull));
             for seq in [3, 1, 2] {
                 ledger.deliver(packet(0, true, 10, seq, 100), Time(30));
             }
@@ -562,8 +566,8 @@ mod tests {
         assert_eq!(merged.flows[0].in_network(), count(4, 400));
         assert_eq!(merged.unmeasured(0).in_network(), count(2, 200));
         assert_eq!(merged.acks[1].in_network(), 21 - 1 - 2);
-        assert_eq!(merged.unmeasured_causes(0), [((3, Reason::LinkLoss), 1)]);
-        assert_eq!(merged.ack_causes(1), [((3, Reason::LinkLoss), 1)]);
+        assert_eq!(merged.unmeasured_causes(0), [(cause(3, Reason::LinkLoss), 1)]);
+        assert_eq!(merged.ack_causes(1), [(cause(3, Reason::LinkLoss), 1)]);
         let delays = merged.class_delays.iter().map(|delays| (delays.count(), delays.sum()));
         assert_eq!(delays.collect::<Vec<_>>(), [(0, 0), (5, 3 * 20 + 2 * 40)]);
     }

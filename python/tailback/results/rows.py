@@ -61,10 +61,11 @@ class DelayRow(TypedDict):
 
 
 class DropRow(TypedDict):
-    """Packets lost at one place (`where`, such as a port `sw1->sw2`) for one reason."""
+    """Packets lost at one place (`where`, such as a port `sw1->sw2`) for one reason; `handshake`: SYN and SYN-ACK packets."""
 
     where: str
     reason: str
+    handshake: NotRequired[bool]
     packets: int
 
 
@@ -160,7 +161,7 @@ class FlowRow(_Counted, _Class, _From):
 
     `drops` are the losses of the packets generated after the warm-up, `carried_drops` the losses after the warm-up of
     packets generated during it, and `ack_drops` the losses of acknowledgements after the warm-up. If `carried_drops` or
-    `ack_drops` would be empty, it is absent. The sum of the three lists over all flows is the number of packets lost at
+    `ack_drops` would be empty, it is absent. SYN and SYN-ACK packets have rows of their own, with `handshake`. The sum of the three lists over all flows is the number of packets lost at
     all ports after the warm-up. `None`: the flow has no transport; no meter colours packets; there is no histogram of
     this flow's delay variation.
     """
@@ -286,7 +287,9 @@ class PortRow(TypedDict):
     `utilisation` is the share of time in which the port sends, 0 to 1. `stopped_s` is the time during which a
     notification stopped the port, a class or a destination, with or without waiting data; `slowed_s` is that of
     notifications of a lower rate. `held_s` is the time during which data waited while the port idled. `input_max_bytes`
-    is the maximum queue at the input of the crossbar switch at the other end of the link. `pause_storms` are pauses
+    is the maximum queue at the input of the crossbar switch at the other end of the link; frames that found it full are
+    `refused_at_input`, and `lost_on_line` are those lost on the link. `notifications_lost` are control frames on a link
+    that went down. `pause_storms` are pauses
     that the watchdog ended. Notifications and pause storms count from the start of the run; a notification is counted
     as received if the port obeys it. `rate_bps` is the rate of the link at the end. Keys without a value are absent.
     """
@@ -301,7 +304,10 @@ class PortRow(TypedDict):
     held_s: float
     stops: NotRequired[list[StopRow]]
     input_max_bytes: NotRequired[int]
+    lost_on_line: Counter
+    refused_at_input: Counter
     notifications_sent: int
+    notifications_lost: NotRequired[int]
     notifications_received: int
     head_of_line: NotRequired[HeadOfLineRow]
     pause_storms: NotRequired[int]

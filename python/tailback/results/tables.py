@@ -92,7 +92,9 @@ TABLES: dict[str, dict[str, type]] = {
         "slowed_s": float,
         "held_s": float,
         "notifications_sent": int,
+        "notifications_lost": int,
         "notifications_received": int,
+        **{f"{c}_{u}": int for c in ("lost_on_line", "refused_at_input") for u in ("packets", "bytes")},
         **{f"{c}_{u}": int for c in ("arrived", "sent", "dropped", "queued") for u in ("packets", "bytes")},
         "marked_packets": int,
         "queue_max_bytes": int,
@@ -225,6 +227,10 @@ def _classes(report: Report) -> Iterable[Row]:
         yield {"class": c["class"]} | _counts(c, _COUNTERS) | _delay(c["delay"])
 
 
+_HANDSHAKES = {"data of the warm-up": "handshake of the warm-up"}
+"""Kinds of lost SYN packets by the kind of the data; SYN-ACK packets of the warm-up are not told from later ones."""
+
+
 def _drops(report: Report) -> Iterable[Row]:
     for flow in report.data["flows"]:
         by_kind = (
@@ -233,7 +239,18 @@ def _drops(report: Report) -> Iterable[Row]:
             ("acknowledgement", flow.get("ack_drops", [])),
         )
         for kind, drops in by_kind:
-            yield from ({"flow": flow["name"], "kind": kind, **drop} for drop in drops)
+            for drop in drops:
+                shown = _HANDSHAKES.get(kind, "handshake") if drop.get("handshake") else kind
+                yield {
+                    "flow": flow["name"],
+                    "kind": shown,
+                    "where": drop["where"],
+                    "reason": drop["reason"],
+                    "packets": drop["packets"],
+                }
+    for port in report.data["ports"]:
+        if lost := port.get("notifications_lost", 0):
+            yield {"kind": "control frame", "where": port["name"], "reason": "link down", "packets": lost}
 
 
 def _ports(report: Report) -> Iterable[Row]:
@@ -248,6 +265,7 @@ def _ports(report: Report) -> Iterable[Row]:
             "slowed_s": p["slowed_s"],
             "held_s": p["held_s"],
             "notifications_sent": p["notifications_sent"],
+            "notifications_lost": p.get("notifications_lost", 0),
             "notifications_received": p["notifications_received"],
         }
         for index, c in enumerate(p["classes"]):
@@ -257,7 +275,8 @@ def _ports(report: Report) -> Iterable[Row]:
                 "queue_max_bytes": c["max_bytes"],
                 "queue_mean_bytes": c["mean_bytes"],
             }
-            yield head | queue | _counts(c, ("arrived", "sent", "dropped", "queued"))
+            on_link = _counts(p, ("lost_on_line", "refused_at_input"))
+            yield head | queue | on_link | _counts(c, ("arrived", "sent", "dropped", "queued"))
 
 
 def _nodes(report: Report) -> Iterable[Row]:

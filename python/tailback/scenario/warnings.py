@@ -47,7 +47,7 @@ def read(found: Iterable[Mapping[str, str | int | None]]) -> tuple[ScenarioWarni
 
 def made(name: str, message: str, advice: str) -> ScenarioWarning:
     """Return a warning without a place in a file; to `advice` it adds how to accept the warning."""
-    suggestion = f'{advice}; if it is meant, write accept = ["{name}"] under [run]'
+    suggestion = f'{advice}; to accept this, write accept = ["{name}"] under [run]'
     return ScenarioWarning(
         name, message, suggestion=suggestion, rendered=f"warning: {message}\n  = help: {suggestion}\n"
     )

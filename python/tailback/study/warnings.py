@@ -88,5 +88,5 @@ def _overrides(study: Study, path: str, *values: object) -> str:
     for value in values:
         # The core has no advice about the scenario's own value.
         for warning in read(study.base.native.without_effect([(path, str(value))])):
-            return (warning.suggestion or "").partition("; if it is meant")[0]
+            return (warning.suggestion or "").partition("; to accept this")[0]
     return "vary another setting, or leave this one out"

@@ -41,7 +41,7 @@ impl Warnings {
         for (name, complaint) in self.0.into_iter().filter(|(name, _)| !document.run.accept.contains(name)) {
             let place = origin.place(&complaint.path, complaint.on == On::Key);
             let at = place.as_ref().map(|place: &Place<'_>| (place.line, place.column));
-            let accept = format!("if it is meant, write accept = [\"{}\"] under [run]", name.text());
+            let accept = format!("to accept this, write accept = [\"{}\"] under [run]", name.text());
             let help = complaint.help.map_or_else(|| accept.clone(), |help| format!("{help}; {accept}"));
             let problem = Problem::new("warning", Complaint { help: Some(help), ..complaint }, place.as_ref(), origin);
             located.push((at, Warning { name, problem }));

@@ -75,6 +75,8 @@ pub(crate) struct General {
     pub sent_control: u64,
     /// Control frames queued for transmission since the start.
     pub notifications_sent: u64,
+    /// Control frames that were lost since their link went down, waiting or under way, since the start.
+    pub notifications_lost: u64,
     /// Notifications received and obeyed since the start.
     pub notifications_received: u64,
     /// Packets that waited here when the neighbour stopped them, counted at each stop.
@@ -254,6 +256,7 @@ impl General {
             blocked: 0,
             sent_control: 0,
             notifications_sent: 0,
+            notifications_lost: 0,
             notifications_received: 0,
             held_up: 0,
             held_up_for_others: 0,

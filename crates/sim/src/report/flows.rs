@@ -17,6 +17,9 @@ pub struct DropReport {
     pub place: String,
     /// Reason of the drops, in words.
     pub reason: String,
+    /// `true` for SYN and SYN-ACK packets, which are counted in a row of their own. Absent if `false`.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub handshake: bool,
     /// Number of packets.
     pub packets: u64,
 }

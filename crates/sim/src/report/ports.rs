@@ -42,6 +42,10 @@ pub struct PortReport {
     /// Notifications queued for transmission at this port since the start, with repeated PAUSE frames and messages of
     /// congestion points.
     pub notifications_sent: u64,
+    /// Control frames of this port that were lost because their link went down, waiting or under way, since the start.
+    /// Absent if there are none.
+    #[serde(skip_serializing_if = "absent_if_zero")]
+    pub notifications_lost: u64,
     /// Notifications obeyed at this port, since the start.
     pub notifications_received: u64,
     /// Head-of-line blocking; absent if the neighbour never stopped the port for lack of memory.
@@ -129,6 +133,12 @@ pub struct ConditionerReport {
     pub policed: Counts,
 }
 
+/// Returns `true` for counts that are left out.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
+fn absent_if_zero(count: &u64) -> bool {
+    *count == 0
+}
+
 impl World {
     /// Returns the results of all ports, whose names are `names`, and adds them to the digest.
     pub(super) fn port_reports(&mut self, names: &[String], digest: &mut Digest) -> Vec<PortReport> {
@@ -165,12 +175,13 @@ impl World {
                     mean_bytes: if span == 0 { 0.0 } else { area as f64 / span as f64 },
                 });
             }
-            let (sent, received, held_up, for_others, storms) = match &p.queue {
+            let (sent, gone, received, held_up, for_others, storms) = match &p.queue {
                 Queue::General(m) => {
                     let storms = m.responder.as_ref().map_or(0, |r| r.storms);
-                    (m.notifications_sent, m.notifications_received, m.held_up, m.held_up_for_others, storms)
+                    let gone = m.notifications_lost;
+                    (m.notifications_sent, gone, m.notifications_received, m.held_up, m.held_up_for_others, storms)
                 }
-                Queue::Fifo { .. } | Queue::Admission(_) => (0, 0, 0, 0, 0),
+                Queue::Fifo { .. } | Queue::Admission(_) => (0, 0, 0, 0, 0, 0),
             };
             digest.u64(sent);
             digest.u64(received);
@@ -195,6 +206,7 @@ impl World {
                 lost_on_line: lost.into(),
                 refused_at_input: refused.into(),
                 notifications_sent: sent,
+                notifications_lost: gone,
                 notifications_received: received,
                 head_of_line: (held_up > 0)
                     .then_some(HeadOfLine { held_up_packets: held_up, for_others_packets: for_others }),

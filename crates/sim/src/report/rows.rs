@@ -120,9 +120,11 @@ impl Rows {
                 digest.u64(variation.runs);
                 digest.u64(variation.lost);
             }
-            for ((port, _), packets) in self.ledger.causes(index) {
-                digest.u64(u64::from(port));
-                digest.u64(packets);
+            // By port and reason, whatever finer causes the report distinguishes.
+            let causes = self.ledger.causes(index);
+            for same in causes.chunk_by(|(a, _), (b, _)| (a.port, a.why) == (b.port, b.why)) {
+                digest.u64(u64::from(same[0].0.port));
+                digest.u64(same.iter().map(|(_, packets)| packets).sum());
             }
             if let Some(by) = extras.and_then(|extras| extras.colours.as_ref()) {
                 for count in [self.coloured(index, by), by.delivered, by.dropped].iter().flatten() {
@@ -150,9 +152,10 @@ impl Rows {
         let extras = self.ledger.extras(index);
         let delays = extras.and_then(|extras| extras.delays.as_ref());
         let variation = delays.and(self.ledger.variation(index));
-        let drop = |((port, why), packets): (DropCause, u64)| DropReport {
+        let drop = |(DropCause { port, why, handshake }, packets): (DropCause, u64)| DropReport {
             place: self.ports[port as usize].clone(),
             reason: why.to_string(),
+            handshake,
             packets,
         };
         let connection = self.transports.of(index as u32);

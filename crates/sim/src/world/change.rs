@@ -91,6 +91,7 @@ impl World {
         if let Queue::General(m) = &mut self.ports[port as usize].queue {
             m.up = false;
             let waiting = std::mem::take(&mut m.control);
+            m.notifications_lost += waiting.len() as u64;
             m.effects.clear();
             if let Some(responder) = &mut m.responder {
                 responder.reset(now);
@@ -109,6 +110,11 @@ impl World {
                 // The partition that sent the frame counts the loss.
                 if unlikely(self.trace.is_some()) && self.owns(from) {
                     self.trace_control_drop(port, &packet);
+                }
+                if let Queue::General(m) = &mut self.ports[port as usize].queue
+                    && packet.is_control()
+                {
+                    m.notifications_lost += 1;
                 }
                 self.forget(packet);
             } else {

@@ -6,6 +6,7 @@
 use super::World;
 use super::connections::{LONG, Transports, Write};
 use crate::conditioning::NONE;
+use crate::drop_causes::DropCause;
 use crate::event_queue::{Key, Kind};
 use crate::hints::unlikely;
 use crate::port::Queue;
@@ -323,11 +324,21 @@ impl World {
         self.discard(packet, port, why);
     }
 
+    /// Returns `true` for a SYN and a SYN-ACK.
+    fn opens(&self, packet: &Packet) -> bool {
+        match self.transports.long_ack(packet) {
+            Some(ack) => ack.syn,
+            // Other segments of a transport have a payload.
+            None => packet.payload == 0 && self.transports.of(packet.flow()).is_some(),
+        }
+    }
+
     /// Counts a dropped packet, and consumes it.
     #[inline]
     fn discard(&mut self, packet: Packet, port: u32, why: Reason) {
+        let handshake = self.opens(&packet);
         self.transports.drop_long_ack(&packet);
-        self.ledger.drop(packet, port, why);
+        self.ledger.drop(packet, DropCause { port, why, handshake });
     }
 }
 
