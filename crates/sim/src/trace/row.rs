@@ -13,9 +13,9 @@ pub struct Row {
     pub time: Time,
     /// Position among the rows of the same time.
     pub order: Order,
-    /// What happened.
+    /// Kind of the event.
     pub event: EventKind,
-    /// The frame to which it happened.
+    /// Kind of the frame to which it happened.
     pub frame: FrameKind,
     /// Index of the port: the queue, or the link behind it for [`EventKind::Receive`], [`EventKind::Deliver`] and
     /// losses on the link.
