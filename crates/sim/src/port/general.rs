@@ -36,6 +36,8 @@ pub(crate) struct General {
     pub transmits_early: bool,
     /// `true` if the port may transmit early whenever nothing stops it.
     pub may_transmit_early: bool,
+    /// `true` if the packet trace has rows of the port.
+    pub traced: bool,
     /// `true` if a `TxDone` is pending.
     pub tx_pending: bool,
     /// Timing of frames on the link.
@@ -237,6 +239,7 @@ impl General {
         General {
             transmits_early: false,
             may_transmit_early: false,
+            traced: false,
             tx_pending: false,
             timing,
             idle,

@@ -95,8 +95,6 @@ pub(crate) struct LineEnd {
     pub loss: Option<Loss>,
     /// Data that has arrived and is recorded; `None`: it is not recorded.
     pub delivered: Option<Vec<Delivered>>,
-    /// `true` if arrivals are traced.
-    pub traced: bool,
     /// The link leads to another partition, in which the frames arrive: number of the oldest frames on it that have been
     /// sent to that partition. `None`: it does not.
     pub announced: Option<usize>,
@@ -239,9 +237,11 @@ impl Port {
         }
     }
 
-    /// Traces the frames that arrive.
+    /// Traces the port's packets.
     pub fn trace(&mut self) {
-        self.end_mut().traced = true;
+        if let Queue::General(m) = &mut self.queue {
+            m.traced = true;
+        }
     }
 
     /// Sets the probability of random loss, 0 to 1; `rng` is its stream if there was no loss before.

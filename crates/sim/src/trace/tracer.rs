@@ -51,6 +51,16 @@ impl Tracer {
         self.rows.push(row);
     }
 
+    /// Returns the number of rows written and not handed over.
+    pub fn written(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Inserts the row of an arrival before the rows from number `at` on, which were written while it was handled.
+    pub fn write_before(&mut self, at: usize, row: Row) {
+        self.rows.insert(at, Row { order: self.order, ..row });
+    }
+
     /// Returns the number of the next acknowledgement of a connection, modulo 2^16.
     pub fn next_ack(&mut self, connection: u32) -> u16 {
         let number = self.acks.entry(connection).or_default();

@@ -4,7 +4,7 @@ use super::{FabricState, World};
 use crate::crossbar::Place;
 use crate::event_queue::{Key, Kind};
 use crate::hints::unlikely;
-use crate::port::{LineTiming, Queue, Waiting};
+use crate::port::{LineEnd, LineTiming, Queue, Waiting};
 use tailback_qdisc::{Gate, Packet, Reason};
 use tailback_units::{Dur, Time};
 
@@ -23,8 +23,10 @@ impl World {
             self.event_queue.push(at, Key::new(Kind::Arrive, port));
         }
         let node = p.to;
-        let packet = if unlikely(p.end.is_some()) { self.pass_end(port) } else { p.line.pop_front() };
-        let Some(packet) = packet else { return };
+        if unlikely(p.end.is_some()) && p.end_takes() {
+            return self.end_at_line(port);
+        }
+        let Some(packet) = p.line.pop_front() else { return };
         if unlikely(packet.is_control()) {
             self.receive_control(port, packet);
             return;
@@ -51,28 +53,16 @@ impl World {
         }
     }
 
-    /// Removes and returns the frame at the end of a link that treats frames there; `None`: it is lost, or from now on
-    /// handled by another partition.
-    #[cold]
+    /// Removes a frame at the end of a link: it is lost, or from now on handled by another partition.
     #[inline(never)]
-    fn pass_end(&mut self, port: u32) -> Option<Packet> {
+    fn end_at_line(&mut self, port: u32) {
         let p = &mut self.ports[port as usize];
-        let taken = p.end_takes();
-        let packet = p.line.pop_front()?;
-        let end = p.end.as_deref()?;
-        if !taken {
-            if end.traced {
-                self.trace_arrival(port, &packet);
-            }
-            return Some(packet);
+        let Some(packet) = p.line.pop_front() else { return };
+        if let Some(LineEnd { announced: Some(_), .. }) = p.end.as_deref() {
+            return self.forget(packet);
         }
-        if end.announced.is_some() {
-            self.forget(packet);
-        } else {
-            p.lost.add(u64::from(packet.size));
-            self.lose_apart(packet, port, Reason::LinkLoss);
-        }
-        None
+        p.lost.add(u64::from(packet.size));
+        self.lose_apart(packet, port, Reason::LinkLoss);
     }
 
     /// Returns the time of reception of the last byte of a packet that arrives now at a cut-through switch; `None`: the

@@ -20,27 +20,41 @@ use std::collections::VecDeque;
 use tailback_qdisc::{Fate, Packet};
 use tailback_units::Time;
 
+/// How a packet enters a port of the general form.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum WayIn {
+    /// It is put onto the link at once.
+    Early,
+    /// It waits in the discipline's queue.
+    Waiting,
+    /// As `Waiting`, and rows of the packet trace are written.
+    Traced,
+}
+
 impl World {
-    /// Begins early transmission at a general port if that is permitted and no packet waits. Returns `true` if it has
-    /// begun.
+    /// Returns how a packet enters a general port that does not transmit early now. Early transmission begins if that is
+    /// permitted and no packet waits.
     #[inline(never)]
-    pub(super) fn begins_early(&mut self, port: u32) -> bool {
+    pub(super) fn way_in(&mut self, port: u32) -> WayIn {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        let Queue::General(m) = &mut p.queue else { return false };
+        let Queue::General(m) = &mut p.queue else { return WayIn::Waiting };
+        if !m.may_transmit_early {
+            return if m.traced { WayIn::Traced } else { WayIn::Waiting };
+        }
         let nothing_waits =
             !m.tx_pending && m.queues[0].backlog.packets == 0 && m.control.is_empty() && m.turns.is_empty();
-        let may = m.may_transmit_early && nothing_waits && m.blocked_since.is_none();
+        let may = nothing_waits && m.blocked_since.is_none();
         if !may || m.responder.as_mut().is_some_and(|responder| !responder.is_free(now)) {
-            return false;
+            return WayIn::Waiting;
         }
         if let FabricState::Buffer(buffer) = &self.nodes[usize::from(p.from)].fabric
             && buffer.stops_any()
         {
-            return false;
+            return WayIn::Waiting;
         }
         p.begin_early(now);
-        true
+        WayIn::Early
     }
 
     /// Enqueues a packet at a general port that transmits early.
@@ -55,7 +69,7 @@ impl World {
             && !buffer.admits_without_stop(slot as usize, 0, u64::from(size))
             && !self.has_memory(node, slot, 0, u64::from(size))
         {
-            return self.enqueue_waiting(port, packet, via);
+            return self.enqueue_waiting::<false>(port, packet, via);
         }
         let World { ports, nodes, event_queue, .. } = self;
         let p = &mut ports[port as usize];

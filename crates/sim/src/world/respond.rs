@@ -45,6 +45,9 @@ impl World {
             // The link has gone down in the meantime, which cleared the notification.
             return;
         }
+        if unlikely(self.trace.is_some()) {
+            self.trace_effects(port);
+        }
         self.end_early(port);
         let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         let classes = (0..m.queues.len() as u8).filter(|class| m.queues[usize::from(*class)].backlog.packets > 0);
@@ -52,12 +55,8 @@ impl World {
         let open =
             |gate: &Gate| (0..8).filter(|class| gate.admits_class(*class)).fold(0u8, |mask, class| mask | 1 << class);
         let before = m.responder.as_mut().map_or(0, |r| open(r.gate(now)));
-        let (traces, mut applied) = (self.trace.is_some(), Vec::new());
         while m.effects.front().is_some_and(|(at, _)| *at <= now) {
             if let (Some((_, control)), Some(responder)) = (m.effects.pop_front(), &mut m.responder) {
-                if unlikely(traces) {
-                    applied.push(control.clone());
-                }
                 responder.apply(now, control, rate);
             }
         }
@@ -67,8 +66,7 @@ impl World {
         if let Some(at) = later {
             self.schedule(at, Kind::Respond, port);
         }
-        if unlikely(traces) {
-            applied.iter().for_each(|control| self.trace_effect(port, control));
+        if unlikely(self.trace.is_some()) {
             self.note_pauses(port);
         }
         self.wake_at(port, change);

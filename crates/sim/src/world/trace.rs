@@ -37,9 +37,28 @@ impl World {
             };
             self.begin_rows(key);
             self.event_queue.push(time, key);
-            self.handle_events(last, 1);
+            // Rows have the time of the event that is about to be handled.
+            self.now = time;
+            if key.kind() == Kind::Arrive {
+                self.handle_arrival(last, key.component());
+            } else {
+                self.handle_events(last, 1);
+            }
         }
         Status::Running
+    }
+
+    /// Handles the arrival of the oldest frame on the link of `port`, and writes its row unless it is lost there. The
+    /// arrival itself has no code for the trace, since each frame of every run passes it.
+    fn handle_arrival(&mut self, last: Time, port: u32) {
+        let (row, lost) = (self.arrival_row(port), self.ports[port as usize].lost);
+        let at = self.trace.as_ref().map_or(0, |tracer| tracer.written());
+        self.handle_events(last, 1);
+        if let (Some(tracer), Some(row)) = (&mut self.trace, row)
+            && self.ports[port as usize].lost == lost
+        {
+            tracer.write_before(at, row);
+        }
     }
 
     /// Notes that the event with `key` is about to be handled.
@@ -82,14 +101,12 @@ impl World {
         names
     }
 
-    /// Numbers an acknowledgement, to distinguish it from equal ones, in the field of the payload's length,
-    /// which acknowledgements do not use.
+    /// Returns a number that distinguishes an acknowledgement from equal ones. It is stored in the field of the payload's
+    /// length, which acknowledgements do not use.
     #[cold]
     #[inline(never)]
-    pub(super) fn number_ack(&mut self, connection: u32, packet: &mut Packet) {
-        if let Some(tracer) = &mut self.trace {
-            packet.payload = tracer.next_ack(connection);
-        }
+    pub(super) fn ack_number(&mut self, connection: u32) -> u16 {
+        self.trace.as_mut().map_or(0, |tracer| tracer.next_ack(connection))
     }
 
     /// Writes the row of a packet that arrives at a queue.
@@ -130,13 +147,22 @@ impl World {
         }
     }
 
-    /// Writes the row of a packet whose transmission begins, before it has left the backlog.
+    /// Writes the row of the packet whose transmission begins: the last on the link. It has left the backlog.
     #[cold]
     #[inline(never)]
-    pub(super) fn trace_dequeue(&mut self, port: u32, packet: &Packet) {
+    pub(super) fn trace_dequeue(&mut self, port: u32) {
+        let Some(packet) = self.ports[port as usize].line.back().map(Packet::as_seen_from_the_other_end) else {
+            return;
+        };
+        let packet = &packet;
         self.trace_marks(port, usize::from(packet.class()), Some(packet));
         let row = self.packet_row(EventKind::Dequeue, port, packet);
-        self.write_row(row);
+        // The queue before the event, as in all rows.
+        self.write_row(row.map(|row| Row {
+            queue_packets: row.queue_packets + 1,
+            queue_bytes: row.queue_bytes + u64::from(row.size),
+            ..row
+        }));
     }
 
     /// Writes the row of a packet that is dropped at the queue of `port`.
@@ -156,27 +182,27 @@ impl World {
         self.write_row(row.map(without_queue));
     }
 
-    /// Writes the row of a frame that has reached the end of the link of `port`.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn trace_arrival(&mut self, port: u32, packet: &Packet) {
-        let event = if !packet.is_control() && packet.dst == self.ports[port as usize].to {
-            EventKind::Deliver
+    /// Returns the row of the frame that reaches the end of the link of `port` now, in case that it is not lost there.
+    /// `None`: no frame arrives in this partition, or the row is not selected.
+    fn arrival_row(&self, port: u32) -> Option<Row> {
+        let p = &self.ports[port as usize];
+        let packet = p.line.front().filter(|front| front.at == self.now)?;
+        if p.end.as_ref().is_some_and(|end| end.announced.is_some()) {
+            return None;
+        }
+        if packet.is_control() {
+            self.control_row(EventKind::Receive, port, packet)
         } else {
-            EventKind::Receive
-        };
-        let row = if packet.is_control() {
-            self.control_row(event, port, packet)
-        } else {
+            let event = if packet.dst == p.to { EventKind::Deliver } else { EventKind::Receive };
             self.packet_row(event, port, packet).map(without_queue)
-        };
-        self.write_row(row);
+        }
     }
 
-    /// Writes the row of a control frame whose transmission begins.
+    /// Writes the row of the control frame whose transmission begins: the last on the link.
     #[cold]
     #[inline(never)]
-    pub(super) fn trace_control(&mut self, port: u32, frame: &Packet) {
+    pub(super) fn trace_control(&mut self, port: u32) {
+        let Some(frame) = self.ports[port as usize].line.back() else { return };
         let row = self.control_row(EventKind::Dequeue, port, frame);
         self.write_row(row);
     }
@@ -232,10 +258,18 @@ impl World {
         }));
     }
 
-    /// Writes the row of a notification that takes effect at `port`.
+    /// Writes the rows of the notifications that are about to take effect at `port`.
     #[cold]
     #[inline(never)]
-    pub(super) fn trace_effect(&mut self, port: u32, control: &ControlFrame) {
+    pub(super) fn trace_effects(&mut self, port: u32) {
+        let Queue::General(m) = &self.ports[port as usize].queue else { return };
+        let due: Vec<ControlFrame> =
+            m.effects.iter().take_while(|(at, _)| *at <= self.now).map(|(_, control)| control.clone()).collect();
+        due.iter().for_each(|control| self.trace_effect(port, control));
+    }
+
+    /// Writes the row of a notification that takes effect at `port`.
+    fn trace_effect(&mut self, port: u32, control: &ControlFrame) {
         let row = self.blank_row(EventKind::Effect, frame_kind(control), port);
         self.write_row(row.map(|row| Row { detail: control_detail(control, port ^ 1), ..row }));
     }

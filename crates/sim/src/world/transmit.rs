@@ -1,5 +1,6 @@
 //! Output ports: enqueueing, start of transmission, end of transmission.
 
+use super::early::WayIn;
 use super::{FabricState, World};
 use crate::accounts::ClassAccount;
 use crate::by_class::ByClass;
@@ -28,10 +29,14 @@ impl World {
             }
         } else if matches!(p.queue, Queue::Admission(_)) {
             self.enqueue_admission(port, packet);
-        } else if matches!(&p.queue, Queue::General(m) if m.transmits_early) || self.begins_early(port) {
+        } else if matches!(&p.queue, Queue::General(m) if m.transmits_early) {
             self.enqueue_early(port, packet, via);
         } else {
-            self.enqueue_waiting(port, packet, via);
+            match self.way_in(port) {
+                WayIn::Early => self.enqueue_early(port, packet, via),
+                WayIn::Waiting => self.enqueue_waiting::<false>(port, packet, via),
+                WayIn::Traced => self.enqueue_waiting::<true>(port, packet, via),
+            }
         }
     }
 
@@ -50,12 +55,13 @@ impl World {
     }
 
     /// Enqueues a packet at a port that does not transmit early. The steps are, in order: treatment of the packet,
-    /// allocation of its memory, its queue, and the consequences of the longer queue.
+    /// allocation of its memory, its queue, and the consequences of the longer queue. `TRACED`: rows of the packet trace are
+    /// written; other ports have code without them.
     #[inline(never)]
-    pub(super) fn enqueue_waiting(&mut self, port: u32, packet: Packet, via: Option<u32>) {
+    pub(super) fn enqueue_waiting<const TRACED: bool>(&mut self, port: u32, packet: Packet, via: Option<u32>) {
         let Some(packet) = self.treat(port, packet, via) else { return };
         let (class, destination) = (usize::from(packet.class()), packet.dst);
-        if unlikely(self.trace.is_some()) {
+        if TRACED {
             self.trace_enqueue(port, &packet);
         }
         let flow_control = match self.allocate(port, &packet, via) {
@@ -63,7 +69,7 @@ impl World {
             Err(reason) => return self.lose(packet, port, reason),
         };
         let feeds = self.put_in_queue(port, packet, via);
-        if unlikely(self.trace.is_some()) {
+        if TRACED {
             self.trace_marks(port, class, None);
         }
         if let (FlowControl::Stop, Some(via)) = (flow_control, via) {
@@ -266,10 +272,10 @@ impl World {
         let to = self.ports[port as usize].to;
         let mut frame = Packet::new(0, tailback_qdisc::Traits::control(), self.now, handle, to);
         frame.set_lengths(u32::from(control.wire()), u32::from(control.wire()));
-        if unlikely(self.trace.is_some()) {
-            self.trace_control(port, &frame);
-        }
         self.transmit(port, frame);
+        if unlikely(self.trace.is_some()) {
+            self.trace_control(port);
+        }
     }
 
     /// Removes the packet to send next from the queues of `port`, through its transmit ring and shaper. `None`: no
@@ -308,9 +314,6 @@ impl World {
     #[inline(always)]
     fn transmit_data(&mut self, port: u32, packet: Packet) {
         let now = self.now;
-        if unlikely(self.trace.is_some()) {
-            self.trace_dequeue(port, &packet);
-        }
         let p = &mut self.ports[port as usize];
         let Queue::General(m) = &mut p.queue else { return };
         let (class, size, destination) = (usize::from(packet.class()), u64::from(packet.size), packet.dst);
@@ -330,6 +333,9 @@ impl World {
         let origin = queue.origins.pop_front();
         self.give_back(from, size);
         self.transmit(port, packet);
+        if unlikely(self.trace.is_some()) {
+            self.trace_dequeue(port);
+        }
         self.release(from, origin, class, size);
         self.serve_turns(port);
         if let Some(at) = wakeup {
@@ -438,6 +444,7 @@ impl World {
     }
 
     /// Moves packets from the scheduler of `port` into its transmit ring while there is room.
+    #[inline(always)]
     fn fill_ring(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];

@@ -167,7 +167,7 @@ impl World {
         packet.set_lengths(u32::from(incoming.size), u32::from(incoming.wire));
         let port = incoming.port;
         if unlikely(self.trace.is_some()) {
-            self.number_ack(connection, &mut packet);
+            packet.payload = self.ack_number(connection);
         }
         self.ledger.offer_ack(connection);
         self.enqueue(port, packet, None);
@@ -306,8 +306,9 @@ impl World {
         }
     }
 
-    /// Drops a packet at `port` or on the link behind it.
-    #[inline]
+    /// Drops a packet at the queue of `port`.
+    #[cold]
+    #[inline(never)]
     pub(super) fn lose(&mut self, packet: Packet, port: u32, why: Reason) {
         if unlikely(self.trace.is_some()) {
             self.trace_drop(port, &packet, why);
