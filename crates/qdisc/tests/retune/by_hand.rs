@@ -272,7 +272,7 @@ fn shares_of_a_class_based_policy_and_of_service_curves_change_at_once() {
 }
 
 /// Disciplines that send at a rate: shapers, and service curves that limit or guarantee it.
-fn rated(rate: &str) -> [Value; 5] {
+fn rated(rate: &str) -> [Value; 6] {
     [
         json!({ "kind": "shaper", "rate": rate, "burst": "2kB" }),
         json!({ "kind": "htb", "default": "all", "classes": [
@@ -288,13 +288,17 @@ fn rated(rate: &str) -> [Value; 5] {
             { "name": "site", "ls": { "m2": "1Mbit/s" }, "ul": { "m2": rate } },
             { "name": "all", "parent": "site", "ls": { "m2": "1Mbit/s" }, "limit": "100packets" },
         ] }),
+        json!({ "kind": "hfsc", "default": "all", "classes": [
+            { "name": "site", "ls": { "m2": "1Mbit/s" } },
+            { "name": "all", "parent": "site", "ls": { "m2": "1Mbit/s" }, "ul": { "m2": rate }, "limit": "100packets" },
+        ] }),
     ]
 }
 
 #[test]
 fn a_shaped_rate_changes_at_once_also_while_a_packet_waits_for_its_tokens() {
     let traffic = constant(2.0, 1, ms(900));
-    for kind in 0..5 {
+    for kind in 0..6 {
         let kind = |rate: &str| rated(rate)[kind].clone();
         // At 10 kbit/s the next packet would leave 800 ms later.
         let changes =
@@ -320,7 +324,7 @@ fn packets_that_wait_for_a_slow_rate_leave_at_the_new_one_without_further_arriva
     // At 10 kbit/s a packet takes 783 ms. At 4 Mbit/s the 40 packets take 78 ms; the change comes between the last arrival
     // and the time at which the next packet would have left.
     let traffic = constant(2.0, 1, ms(16));
-    for kind in 0..5 {
+    for kind in 0..6 {
         let (slow, fast) = (rated("10kbit/s")[kind].clone(), rated("4Mbit/s")[kind].clone());
         let ride = changed(slow, 100, &traffic, &[(ms(100), fast.clone(), 100)]);
         let last = ride.log.iter().rev().find_map(|event| match event {
