@@ -374,8 +374,8 @@ mod tests {
     use serde_json::json;
     use tailback_document::decode;
 
-    /// As `hfsc_qlen_notify` in Linux: `update_vf` without service, and the leaf leaves the order of deadlines. No discipline
-    /// drops its last packet at a dequeue at present.
+    /// As `hfsc_qlen_notify` in Linux: `update_vf` without service, and the leaf leaves the order of deadlines. None of
+    /// the present disciplines drops its last packet at a dequeue.
     #[test]
     fn a_leaf_whose_last_packet_was_dropped_is_passive_and_returns_without_credit() {
         let class = |name: &str| json!({ "name": name, "ls": { "m2": "8Mbit/s" }, "rt": { "m2": "1Mbit/s" } });
