@@ -377,3 +377,43 @@ fn an_idle_link_is_reported_to_each_empty_class() {
         }
     }
 }
+
+/// Blue whose probability is 1 after a second packet in its queue, and 0 after an idle time. The class is idle from the end of
+/// its last packet's transmission on, although the link is busy with the other class.
+#[test]
+fn a_class_is_idle_when_its_last_packet_has_been_sent_and_others_wait() {
+    let blue = json!({ "kind": "blue", "increment": 1.0, "decrement": 1.0, "freeze": "0s", "threshold": "1packet" });
+    let of = |flow: u32, more: &Value| {
+        let mut class = json!({ "match": { "flow": flow }, "limit": "100packets" });
+        more.as_object().expect("a table").iter().for_each(|(key, value)| class[key] = value.clone());
+        class
+    };
+    let ls = |name: &str| json!({ "name": name, "ls": { "m2": "5Mbit/s" } });
+    let mut first = ls("first");
+    first["discipline"] = blue.clone();
+    let with_blue = json!({ "discipline": blue });
+    for document in [
+        json!({ "kind": "hfsc", "classes": [of(0, &first), of(1, &ls("second"))] }),
+        json!({ "kind": "wrr", "classes": [of(0, &with_blue), of(1, &json!({}))] }),
+    ] {
+        for (sent, accepted) in [(false, 0), (true, 1)] {
+            let mut q = build(document.clone(), &SITE);
+            let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+            let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+            let mut now = secs(1);
+            let arrive = |q: &mut Discipline, cx: &mut Cx<'_>, now, flow| {
+                q.enqueue(now, packet(&Arrival { at: now, flow, bytes: 1000, ecn: Ecn::NotEct }, 0), cx);
+            };
+            [0, 0, 1, 1, 1, 1, 1, 1, 1, 1].into_iter().for_each(|flow| arrive(&mut q, cx, now, flow));
+            let mut left = 2;
+            while left > 0 || sent && left == 0 {
+                now += Dur::from_ms(1);
+                let next = q.dequeue(now, &Gate::default(), cx).expect("packets wait").flow();
+                left -= if left == 0 || next == 0 { 1 } else { 0 };
+            }
+            let waiting = q.packets();
+            arrive(&mut q, cx, now, 0);
+            assert_eq!(q.packets() - waiting, accepted, "{document}, sent: {sent}");
+        }
+    }
+}

@@ -449,7 +449,9 @@ fn qcn_recovers_half_of_the_distance_in_each_of_five_cycles_and_then_raises_its_
     law.hear(Time(1), 9, Feedback::Change(-63.0), &mut rng);
     let low = 1e10 * (1.0 - 63.0 / 128.0);
     assert_eq!(law.rate(), low);
-    assert!(!law.hear(Time(1), 9, Feedback::Change(1.0), &mut rng), "there is no positive feedback");
+    for amount in [0.0, 0.5, 1.0] {
+        assert!(!law.hear(Time(1), 9, Feedback::Change(amount), &mut rng), "feedback is negative");
+    }
     // The target becomes lower than the line rate, so that its growth can be measured.
     (0..3).for_each(|_| law.sent(Time(1), 50_000, &mut rng));
     let target = law.rate();

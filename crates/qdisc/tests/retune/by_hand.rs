@@ -193,7 +193,7 @@ fn deficit_round_robin_shares_by_the_new_weights_from_the_next_round_on() {
 fn a_huge_quantum_has_no_effect_after_it_has_been_reduced() {
     // A turn of 1 GB would last 800 s.
     let traffic = constant(4.0, 2, ms(400));
-    for kind in ["drr", "fq-codel", "fq", "wrr", "htb"] {
+    for kind in ["drr", "sfq", "fq-codel", "fq", "wrr", "htb"] {
         let kind = |quantum: &str| match kind {
             "wrr" => {
                 json!({ "kind": "wrr", "count": "bytes", "quantum": quantum, "classes": [{ "match": { "flow": [1] } }] })
@@ -207,7 +207,7 @@ fn a_huge_quantum_has_no_effect_after_it_has_been_reduced() {
             "fq-codel" => {
                 json!({ "kind": kind, "buckets": "per-flow", "quantum": quantum, "target": "1h", "interval": "1h" })
             }
-            _ => json!({ "kind": kind, "quantum": quantum }),
+            _ => json!({ "kind": kind, "buckets": "per-flow", "quantum": quantum }),
         };
         let ride = changed(kind("1GB"), 1_000, &traffic, &[(ms(200), kind("1kB"), 1_000)]);
         let before = sent(&ride, &traffic, ms(10), ms(200));
@@ -630,4 +630,14 @@ fn packets_wait_for_the_tokens_that_the_new_accounting_counts() {
         let due = change.max(sent[next - 1] + Dur::from_us(7_832));
         assert!(sent[next] >= due && sent[next] < due + Dur::from_ms(1), "{:?}, due {due:?}", sent[next]);
     }
+}
+
+/// With the adaptation `max-p` is the value at its start, which may therefore be set when it begins or ends.
+#[test]
+fn the_probability_of_red_may_change_together_with_the_begin_or_end_of_its_adaptation() {
+    let plain = spec(&json!({ "kind": "red", "max-p": 0.1 }));
+    let adaptive = |p: f64| spec(&json!({ "kind": "red", "max-p": p, "adaptive": { "kind": "floyd" } }));
+    assert_eq!(plain.check_retune(&adaptive(0.2)), Ok(()));
+    assert_eq!(adaptive(0.2).check_retune(&plain), Ok(()));
+    assert_eq!(adaptive(0.2).check_retune(&adaptive(0.3)).expect_err("it adapts").path, "max-p");
 }
