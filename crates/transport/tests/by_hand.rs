@@ -101,6 +101,19 @@ impl Engine {
 }
 
 #[test]
+fn a_marking_sender_accepts_any_target_above_zero() {
+    let with = |target: Rate| Marking {
+        target,
+        window: Dur::from_ms(300),
+        patience: Dur::from_secs(5),
+        strikes: 3,
+        rest: Dur::from_secs(60),
+    };
+    assert_eq!(with(Rate(1)).check(), Ok(()));
+    assert_eq!(with(Rate(0)).check().expect_err("no target").path, "target");
+}
+
+#[test]
 fn both_windows_of_a_marking_sender_grow_by_their_shares_in_slow_start_and_by_one_a_round_trip_after_it() {
     let mut engine = Engine::new(None);
     engine.assert_windows(2.0, 2.0);

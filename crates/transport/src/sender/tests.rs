@@ -157,3 +157,14 @@ fn newreno_reports_one_lost_segment_for_each_repair() {
     sampler.delivered(8, at(200));
     assert_eq!(sampler.sample(Dur::ZERO).map(|sample| sample.lost), Some(2));
 }
+
+/// RFC 6298 section 3 excludes only segments that were retransmitted.
+#[test]
+fn a_segment_sent_at_time_zero_gives_a_sample_of_the_round_trip_time() {
+    let mut sender = sender(serde_json::json!({ "handshake": false, "recovery": { "kind": "sack" } }));
+    sender.offer(Time::ZERO, u64::MAX);
+    while sender.poll(Time::ZERO).is_some() {}
+    let (now, recover) = (Time::ZERO + Dur::from_ms(100), sender.seq.recover);
+    let taken = sender.board.as_mut().expect("a scoreboard").take(now, &ack(1, &[]), recover, None);
+    assert_eq!(taken.newest, Some(Time::ZERO));
+}
