@@ -404,12 +404,17 @@ fn a_class_is_idle_when_its_last_packet_has_been_sent_and_others_wait() {
             let arrive = |q: &mut Discipline, cx: &mut Cx<'_>, now, flow| {
                 q.enqueue(now, packet(&Arrival { at: now, flow, bytes: 1000, ecn: Ecn::NotEct }, 0), cx);
             };
-            [0, 0, 1, 1, 1, 1, 1, 1, 1, 1].into_iter().for_each(|flow| arrive(&mut q, cx, now, flow));
+            for flow in [0, 0, 1, 1, 1, 1, 1, 1, 1, 1] {
+                arrive(&mut q, cx, now, flow);
+            }
             let mut left = 2;
-            while left > 0 || sent && left == 0 {
+            while left > 0 {
                 now += Dur::from_ms(1);
-                let next = q.dequeue(now, &Gate::default(), cx).expect("packets wait").flow();
-                left -= if left == 0 || next == 0 { 1 } else { 0 };
+                left -= u32::from(q.dequeue(now, &Gate::default(), cx).expect("packets wait").flow() == 0);
+            }
+            if sent {
+                now += Dur::from_ms(1);
+                assert_eq!(q.dequeue(now, &Gate::default(), cx).map(|packet| packet.flow()), Some(1));
             }
             let waiting = q.packets();
             arrive(&mut q, cx, now, 0);
