@@ -4,7 +4,8 @@ use crate::common::{Steps, seeded};
 use crate::link::{Arrival, Log, buffer, build, constant, merged, packet, random, run};
 use proptest::prelude::*;
 use serde_json::{Value, json};
-use tailback_qdisc::{Cx, Ecn, Gate, Qdisc, Reason, Site};
+use tailback_document::{Checked, decode};
+use tailback_qdisc::{Cx, Discipline, Ecn, Gate, Qdisc, Reason, Site, Spec};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
@@ -292,4 +293,132 @@ fn a_shaped_class_does_not_catch_up_on_what_it_held_back() {
     assert_rates(&log, &[1.0, 4.5, 4.5], 0.01);
     let in_a_row = log.departed.windows(2).filter(|pair| pair[0].flow == 0 && pair[1].flow == 0).count();
     assert_eq!(in_a_row, 0, "never two of its packets in a row");
+}
+
+#[test]
+fn a_token_bucket_hierarchy_sets_its_timer_to_the_debt_of_a_class_that_waits_and_not_of_an_empty_one() {
+    let class = |name: &str, flow: u32, rate: &str| json!({ "name": name, "match": { "flow": flow }, "rate": rate, "burst": "1B", "cburst": "1B" });
+    let document = json!({ "kind": "htb", "classes": [class("slow", 0, "8kbit/s"), class("fast", 1, "16kbit/s")] });
+    let mut q = build(document, &SITE);
+    let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+    let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+    for flow in [0, 0, 1] {
+        q.enqueue(Time::ZERO, packet(&Arrival { at: Time::ZERO, flow, bytes: 1000, ecn: Ecn::NotEct }, 0), cx);
+    }
+    for _ in 0..2 {
+        assert!(q.dequeue(Time::ZERO, &Gate::default(), cx).is_some(), "each class has tokens for one packet");
+    }
+    assert!(q.dequeue(Time::ZERO, &Gate::default(), cx).is_none());
+    // A packet of 982 buffer bytes leaves a debt of 981 B: 981 ms at 1 B/ms for the slow class, in which a packet waits, and
+    // half of that for the fast one, which is empty.
+    assert_eq!((q.packets(), q.next_wakeup()), (1, Some(Time::ZERO + Dur::from_ms(981))));
+}
+
+#[test]
+fn an_inner_class_of_a_token_bucket_hierarchy_has_no_match_discipline_or_limit() {
+    for (key, value) in
+        [("match", json!({ "flow": 0 })), ("discipline", json!({ "kind": "drop-tail" })), ("limit", json!("9packets"))]
+    {
+        let mut inner = json!({ "name": "inner", "rate": "1Mbit/s" });
+        inner[key] = value;
+        let leaf = json!({ "name": "leaf", "parent": "inner", "rate": "1Mbit/s" });
+        let spec: Spec = decode(json!({ "kind": "htb", "classes": [inner, leaf] })).expect("a document");
+        let refused = Checked::check(&spec).expect_err("an inner class holds no packets");
+        assert_eq!(refused.path, format!("classes[0].{key}"));
+    }
+}
+
+/// Cisco IOS, `priority-list queue-limit`: 20, 40, 60 and 80 packets for the queues high, medium, normal and low.
+#[test]
+fn the_default_levels_of_priority_queueing_have_the_limits_of_ios() {
+    for (name, limit) in [("high", 20), ("medium", 40), ("normal", 60), ("low", 80)] {
+        let mut q = build(json!({ "kind": "priority", "default": name }), &SITE);
+        let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+        let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+        for index in 0..100 {
+            q.enqueue(
+                Time::ZERO,
+                packet(&Arrival { at: Time::ZERO, flow: 0, bytes: 1000, ecn: Ecn::NotEct }, index),
+                cx,
+            );
+        }
+        assert_eq!(q.packets(), limit, "{name}");
+    }
+}
+
+/// COBALT whose Blue has the probability 1 after a drop for want of room, and 0 after a step down. One packet waits then, and
+/// leaves within the 5 ms in which Blue makes no further step, so that its own departure does not lower the probability.
+#[test]
+fn an_idle_link_is_reported_to_each_empty_class() {
+    let cobalt = json!({ "kind": "cobalt", "increment": 1.0, "decrement": 1.0 });
+    let level = |flow: u32| json!({ "match": { "flow": flow }, "discipline": cobalt, "limit": "2packets" });
+    for flow in [0, 1] {
+        for (reported, delivered) in [(true, 0), (false, 1)] {
+            let mut q = build(json!({ "kind": "priority", "levels": [level(0), level(1)] }), &SITE);
+            let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+            let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+            let at = |ms| Time::ZERO + Dur::from_ms(ms);
+            let arrive = |q: &mut Discipline, cx: &mut Cx<'_>, ms, count| {
+                for index in 0..count {
+                    q.enqueue(at(ms), packet(&Arrival { at: at(ms), flow, bytes: 1000, ecn: Ecn::NotEct }, index), cx);
+                }
+            };
+            // The third packet finds no room.
+            arrive(&mut q, cx, 10, 3);
+            while q.dequeue(at(11), &Gate::default(), cx).is_some() {}
+            q.idle(at(11), cx);
+            if reported {
+                q.idle(at(20), cx);
+            }
+            // Blue drops the first of two packets at departure if its probability is still 1; it never drops the last one.
+            arrive(&mut q, cx, 21, 2);
+            let first = q.dequeue(at(21), &Gate::default(), cx).map(|packet| packet.seq);
+            assert_eq!(first, Some(delivered), "flow {flow}, reported: {reported}");
+        }
+    }
+}
+
+/// Blue whose probability is 1 after a second packet in its queue, and 0 after an idle time. The class is idle from the end of
+/// its last packet's transmission on, although the link is busy with the other class.
+#[test]
+fn a_class_is_idle_when_its_last_packet_has_been_sent_and_others_wait() {
+    let blue = json!({ "kind": "blue", "increment": 1.0, "decrement": 1.0, "freeze": "0s", "threshold": "1packet" });
+    let of = |flow: u32, more: &Value| {
+        let mut class = json!({ "match": { "flow": flow }, "limit": "100packets" });
+        more.as_object().expect("a table").iter().for_each(|(key, value)| class[key] = value.clone());
+        class
+    };
+    let ls = |name: &str| json!({ "name": name, "ls": { "m2": "5Mbit/s" } });
+    let mut first = ls("first");
+    first["discipline"] = blue.clone();
+    let with_blue = json!({ "discipline": blue });
+    for document in [
+        json!({ "kind": "hfsc", "classes": [of(0, &first), of(1, &ls("second"))] }),
+        json!({ "kind": "wrr", "classes": [of(0, &with_blue), of(1, &json!({}))] }),
+    ] {
+        for (sent, accepted) in [(false, 0), (true, 1)] {
+            let mut q = build(document.clone(), &SITE);
+            let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+            let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+            let mut now = secs(1);
+            let arrive = |q: &mut Discipline, cx: &mut Cx<'_>, now, flow| {
+                q.enqueue(now, packet(&Arrival { at: now, flow, bytes: 1000, ecn: Ecn::NotEct }, 0), cx);
+            };
+            for flow in [0, 0, 1, 1, 1, 1, 1, 1, 1, 1] {
+                arrive(&mut q, cx, now, flow);
+            }
+            let mut left = 2;
+            while left > 0 {
+                now += Dur::from_ms(1);
+                left -= u32::from(q.dequeue(now, &Gate::default(), cx).expect("packets wait").flow() == 0);
+            }
+            if sent {
+                now += Dur::from_ms(1);
+                assert_eq!(q.dequeue(now, &Gate::default(), cx).map(|packet| packet.flow()), Some(1));
+            }
+            let waiting = q.packets();
+            arrive(&mut q, cx, now, 0);
+            assert_eq!(q.packets() - waiting, accepted, "{document}, sent: {sent}");
+        }
+    }
 }

@@ -449,7 +449,9 @@ fn qcn_recovers_half_of_the_distance_in_each_of_five_cycles_and_then_raises_its_
     law.hear(Time(1), 9, Feedback::Change(-63.0), &mut rng);
     let low = 1e10 * (1.0 - 63.0 / 128.0);
     assert_eq!(law.rate(), low);
-    assert!(!law.hear(Time(1), 9, Feedback::Change(1.0), &mut rng), "there is no positive feedback");
+    for amount in [0.0, 0.5, 1.0] {
+        assert!(!law.hear(Time(1), 9, Feedback::Change(amount), &mut rng), "feedback is negative");
+    }
     // The target becomes lower than the line rate, so that its growth can be measured.
     (0..3).for_each(|_| law.sent(Time(1), 50_000, &mut rng));
     let target = law.rate();
@@ -564,4 +566,77 @@ fn a_tags_bytes_are_added_once_and_only_to_limited_frames() {
         b.limiters.lengthen(Time::ZERO, &mut p);
         assert_eq!((p.size, p.wire()), lengths, "to {dst}, with a tag already");
     }
+}
+
+#[test]
+fn a_limiter_set_up_in_a_run_paces_its_frames_from_then_on_also_the_second_time() {
+    let mut b = bench(Filter::Destination, None, Spec::default());
+    let frame = Frame { flow: 0, destination: 5, class: 0 };
+    let us = |n| Time::ZERO + Dur::from_us(n);
+    // The first limiter's last frame leaves at 1001.2 us, at the line rate: its next one could not leave at 1002 us.
+    for start in [us(1_000), us(1_002)] {
+        // Seven messages: 0.75^7 of 10 Gbit/s, at which 1520 B take 9.1 us.
+        for _ in 0..7 {
+            assert_eq!(b.limiters.hear(start, frame, 3, Feedback::Change(-4.0)), Heard::Obeyed);
+        }
+        let gap = Dur((1520.0 * 8e12 / (0..7).fold(1e10, |rate, _| rate * 0.75)) as u64);
+        (0..2).for_each(|_| b.put(start, 0, 5));
+        assert!(b.take(start).is_some_and(|p| p.tag().is_some()), "the first frame leaves at once");
+        assert!(b.take(start).is_none());
+        assert_eq!(b.limiters.next_wakeup(), Some(start + gap));
+        // The limiter ends with its second frame, before the time at which a third one could leave.
+        for _ in 0..100 {
+            b.limiters.hear(start, frame, 3, Feedback::Change(4.0));
+        }
+        assert!(b.take(start + Dur::from_us(1)).is_none());
+        let end = b.limiters.next_wakeup().expect("a frame waits");
+        assert!(b.take(end).is_some() && b.limiters.active() == 0);
+    }
+}
+
+#[test]
+fn the_queues_take_turns_and_a_limiter_that_ends_takes_no_turn_from_the_next() {
+    let mut b = bench(Filter::Destination, None, Spec::default());
+    for destination in [5, 6, 7] {
+        b.slow(0, destination, 1);
+        (0..2).for_each(|_| b.put(Time::ZERO, 0, destination));
+    }
+    // The limiter of destination 5 is at the line rate and ends with its last frame.
+    for _ in 0..100 {
+        b.limiters.hear(Time::ZERO, Frame { flow: 0, destination: 5, class: 0 }, 3, Feedback::Change(4.0));
+    }
+    // Frames without a limiter belong to the default path, whose turn is the first.
+    b.put(Time::ZERO, 0, 8);
+    let far = Dur::from_ms(1);
+    let order: Vec<u16> = (0..7).map(|k| b.take(Time::ZERO + far * k).expect("a frame").dst).collect();
+    assert_eq!(order, [8, 5, 6, 7, 5, 6, 7]);
+    assert_eq!(b.limiters.active(), 2);
+}
+
+#[test]
+fn the_timers_of_the_queues_of_limiters_and_of_the_default_path_run() {
+    let pie = serde_json::from_str::<Spec>(r#"{"kind": "pie"}"#).expect("a discipline");
+    let origins: Arc<[Origin]> = vec![Origin::default(); 20].into();
+    let site = Site { rate: LINE, ..Site::default() };
+    for (of_limiter, of_default) in [(pie.clone(), Spec::default()), (Spec::default(), pie)] {
+        let spec = limiters(Filter::Destination, None, of_limiter);
+        let limiters = Limiters::new(spec, &of_default, &site, Arc::clone(&origins), Rng::named(1, "limiters"));
+        let mut b = Bench { limiters, dropped: Vec::new(), rng: rng(), marked: 0, seq: 0 };
+        b.slow(0, 5, 1);
+        // PIE computes its probability every 15 ms (RFC 8033 section 4.2).
+        for k in 1..4 {
+            let due = Time::ZERO + Dur::from_ms(15 * k);
+            assert_eq!(b.limiters.next_wakeup(), Some(due));
+            let cx = &mut Cx { rng: &mut b.rng, dropped: &mut b.dropped, marked: &mut b.marked };
+            b.limiters.wake(due, cx);
+        }
+    }
+}
+
+#[test]
+fn a_reaction_point_accepts_any_rate_above_zero() {
+    let with = |increase, floor| rp::bcn::Params { increase: Rate(increase), floor: Rate(floor), ..Default::default() };
+    assert_eq!(with(1, 1).check(), Ok(()));
+    assert_eq!(with(0, 1).check().expect_err("no increase").path, "increase");
+    assert_eq!(with(1, 0).check().expect_err("no minimum").path, "floor");
 }

@@ -34,8 +34,11 @@ fn compare(document: serde_json::Value, reference: &mut impl Queue, traffic: &[A
     tally(&ours)
 }
 
-/// Lin and Morris 1997, the pseudo-code of the paper line by line, many-flows support included.
+/// Lin and Morris 1997, the pseudo-code of the paper line by line.
 struct PaperFred {
+    /// `true`: with the support for many flows.
+    many_flows: bool,
+    max_th: f64,
     rng: Rng,
     queue: VecDeque<Held>,
     qlen: BTreeMap<u32, u32>,
@@ -48,7 +51,6 @@ struct PaperFred {
 }
 
 const MIN_TH: f64 = 15.0;
-const MAX_TH: f64 = 30.0;
 const MIN_Q: f64 = 4.0;
 
 impl PaperFred {
@@ -77,20 +79,20 @@ impl Queue for PaperFred {
         if self.queue.is_empty() {
             self.calculate_average(a.at, false);
         }
-        let maxq = if self.avg >= MAX_TH { 2.0 } else { MIN_TH };
+        let maxq = if self.many_flows && self.avg >= self.max_th { 2.0 } else { MIN_TH };
         let qlen_i = f64::from(self.qlen[&i]);
         if qlen_i >= maxq
-            || (self.avg >= MAX_TH && qlen_i > 2.0 * self.avgcq)
+            || (self.avg >= self.max_th && qlen_i > 2.0 * self.avgcq)
             || (qlen_i >= self.avgcq && self.strike[&i] > 1)
         {
             *self.strike.get_mut(&i).unwrap() += 1;
             log.push((a.seq, Fate::Dropped(Reason::Unresponsive)));
             return;
         }
-        if MIN_TH <= self.avg && self.avg < MAX_TH {
+        if MIN_TH <= self.avg && self.avg < self.max_th {
             self.count += 1;
             if qlen_i >= MIN_Q.max(self.avgcq) {
-                let pb = 0.02 * (self.avg - MIN_TH) / (MAX_TH - MIN_TH);
+                let pb = 0.02 * (self.avg - MIN_TH) / (self.max_th - MIN_TH);
                 let room = 1.0 - self.count as f64 * pb;
                 if room <= 0.0 || self.rng.uniform() < pb / room {
                     self.count = 0;
@@ -102,6 +104,10 @@ impl Queue for PaperFred {
             self.count = -1;
         } else {
             self.count = 0;
+            if !self.many_flows {
+                log.push((a.seq, Fate::Dropped(Reason::Early)));
+                return;
+            }
         }
         if self.queue.len() as u64 >= LIMIT {
             log.push((a.seq, Fate::Dropped(Reason::BufferFull)));
@@ -130,20 +136,32 @@ impl Queue for PaperFred {
 
 #[test]
 fn fred_gives_each_packet_its_fate_in_the_paper() {
-    let mut reference = PaperFred {
-        rng: Rng::named(9, "port"),
-        queue: VecDeque::new(),
-        qlen: BTreeMap::new(),
-        strike: BTreeMap::new(),
-        avg: 0.0,
-        avgcq: 1.0,
-        count: -1,
-        q_time: Time::ZERO,
-        nactive: 0,
-    };
-    let document = json!({ "kind": "fred", "min": "15packets", "max": "30packets" });
-    let fates = compare(document, &mut reference, &flooded(1, 0.15, 200_000));
-    assert!(fates[fate::EARLY] > 100 && fates[fate::FULL] > 10 && fates[fate::UNRESPONSIVE] > 5_000, "{fates:?}");
+    for (many_flows, max_th) in [(true, 30.0), (false, 20.0)] {
+        let mut reference = PaperFred {
+            many_flows,
+            max_th,
+            rng: Rng::named(9, "port"),
+            queue: VecDeque::new(),
+            qlen: BTreeMap::new(),
+            strike: BTreeMap::new(),
+            avg: 0.0,
+            avgcq: 1.0,
+            count: -1,
+            q_time: Time::ZERO,
+            nactive: 0,
+        };
+        let max = format!("{max_th}packets");
+        let document = json!({ "kind": "fred", "min": "15packets", "max": max, "many-flows": many_flows });
+        let fates = compare(document, &mut reference, &flooded(1, 0.15, 200_000));
+        assert!(fates[fate::EARLY] > 100 && fates[fate::UNRESPONSIVE] > 2_000, "{fates:?}");
+        assert!(!many_flows || fates[fate::FULL] > 10, "{fates:?}");
+    }
+}
+
+#[test]
+fn the_share_of_a_flow_under_fred_is_at_least_one_packet() {
+    let rig = Rig::new(&spec(json!({ "kind": "fred" })), &places(LIMIT, RATE), Rng::named(9, "port"));
+    assert_eq!(rig.state("average_packets_per_flow"), 1.0);
 }
 
 /// Ott, Lakshman and Wong 1999, sections II and III.

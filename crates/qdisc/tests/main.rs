@@ -1,6 +1,7 @@
 //! The integration tests of this crate as one program, which is compiled and linked once.
 
 mod blue;
+mod by_destination;
 mod classes;
 mod closed_gate;
 mod cobalt;

@@ -176,3 +176,14 @@ fn new_hashes_even_out_the_service_of_colliding_flows_without_reordering() {
     // With a new hash every 10 ms the service of all flows is about equal: a ratio of 1.
     assert!(fixed_hash > 1.4 && new_hashes < 1.25, "{fixed_hash} {new_hashes}");
 }
+
+/// Shreedhar and Varghese (1995): a queue's deficit grows by its quantum in each round, and its packet leaves in the round in
+/// which the deficit reaches the packet's length.
+#[test]
+fn a_packet_of_n_bytes_leaves_in_round_n_with_a_quantum_of_one_byte() {
+    let packet = |flow, bytes| Arrival { at: Time::ZERO, flow, bytes, ecn: Ecn::NotEct };
+    let arrivals = [packet(0, 6), packet(1, 5), packet(2, 3), packet(3, 4)];
+    let mut q = build(json!({ "kind": "drr", "quantum": "1B" }), &Site::default());
+    let log = run(&mut q, &arrivals, RATE, 1, Time::NEVER);
+    assert_eq!(log.departed.iter().map(|d| d.flow).collect::<Vec<_>>(), [2, 3, 1, 0]);
+}

@@ -203,6 +203,7 @@ proptest! {
         let document = json!({ "kind": "hfsc", "classes": classes });
         let log = run(&mut build(document, &SITE), &arrivals, RATE, 1, Time::NEVER);
         prop_assert_eq!(log.departed.len(), arrivals.len());
+        prop_assert_eq!(log.departed[0].start, arrivals[0].at);
         // Each packet begins when the one before it ends, or when it arrives itself.
         for pair in log.departed.windows(2) {
             let arrival = arrivals[pair[1].arrival].at;
@@ -255,5 +256,17 @@ fn a_class_that_empties_with_each_packet_gets_its_share_and_no_more() {
     // together fill 10 Mbit/s.
     for (flow, expected) in [(0, 3.351), (1, 2.827), (2, 3.822)] {
         assert_near(rate(&log, flow, 500, 3000), expected, 0.1);
+    }
+}
+
+#[test]
+fn a_class_without_a_ceiling_may_send_from_time_zero_on() {
+    let ls = json!({ "m2": "1Mbit/s" });
+    for classes in [
+        json!([leaf(0, json!({ "ls": ls }))]),
+        json!([{ "name": "inner", "ls": ls }, leaf(0, json!({ "parent": "inner", "ls": ls }))]),
+    ] {
+        let log = served(classes, vec![vec![Arrival { at: Time::ZERO, flow: 0, bytes: 1000, ecn: Ecn::NotEct }]], 10);
+        assert_eq!(log.departed.iter().map(|d| d.start).collect::<Vec<_>>(), [Time::ZERO]);
     }
 }

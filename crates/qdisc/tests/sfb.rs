@@ -304,3 +304,66 @@ fn invalid_parameters_are_refused_with_their_path() {
     let late = Rehash { interval: Dur::from_ms(1), warm_up: Some(Dur::from_ms(2)), ..rehash };
     refuse(Params { rehash: Some(late), ..Params::default() }, "rehash.warm-up");
 }
+
+/// A law in whose single bin a packet waits, so that the next arrivals find the probability `increment`.
+fn raised(params: Params, increment: f64) -> Sfb {
+    let one = Params { levels: Some(1), bins: Some(1), bin_size: Some(0), increment: Some(increment), ..params };
+    let mut law = Sfb::new(&Params { freeze: Some(Dur::ZERO), ..one });
+    let Verdict::Pass(ticket) = law.arrive(Time::ZERO, 0, &mut Rng::named(1, "first")) else { panic!("p is 0") };
+    law.accept(0, ticket);
+    law
+}
+
+/// `sfb_rate_limit` of Linux: an empty bucket gets the tokens of at most ten seconds.
+#[test]
+fn an_empty_bucket_of_the_penalty_box_gets_the_tokens_of_ten_seconds_at_most() {
+    let penalty_box = PenaltyBox { interval: Some(Dur::from_secs(1)), burst: 20, ..PenaltyBox::default() };
+    let mut law = raised(Params { form: Form::Linux, penalty_box, ..Params::default() }, 1.0);
+    let rng = &mut Rng::named(1, "port");
+    let mut passed = |second| {
+        let at = Time::ZERO + Dur::from_secs(second);
+        (0..100).filter(|_| matches!(law.arrive(at, 0, rng), Verdict::Pass(_))).count()
+    };
+    // The burst, and ten tokens since time zero; then the tokens of the seconds since.
+    assert_eq!([passed(60), passed(60), passed(67), passed(100)], [30, 0, 7, 10]);
+}
+
+/// `sfb_enqueue` of Linux, with probabilities of 16 bits: above one half a marking becomes a drop if r < (p − 32767) · 2.
+#[test]
+fn above_one_half_linux_drops_if_the_random_number_is_below_twice_the_excess() {
+    let mut tried = 0;
+    for seed in 0..40 {
+        let r = (Rng::named(seed, "r").uniform() * 65_536.0) as i64;
+        if r == 0 || r % 2 != 0 || r >= 65_534 {
+            continue;
+        }
+        // Twice the excess is r, and r + 2.
+        for (p, drops) in [(32_767 + r / 2, false), (32_767 + r / 2 + 1, true)] {
+            let mut law = raised(Params { form: Form::Linux, ..Params::default() }, p as f64 / 65_535.0);
+            let verdict = law.arrive(Time(1), 0, &mut Rng::named(seed, "r"));
+            assert_eq!(verdict == Verdict::Drop, drops, "r {r}, p {p}: {verdict:?}");
+            assert!(drops || matches!(verdict, Verdict::Signal(_)), "r {r}, p {p}: {verdict:?}");
+            tried += 1;
+        }
+    }
+    assert!(tried > 20, "{tried} cases");
+}
+
+#[test]
+fn after_a_change_of_the_hashes_no_bin_has_let_a_boxed_packet_pass() {
+    let hour = Dur::from_secs(3_600);
+    let penalty_box =
+        PenaltyBox { scope: Scope::PerBin, boxed: Boxed::Hold, interval: Some(hour), ..PenaltyBox::default() };
+    let rehash =
+        Rehash { interval: Dur::from_secs(10), ..rehashing(false, Warmed::All).rehash.expect("a moving hash") };
+    let mut law = raised(Params { penalty_box, rehash: Some(rehash), ..Params::default() }, 1.0);
+    let rng = &mut Rng::named(1, "port");
+    let mut arrive = |law: &mut Sfb, ms| law.arrive(Time::ZERO + Dur::from_ms(ms), 0, rng);
+    let passes = |verdict| matches!(verdict, Verdict::Pass(_));
+    assert!(passes(arrive(&mut law, 1)), "the first boxed packet");
+    assert_eq!(arrive(&mut law, 2), Verdict::Boxed);
+    let Verdict::Pass(ticket) = arrive(&mut law, 10_001) else { panic!("the new bins are empty") };
+    law.accept(0, ticket);
+    assert!(passes(arrive(&mut law, 10_002)), "the first boxed packet of the new bins");
+    assert_eq!(arrive(&mut law, 10_003), Verdict::Boxed);
+}

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 use tailback_document::decode;
-use tailback_qdisc::signals::Signals;
+use tailback_qdisc::signals::{Length, Signals};
 use tailback_qdisc::{Site, Spec};
 use tailback_units::Rate;
 
@@ -148,12 +148,22 @@ fn thresholds_follow_from_the_parameters_or_from_the_link() {
             json!({ "kind": "weighted-tail-drop", "by": "dscp", "limits": { "ef": "2packets" } }),
             vec![format!("limits.ef written Packets(2.0) {q}")],
         ),
+        (json!({ "kind": "dualpi2" }), vec![]),
+        (json!({ "kind": "dualpi2", "step-packets": 3 }), vec![format!("step-packets written Packets(3.0) {q}")]),
         (json!({ "kind": "drop-tail" }), vec![]),
         (json!({ "kind": "drr" }), vec![]),
     ];
     for (document, expected) in table {
         assert_eq!(thresholds(&read(&document)), expected, "{document}");
     }
+    // 10 Mbit/s send 125 packets of 1000 B in 100 ms, fewer than a quarter of a queue of 1 MB and 10,000 packets.
+    let mut found = Vec::new();
+    let site = Site { bytes: 1_000_000, packets: 10_000, rate: Rate::mbit(10) };
+    read(&json!({ "kind": "fred" })).each_threshold(&site, &mut |threshold| match threshold.length {
+        Length::Packets(packets) => found.push(packets),
+        other => panic!("{other:?}"),
+    });
+    assert!((found[0] - 125.0).abs() < 1e-9 && (found[1] - 250.0).abs() < 1e-9, "{found:?}");
 }
 
 #[test]

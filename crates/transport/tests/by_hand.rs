@@ -6,7 +6,8 @@ use tailback_transport::cc::packet_marking::{PacketMarking, Params as Marking};
 use tailback_transport::cc::reno::{Params as Reno, Reduction};
 use tailback_transport::cc::subtcp::Params as SubTcp;
 use tailback_transport::cc::{
-    Acked, BackOff, Build, Congestion, CongestionControl, CongestionEvent, Feedback, Sent, Setup, Timer, Window,
+    Acked, BackOff, Build, Congestion, CongestionControl, CongestionEvent, Feedback, RateSample, Sent, Setup, Timer,
+    Window, bbr,
 };
 use tailback_units::{Dur, Fraction, Rate, Time};
 
@@ -97,6 +98,19 @@ impl Engine {
         near(self.state("marked_window_segments"), marked);
         near(self.state("best_effort_window_segments"), best_effort);
     }
+}
+
+#[test]
+fn a_marking_sender_accepts_any_target_above_zero() {
+    let with = |target: Rate| Marking {
+        target,
+        window: Dur::from_ms(300),
+        patience: Dur::from_secs(5),
+        strikes: 3,
+        rest: Dur::from_secs(60),
+    };
+    assert_eq!(with(Rate(1)).check(), Ok(()));
+    assert_eq!(with(Rate(0)).check().expect_err("no target").path, "target");
 }
 
 #[test]
@@ -453,4 +467,68 @@ fn the_byte_counter_of_dcqcn_begins_anew_at_a_reduction() {
     near(variable(&dcqcn, "rate"), line / 2.0);
     dcqcn.on_sent(&sent);
     near(variable(&dcqcn, "rate"), 0.75 * line);
+}
+
+/// RFC 9406, section 4.3: HyStart++ is for the first slow start, which ends when the window reaches the threshold; there the
+/// window grows by one segment per round trip.
+#[test]
+fn hystart_ends_when_the_window_reaches_the_threshold() {
+    let mut reno =
+        Reno { hystart: true, byte_counting: 1, ..Reno::default() }.build(&setup(None), Rng::named(1, "reno"));
+    // HyStart++ counts up to eight segments of an acknowledgement, standard slow start with a limit of one only one.
+    near(after(&mut reno, 10.0, 20.0, &acked(at(1), 3)), 13.0);
+    near(after(&mut reno, 20.0, 20.0, &acked(at(2), 3)), 20.05);
+    near(after(&mut reno, 10.0, 20.0, &acked(at(3), 3)), 11.0);
+}
+
+/// BBR in ProbeBW on a path of 150 segments of 1000 B per second with a round-trip time of 500 ms, in the first phase with
+/// this pacing gain; the bandwidth-delay product is 75 segments.
+fn bbr_with_gain(gain: f64) -> (bbr::Bbr, Window, Acked) {
+    let setup = Setup { payload: 1000, ..setup(None) };
+    let mut control = bbr::Params::default().build(&setup, Rng::named(1, "bbr"));
+    let mut window = Window { cwnd: 75.0, ssthresh: f64::INFINITY };
+    let rtt = Dur::from_ms(500);
+    let mut delivered = 0;
+    for round in 1..100 {
+        // One acknowledgement of 75 segments a round, which empties the pipe, so that Drain ends.
+        let sample = RateSample {
+            delivered: 75,
+            interval: rtt,
+            prior_delivered: delivered,
+            total_delivered: delivered + 75,
+            sent_in_flight: 75,
+            lost: 0,
+            app_limited: false,
+        };
+        delivered += 75;
+        let ack = Acked { rtt: Some(rtt), srtt: rtt, min_rtt: rtt, rate: Some(sample), ..acked(at(501 * round), 75) };
+        let last = Acked { in_flight_before: 200, in_flight: 10, ..ack };
+        control.on_ack(&mut window, &last);
+        if variable(&control, "mode") == 2.0 && variable(&control, "pacing-gain") == gain {
+            return (control, window, last);
+        }
+    }
+    panic!("no phase of gain {gain}");
+}
+
+/// Section 4.3.4.3 of the draft: a phase of gain 0.75 ends when no more than BBRInflight(1.0) are in flight, though a
+/// round-trip time has not passed. At 0.75 · 150 segments per second, 0.9 Mbit/s, the send quantum is one segment.
+#[test]
+fn bbr_drains_down_to_the_bandwidth_delay_product_and_three_quanta() {
+    for (in_flight_before, gain) in [(79, 0.75), (78, 1.0)] {
+        let (mut control, mut window, last) = bbr_with_gain(0.75);
+        control.on_ack(&mut window, &Acked { now: last.now + Dur::from_ms(100), in_flight_before, ..last });
+        assert_eq!(variable(&control, "pacing-gain"), gain, "{in_flight_before} segments in flight");
+    }
+}
+
+/// Section 4.2.2 of the draft: the send quantum is one segment below 1.2 Mbit/s, and two segments at 1.2 Mbit/s.
+#[test]
+fn bbr_has_a_send_quantum_of_two_segments_from_1_2_mbit_s_on() {
+    let (mut control, mut window, last) = bbr_with_gain(1.0);
+    assert_eq!(control.pacing().rate, Some(150.0));
+    // The window is filled up to twice the bandwidth-delay product and three quanta.
+    let ack = Acked { now: last.now + Dur::from_ms(100), delivered: 1000, ..last };
+    control.on_ack(&mut window, &ack);
+    assert_eq!(window.cwnd, 2.0 * 75.0 + 3.0 * 2.0);
 }

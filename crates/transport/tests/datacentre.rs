@@ -94,6 +94,22 @@ fn dcqcn_halves_the_gap_five_times_then_steps_and_its_estimate_decays() {
     near(variable(&control, "rate"), f64::midpoint(rate, target + 40e6), 1e-12);
 }
 
+/// Halving the gap never reaches the target: above 0.9999 of the line's rate the increases end with the line's rate.
+#[test]
+fn dcqcn_sends_at_the_rate_of_the_line_once_it_is_above_0_9999_of_it() {
+    let line = Line { rate: Rate(20_000), ..known().line.expect("a known path") };
+    let params = dcqcn::Params { least: Rate(19_996), ..dcqcn::Params::default() };
+    let mut control = params.build(&Tcp { line: Some(line), ..known() }.setup(), rng());
+    control.on_ack(&mut window(), &acked(at_us(0), BASE, true));
+    let mut rates = vec![variable(&control, "rate")];
+    for step in 1..=2 {
+        control.on_timer(at_us(55 * step), Timer::Control);
+        rates.push(variable(&control, "rate"));
+    }
+    // 0.9999 · 20,000 bit/s are 19,998 bit/s.
+    assert_eq!(rates, [19_996.0, 19_998.0, 20_000.0]);
+}
+
 #[test]
 fn dcqcn_takes_hyper_increases_when_timer_and_bytes_have_both_passed_five_steps() {
     let params = dcqcn::Params { increase_bytes: tailback_units::Size(1000), ..dcqcn::Params::default() };

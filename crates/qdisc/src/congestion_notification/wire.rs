@@ -110,7 +110,7 @@ pub struct BcnMessage {
 impl BcnMessage {
     /// Returns the frame, check sequence included.
     pub fn encode(&self) -> [u8; BCN_LENGTH] {
-        let mut w = Writer::new(BCN_LENGTH);
+        let mut w = Writer::default();
         w.header(self.destination, self.source, self.control);
         w.u16(BCN);
         w.u16(u16::from(self.version & 0xf) << 12);
@@ -159,7 +159,7 @@ pub struct RateLimitedTag {
 impl RateLimitedTag {
     /// Returns the bytes of the tag; the frame's own EtherType follows them.
     pub fn encode(&self) -> [u8; RATE_LIMITED_LENGTH] {
-        let mut w = Writer::new(RATE_LIMITED_LENGTH);
+        let mut w = Writer::default();
         w.u16(RATE_LIMITED);
         w.u16(u16::from(self.version & 0xf) << 12 | u16::from(self.solicit));
         w.u16(self.point);
@@ -212,7 +212,7 @@ impl Cnm {
     /// Returns the frame, padded to at least 64 bytes, check sequence included.
     pub fn encode(&self) -> Vec<u8> {
         let msdu = &self.msdu[..self.msdu.len().min(MAX_MSDU)];
-        let mut w = Writer::new(HEADER + CNM_FIELDS + msdu.len() + CN_TAG_LENGTH + FCS);
+        let mut w = Writer::default();
         w.header(self.destination, self.source, self.control);
         if let Some(flow) = self.flow {
             w.u16(CN_TAG);
@@ -280,12 +280,10 @@ pub fn check_sequence(bytes: &[u8]) -> u32 {
 }
 
 /// Encoder of big-endian fields.
+#[derive(Default)]
 struct Writer(Vec<u8>);
 
 impl Writer {
-    fn new(length: usize) -> Writer {
-        Writer(Vec::with_capacity(length))
-    }
     fn bytes(&mut self, bytes: &[u8]) {
         self.0.extend_from_slice(bytes);
     }

@@ -73,6 +73,11 @@ impl Params {
         check::duration("update", self.update)?;
         check::packet("mean-packet", self.mean_packet)
     }
+    /// Returns the number of packets that a link of `rate` sends between two updates.
+    fn capacity(&self, rate: Rate) -> f64 {
+        let packets_per_second = rate.0 as f64 / (8.0 * self.mean_packet.0 as f64);
+        self.update.as_secs() * packets_per_second
+    }
 }
 
 impl Signals for Params {
@@ -106,18 +111,16 @@ pub struct Rem {
 impl Rem {
     /// Returns the law for a queue at a link of `rate`; the parameters have passed `check`.
     pub fn new(params: &Params, rate: Rate) -> Rem {
-        let mut law = Rem {
+        Rem {
             target: params.target.in_packets(params.mean_packet.0 as f64),
             params: params.clone(),
-            capacity: 0.0,
+            capacity: params.capacity(rate),
             arrived: Backlog::default(),
             average: 0.0,
             price: 0.0,
             probability: 0.0,
             due: Time::ZERO + params.update,
-        };
-        law.set_rate(rate);
-        law
+        }
     }
     /// Returns the probability with which packets are marked or dropped.
     pub fn probability(&self) -> f64 {
@@ -180,8 +183,7 @@ impl ArrivalLaw for Rem {
         self.due = now + update;
     }
     fn set_rate(&mut self, rate: Rate) {
-        let packets_per_second = rate.0 as f64 / (8.0 * self.params.mean_packet.0 as f64);
-        self.capacity = self.params.update.as_secs() * packets_per_second;
+        self.capacity = self.params.capacity(rate);
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("price", self.price);

@@ -193,7 +193,7 @@ fn deficit_round_robin_shares_by_the_new_weights_from_the_next_round_on() {
 fn a_huge_quantum_has_no_effect_after_it_has_been_reduced() {
     // A turn of 1 GB would last 800 s.
     let traffic = constant(4.0, 2, ms(400));
-    for kind in ["drr", "fq-codel", "fq", "wrr", "htb"] {
+    for kind in ["drr", "sfq", "fq-codel", "fq", "wrr", "htb"] {
         let kind = |quantum: &str| match kind {
             "wrr" => {
                 json!({ "kind": "wrr", "count": "bytes", "quantum": quantum, "classes": [{ "match": { "flow": [1] } }] })
@@ -207,7 +207,7 @@ fn a_huge_quantum_has_no_effect_after_it_has_been_reduced() {
             "fq-codel" => {
                 json!({ "kind": kind, "buckets": "per-flow", "quantum": quantum, "target": "1h", "interval": "1h" })
             }
-            _ => json!({ "kind": kind, "quantum": quantum }),
+            _ => json!({ "kind": kind, "buckets": "per-flow", "quantum": quantum }),
         };
         let ride = changed(kind("1GB"), 1_000, &traffic, &[(ms(200), kind("1kB"), 1_000)]);
         let before = sent(&ride, &traffic, ms(10), ms(200));
@@ -272,7 +272,7 @@ fn shares_of_a_class_based_policy_and_of_service_curves_change_at_once() {
 }
 
 /// Disciplines that send at a rate: shapers, and service curves that limit or guarantee it.
-fn rated(rate: &str) -> [Value; 5] {
+fn rated(rate: &str) -> [Value; 6] {
     [
         json!({ "kind": "shaper", "rate": rate, "burst": "2kB" }),
         json!({ "kind": "htb", "default": "all", "classes": [
@@ -288,13 +288,17 @@ fn rated(rate: &str) -> [Value; 5] {
             { "name": "site", "ls": { "m2": "1Mbit/s" }, "ul": { "m2": rate } },
             { "name": "all", "parent": "site", "ls": { "m2": "1Mbit/s" }, "limit": "100packets" },
         ] }),
+        json!({ "kind": "hfsc", "default": "all", "classes": [
+            { "name": "site", "ls": { "m2": "1Mbit/s" } },
+            { "name": "all", "parent": "site", "ls": { "m2": "1Mbit/s" }, "ul": { "m2": rate }, "limit": "100packets" },
+        ] }),
     ]
 }
 
 #[test]
 fn a_shaped_rate_changes_at_once_also_while_a_packet_waits_for_its_tokens() {
     let traffic = constant(2.0, 1, ms(900));
-    for kind in 0..5 {
+    for kind in 0..6 {
         let kind = |rate: &str| rated(rate)[kind].clone();
         // At 10 kbit/s the next packet would leave 800 ms later.
         let changes =
@@ -320,7 +324,7 @@ fn packets_that_wait_for_a_slow_rate_leave_at_the_new_one_without_further_arriva
     // At 10 kbit/s a packet takes 783 ms. At 4 Mbit/s the 40 packets take 78 ms; the change comes between the last arrival
     // and the time at which the next packet would have left.
     let traffic = constant(2.0, 1, ms(16));
-    for kind in 0..5 {
+    for kind in 0..6 {
         let (slow, fast) = (rated("10kbit/s")[kind].clone(), rated("4Mbit/s")[kind].clone());
         let ride = changed(slow, 100, &traffic, &[(ms(100), fast.clone(), 100)]);
         let last = ride.log.iter().rev().find_map(|event| match event {
@@ -626,4 +630,14 @@ fn packets_wait_for_the_tokens_that_the_new_accounting_counts() {
         let due = change.max(sent[next - 1] + Dur::from_us(7_832));
         assert!(sent[next] >= due && sent[next] < due + Dur::from_ms(1), "{:?}, due {due:?}", sent[next]);
     }
+}
+
+/// With the adaptation `max-p` is the value at its start, which may therefore be set when it begins or ends.
+#[test]
+fn the_probability_of_red_may_change_together_with_the_begin_or_end_of_its_adaptation() {
+    let plain = spec(&json!({ "kind": "red", "max-p": 0.1 }));
+    let adaptive = |p: f64| spec(&json!({ "kind": "red", "max-p": p, "adaptive": { "kind": "floyd" } }));
+    assert_eq!(plain.check_retune(&adaptive(0.2)), Ok(()));
+    assert_eq!(adaptive(0.2).check_retune(&plain), Ok(()));
+    assert_eq!(adaptive(0.2).check_retune(&adaptive(0.3)).expect_err("it adapts").path, "max-p");
 }

@@ -132,9 +132,6 @@ impl CongestionControl for SubTcp {
             }
             Congestion::Loss | Congestion::Timeout => {
                 window.ssthresh = (f64::from(event.in_flight) / 2.0).max(least);
-                if event.sign == Congestion::Timeout {
-                    self.growth.timed_out();
-                }
             }
         }
     }

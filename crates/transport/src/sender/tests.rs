@@ -96,3 +96,75 @@ fn short_segments_keep_their_length_when_they_are_retransmitted() {
     sender.on_ack(expiry + Dur::from_ms(10), &Ack { next: 2, echo: expiry, ..ack }, None);
     assert_eq!(payloads(&mut sender, expiry + Dur::from_ms(10)), [500, 10]);
 }
+
+fn ack(next: u32, blocks: &[(u32, u32)]) -> Ack {
+    let mut sack = [Block::default(); 3];
+    for (place, (start, end)) in sack.iter_mut().zip(blocks) {
+        *place = Block { start: *start, end: *end };
+    }
+    Ack { next, ece: false, syn: false, echo: Time::ZERO, sack }
+}
+
+/// RFC 6675 section 5 step 4.3: the first repair is sent whatever the pipe. The host has no room for it at first.
+#[test]
+fn the_first_repair_is_not_forgotten_if_duplicates_come_before_it_is_sent() {
+    let mut sender = sender(serde_json::json!({
+        "handshake": false, "initial-window": 10, "recovery": { "kind": "sack", "rack": false, "tlp": false, "prr": false },
+    }));
+    sender.offer(Time::ZERO, u64::MAX);
+    while sender.poll(Time::ZERO).is_some() {}
+    let now = Time::ZERO + Dur::from_ms(100);
+    for end in 2..6 {
+        sender.on_ack(now, &ack(0, &[(1, end)]), None);
+    }
+    // Nine segments but the four that have arrived are in the network, and the window is five.
+    assert_eq!((sender.in_flight(), sender.cwnd()), (5, 5.0));
+    let repair = sender.poll(now).expect("the repair");
+    assert_eq!((repair.seq, repair.retransmission), (0, true));
+    assert!(sender.poll(now).is_none());
+}
+
+#[test]
+fn a_sender_that_does_not_pace_has_no_state_of_pacing() {
+    let mut sender = sender(serde_json::json!({ "handshake": false, "recovery": { "kind": "sack" } }));
+    sender.offer(Time::ZERO, u64::MAX);
+    while sender.poll(Time::ZERO).is_some() {}
+    assert!(sender.pace.is_none());
+}
+
+/// RFC 6582: three duplicates show the loss of one segment, and a partial acknowledgement that of another.
+#[test]
+fn newreno_reports_one_lost_segment_for_each_repair() {
+    let mut sender = sender(serde_json::json!({
+        "handshake": false, "initial-window": 10, "recovery": { "kind": "newreno" }, "congestion-control": { "kind": "bbr" },
+    }));
+    sender.offer(Time::ZERO, u64::MAX);
+    let poll_all = |sender: &mut Sender, from: u64| {
+        for ms in from..from + 50 {
+            while sender.poll(Time::ZERO + Dur::from_ms(ms)).is_some() {}
+        }
+    };
+    poll_all(&mut sender, 0);
+    assert_eq!(sender.seq.max, 10);
+    let at = |ms| Time::ZERO + Dur::from_ms(ms);
+    sender.on_ack(at(100), &ack(1, &[]), None);
+    // Segments 1 and 4 are lost.
+    (0..3).for_each(|_| sender.on_ack(at(100), &ack(1, &[]), None));
+    poll_all(&mut sender, 100);
+    sender.on_ack(at(200), &ack(4, &[]), None);
+    let sampler = sender.sampler().expect("BBR samples the rate");
+    // The sample of a segment sent before both losses.
+    sampler.delivered(8, at(200));
+    assert_eq!(sampler.sample(Dur::ZERO).map(|sample| sample.lost), Some(2));
+}
+
+/// RFC 6298 section 3 excludes only segments that were retransmitted.
+#[test]
+fn a_segment_sent_at_time_zero_gives_a_sample_of_the_round_trip_time() {
+    let mut sender = sender(serde_json::json!({ "handshake": false, "recovery": { "kind": "sack" } }));
+    sender.offer(Time::ZERO, u64::MAX);
+    while sender.poll(Time::ZERO).is_some() {}
+    let (now, recover) = (Time::ZERO + Dur::from_ms(100), sender.seq.recover);
+    let taken = sender.board.as_mut().expect("a scoreboard").take(now, &ack(1, &[]), recover, None);
+    assert_eq!(taken.newest, Some(Time::ZERO));
+}

@@ -363,6 +363,39 @@ impl Tree {
 
     /// Returns the virtual time of the root, picoseconds.
     pub fn virtual_time(&self) -> u128 {
-        self.nodes.last().map_or(0, |root| root.cvtmin.max(root.cvtoff))
+        let root = &self.nodes[self.nodes.len() - 1];
+        root.cvtmin.max(root.cvtoff)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use tailback_document::decode;
+
+    /// As `hfsc_qlen_notify` in Linux: `update_vf` without service, and the leaf leaves the order of deadlines. None of
+    /// the present disciplines drops its last packet at a dequeue.
+    #[test]
+    fn a_leaf_whose_last_packet_was_dropped_is_passive_and_returns_without_credit() {
+        let class = |name: &str| json!({ "name": name, "ls": { "m2": "8Mbit/s" }, "rt": { "m2": "1Mbit/s" } });
+        let params: Params = decode(json!({ "classes": [class("a"), class("b")] })).expect("valid parameters");
+        let mut tree = Tree::new(&params);
+        for leaf in [0, 1] {
+            tree.activate(leaf, 1000, 0);
+        }
+        assert_eq!(tree.choose(0, &[]), Some((0, By::Deadline)));
+        tree.served(0, 1000, By::Deadline, true, 1000);
+        tree.emptied(0);
+        assert!(!tree.is_active(0) && tree.is_active(1));
+        // The other leaf is served by its deadline and then by its share, and leaf 0 not at all.
+        for by in [By::Deadline, By::Share, By::Share] {
+            assert_eq!(tree.choose(0, &[]), Some((1, by)));
+            tree.served(1, 1000, by, true, 1000);
+        }
+        // 3000 B of leaf 1 at 8 Mbit/s are 3 ms of virtual time, and the last one served by its share was at 2 ms: leaf 0
+        // returns half-way between (`init_vf`), although it had received 1 ms only.
+        tree.activate(0, 1000, 0);
+        assert_eq!(tree.nodes[0].vt, 2_500_000_000);
     }
 }

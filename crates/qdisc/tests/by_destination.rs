@@ -1,0 +1,48 @@
+//! Virtual queues by destination in one buffer.
+
+use tailback_qdisc::discipline::by_destination::ByDestination;
+use tailback_qdisc::{Cx, Gate, Packet, Qdisc, Reason, Traits};
+use tailback_random::Rng;
+use tailback_units::Time;
+
+/// Offers a packet of 1000 B with this number.
+fn put(q: &mut ByDestination, cx: &mut Cx<'_>, seq: u32, dst: u16) {
+    let mut packet = Packet::new(0, Traits::data(0, true), Time::ZERO, seq, dst);
+    packet.set_lengths(1000, 1020);
+    q.enqueue(Time::ZERO, packet, cx);
+}
+
+#[test]
+fn the_oldest_packet_to_an_open_destination_leaves_first() {
+    let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+    let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+    let mut q = ByDestination::new(u64::MAX, false);
+    assert_eq!(q.packets(), 0);
+    for (seq, dst) in [(0, 7), (1, 3), (2, 7), (3, 5), (4, 3)] {
+        put(&mut q, cx, seq, dst);
+    }
+    let (open, mut stopped) = (Gate::default(), Gate::default());
+    stopped.close_destination(7, None);
+    let mut order = Vec::new();
+    for gate in [&stopped, &stopped, &open, &stopped, &stopped, &open, &open] {
+        order.push(q.dequeue(Time::ZERO, gate, cx).map(|packet| packet.seq));
+        assert_eq!(q.packets(), 5 - order.iter().flatten().count() as u64);
+    }
+    assert_eq!(order, [Some(1), Some(3), Some(0), Some(4), None, Some(2), None]);
+}
+
+#[test]
+fn the_limit_holds_for_all_destinations_or_for_each() {
+    for (partition, accepted) in [(false, [2, 0]), (true, [2, 2])] {
+        let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+        let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+        // Two packets fill it exactly.
+        let mut q = ByDestination::new(2_000, partition);
+        for seq in 0..6 {
+            put(&mut q, cx, seq, if seq < 3 { 1 } else { 2 });
+        }
+        assert_eq!([1, 2].map(|dst| q.bytes_to(dst) / 1000), accepted);
+        assert_eq!(dropped.len() as u64, 6 - accepted.iter().sum::<u64>());
+        assert!(dropped.iter().all(|d| d.why == Reason::BufferFull));
+    }
+}
