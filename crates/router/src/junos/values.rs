@@ -1,6 +1,7 @@
 //! Parsers of rates, sizes, percentages and code points.
 
 use super::tree::{Id, Tree};
+use crate::{Report, Scope};
 use std::collections::BTreeMap;
 use tailback_diffserv::Dscp;
 
@@ -33,7 +34,7 @@ pub(super) fn rate(word: &str) -> Option<u64> {
 
 /// Parses an integer percentage, with or without `%`; `None`: another word, or above 100.
 pub(super) fn percent(word: &str) -> Option<u32> {
-    word.trim_end_matches('%').parse().ok().filter(|percent| *percent <= 100)
+    word.strip_suffix('%').unwrap_or(word).parse().ok().filter(|percent| *percent <= 100)
 }
 
 /// Header field that a classifier uses.
@@ -96,10 +97,12 @@ pub(super) struct Aliases {
 }
 
 impl Aliases {
-    /// Reads the section `code-point-aliases`; `None`: the configuration has none.
-    pub fn read(tree: &mut Tree, aliases: Option<Id>) -> Aliases {
+    /// Reads the section `code-point-aliases`; `None`: the configuration has none. Reports an alias whose value is not
+    /// the bits of a code point: without the error, a default alias of the same name would apply.
+    pub fn read(tree: &mut Tree, aliases: Option<Id>, report: &mut Report) -> Aliases {
         let mut found = Aliases::default();
         let Some(aliases) = aliases else { return found };
+        report.enter(Scope::Everything);
         for section in tree.children(aliases) {
             let Some(field) = Field::named(tree.word(section)) else { continue };
             for alias in tree.children(section) {
@@ -107,6 +110,15 @@ impl Aliases {
                 let Some(value) = tree.value(alias) else { continue };
                 if let Some(code) = bits(field, tree.word(value)) {
                     let _ = found.defined.insert((field, name), code);
+                } else {
+                    let word = tree.word(value);
+                    let message =
+                        format!("the alias `{name}` of {} has the value `{word}`, which is not bits", field.name());
+                    report.error(
+                        tree.at(value),
+                        message,
+                        "write six bits for a DSCP, such as 101110; else three, such as 101",
+                    );
                 }
             }
         }
@@ -126,8 +138,8 @@ impl Aliases {
     }
 }
 
-/// Returns the DSCP of a default alias: a name of RFC 2474, 2597 or 3246, or `be`, `nc1` or `nc2` of the document
-/// named at [`THREE_BITS`]. `None`: another word.
+/// Returns the DSCP of a default alias: a name of RFC 2474, 2597, 3246 or 5865, or `be`, `nc1` or `nc2` of the
+/// document named at [`THREE_BITS`]. `None`: another word.
 fn dscp(word: &str) -> Option<u8> {
     match word {
         "be" => Some(0),
@@ -190,6 +202,13 @@ mod tests {
             ("999999999999999g", None),
         ] {
             assert_eq!(number(word), value, "{word}");
+        }
+    }
+
+    #[test]
+    fn percentages_have_at_most_one_sign() {
+        for (word, value) in [("5", Some(5)), ("5%", Some(5)), ("5%%", None), ("%", None), ("101%", None)] {
+            assert_eq!(percent(word), value, "{word}");
         }
     }
 
