@@ -1,8 +1,8 @@
 //! Named random streams, transcendental functions whose results have the same bits on every target, and a hash of keys.
 //!
-//! Each component of a run draws from a stream of its own, derived from the seed and the component's name: adding a flow
-//! or a probe does not change the draws of others, and components with the same name have the same draws in all runs with
-//! the same seed (common random numbers).
+//! Each component of a run draws from a stream of its own, derived from the seed and the component's name: adding a
+//! flow or a probe does not change the draws of others, and components with the same name have the same draws in all
+//! runs with the same seed (common random numbers).
 
 pub mod maths;
 mod stream;

@@ -20,7 +20,8 @@ pub fn kolmogorov_statistic(values: &[f64], cdf: impl Fn(f64) -> f64) -> f64 {
 pub fn kolmogorov_p_value(statistic: f64, n: usize) -> f64 {
     let root = (n as f64).sqrt();
     let x = (root + 0.12 + 0.11 / root) * statistic;
-    // Near 0 the series converges slowly: at x = 0.02, 100 terms are too few. Below 0.2 the probability is 1 within 1e-12.
+    // Near 0 the series converges slowly: at x = 0.02, 100 terms are too few. Below 0.2 the probability is 1 within
+    // 1e-12.
     if x < 0.2 {
         return 1.0;
     }

@@ -127,7 +127,8 @@ impl ArrivalLaw for Ered {
         let drop_precedence = arrival.packet.colour() as u8;
         let decision = self.arrive(arrival.now, arrival.queue, arrival.packet.size, drop_precedence, rng);
         if arrival.full {
-            // RED counts only the packets about which it decides, so the drop of a green one does not restart its count.
+            // RED counts only the packets about which it decides, so the drop of a green one does not restart its
+            // count.
             if drop_precedence > 0 {
                 self.red.forced();
             }

@@ -379,7 +379,7 @@ impl Builder<'_> {
                 let has_output = |unit: &Unit| unit.filters.iter().any(Option::is_some) || unit.policer.is_some();
                 if interface.units.values().any(has_output) {
                     let message = format!(
-                        "the port `{name}` of all units is simulated without the output filters and policers of its units"
+                        "the port `{name}` of all units is simulated without their output filters and policers"
                     );
                     self.report.unsupported(interface.at, message, None);
                 }
@@ -452,10 +452,10 @@ impl Builder<'_> {
         }
     }
 
-    /// Builds the output filters and the output policer of a unit. The rules by which filters assign classes are added to
-    /// `departure`. The returned policies enclose its queues, in order from the innermost to the outermost: one with the
-    /// rules by which filters police or discard packets, and one with the policer; a policy that would have no effect is
-    /// left out. `port` is the port's name.
+    /// Builds the output filters and the output policer of a unit. The rules by which filters assign classes are added
+    /// to `departure`. The returned policies enclose its queues, in order from the innermost to the outermost: one with
+    /// the rules by which filters police or discard packets, and one with the policer; a policy that would have no
+    /// effect is left out. `port` is the port's name.
     fn output(&mut self, unit: &Unit, departure: &mut Departure, port: &str) -> Vec<Policy> {
         let enclosing = |rules: Vec<Rule>, police: Option<Police>, name: String, parts: BTreeSet<String>| Policy {
             name,

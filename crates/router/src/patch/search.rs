@@ -87,8 +87,8 @@ impl<'a> Search<'a> {
         Search { original, reading, strict, tokens, effects: BTreeMap::new(), left: Cell::new(budget) }
     }
 
-    /// Imports a text; returns the values of the port, and `true` if a router would accept the text. `None`: it cannot be
-    /// converted into a scenario, or no import is left.
+    /// Imports a text; returns the values of the port, and `true` if a router would accept the text. `None`: it cannot
+    /// be converted into a scenario, or no import is left.
     fn read(&self, text: &str) -> Option<(Values, bool)> {
         self.left.set(self.left.get().checked_sub(1)?);
         self.reading.values(text)
@@ -139,8 +139,8 @@ impl<'a> Search<'a> {
         }
         self.probe(&base, &numbers);
         let paths: BTreeSet<&str> = numbers.keys().map(String::as_str).collect();
-        // A word that determines several values, all of which differ, is changed alone if that gives all of them: usually
-        // the assignment of a shell variable.
+        // A word that determines several values, all of which differ, is changed alone if that gives all of them:
+        // usually the assignment of a shell variable.
         let shared = self.assigned(&numbers, |effect| {
             effect.slopes.len() > 1 && effect.slopes.keys().all(|path| paths.contains(path.as_str()))
         });
@@ -173,8 +173,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Varies each word of the original, one at a time, and records its effect. A shell expansion is replaced by a literal
-    /// of a value of `wanted`; its effect is recorded if the import then has that value.
+    /// Varies each word of the original, one at a time, and records its effect. A shell expansion is replaced by a
+    /// literal of a value of `wanted`; its effect is recorded if the import then has that value.
     fn probe(&mut self, base: &Values, wanted: &BTreeMap<String, (Unit, f64)>) {
         let literals: BTreeSet<String> = wanted.values().map(|(unit, value)| Token::literal(*value, *unit)).collect();
         for index in 0..self.tokens.len() {
@@ -221,8 +221,8 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the words that are to change, by index, each with the value that is sought: for each value of `numbers`
-    /// the word that determines it with the fewest side effects, among words whose effect `accepts` admits. A value that
-    /// no such word determines has none; of several values with the same word the first by path is sought.
+    /// the word that determines it with the fewest side effects, among words whose effect `accepts` admits. A value
+    /// that no such word determines has none; of several values with the same word the first by path is sought.
     fn assigned(
         &self,
         numbers: &BTreeMap<String, (Unit, f64)>,
@@ -268,8 +268,8 @@ impl<'a> Search<'a> {
         line.len() - line.trim_start().len()
     }
 
-    /// Changes the chosen words until the text gives the wanted values, as closely as the units of the words allow. `base`
-    /// are the values of the original.
+    /// Changes the chosen words until the text gives the wanted values, as closely as the units of the words allow.
+    /// `base` are the values of the original.
     ///
     /// # Errors
     /// `report` with an error, if a new text cannot be imported, a router would refuse it, or values differ in the end.
@@ -301,7 +301,8 @@ impl<'a> Search<'a> {
                 return Err(report);
             };
             (now, sound) = (values, is_sound);
-            // A value that changed as a side effect is restored by a word that determines only this value, if there is one.
+            // A value that changed as a side effect is restored by a word that determines only this value, if there is
+            // one.
             let side_effects: BTreeMap<String, (Unit, f64)> = self
                 .against(&now, wanted)
                 .into_iter()
@@ -442,8 +443,8 @@ impl<'a> Search<'a> {
         Ok(Outcome::Found { text, changes, report })
     }
 
-    /// Returns the larger of the changes of the value at `path` when the integer at the start of its word falls or rises by
-    /// 1; 0 if neither text can be imported.
+    /// Returns the larger of the changes of the value at `path` when the integer at the start of its word falls or
+    /// rises by 1; 0 if neither text can be imported.
     fn step(&self, index: usize, path: &str, value: f64, words: &BTreeMap<usize, String>) -> f64 {
         let Some(word) = words.get(&index) else { return 0.0 };
         let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
