@@ -3,13 +3,15 @@
     python tools/docs_figures.py                   draws all figures, in about a minute
     python tools/docs_figures.py merging video     draws the named figures
     python tools/docs_figures.py --check [NAME...] writes nothing, and names the figures that differ from docs/figures
-    python tools/docs_figures.py --check --quick   checks only the figures that take at most 0.25 processor seconds
+    python tools/docs_figures.py --quick           leaves out figures that take more than 0.25 processor seconds
     python tools/docs_figures.py --table           writes docs/figures.md, the list of figures, pages and scenarios
 
-The same version gives the same files: seeds are fixed, and the drawings have no dates. With the version of matplotlib
-in requirements/run.txt, which includes FreeType and fonts, `--check` compares bytes; with another version it compares
-texts exactly and positions within 1.5 points (`drawing_compare.py`). It also compares docs/figures.md. The exit code is
-1 if the page or a figure differs.
+The same versions of Tailback and matplotlib give the same files: seeds are fixed, and the drawings have no dates. With
+the version of matplotlib in requirements/run.txt, which includes FreeType and fonts, `--check` compares bytes; with
+another version it compares texts exactly and positions within 1.5 points (`drawing_compare.py`).
+
+`--check` first compares docs/figures.md; if the page differs, figures are not compared. The exit code is 1 if the page
+or a figure differs, else 0.
 """
 
 from __future__ import annotations
@@ -36,11 +38,12 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "figures"
 LIST = ROOT / "docs" / "figures.md"
+# First line of the table in `LIST`; the text before it is written by hand.
 HEAD = "| figure | page | scenario | seed |"
 
 
 def as_svg(drawn: Figure) -> bytes:
-    """Return the content of a figure's file."""
+    """Return the content of a figure's SVG file."""
     return lighter(plot.to_bytes(drawn, "svg"))
 
 
@@ -53,7 +56,7 @@ def save(name: str, drawn: Figure) -> Path:
 
 
 def pinned() -> bool:
-    """Return `True` if matplotlib is the version that drew the committed figures."""
+    """Return `True` if matplotlib has the version in requirements/run.txt, which drew the committed figures."""
     text = (ROOT / "requirements" / "run.txt").read_text(encoding="utf-8")
     return f"matplotlib=={version('matplotlib')} " in text
 
@@ -61,7 +64,7 @@ def pinned() -> bool:
 def stale(name: str, exact: bool) -> str:
     """Return the difference of a committed figure from the one drawn now, in words; empty if there is none.
 
-    With `exact`, a figure of the same look but other bytes differs, too.
+    With `exact`, other bytes are a difference even if the appearance is the same.
     """
     path = FOLDER / f"{name}.svg"
     if not path.exists():
@@ -70,11 +73,14 @@ def stale(name: str, exact: bool) -> str:
     if now == committed:
         return ""
     found = difference(committed, now)
-    return found or ("same look, other bytes" if exact else "")
+    return found or ("same appearance, other bytes" if exact else "")
 
 
 def check(names: list[str]) -> int:
-    """Print the figures that differ, with the command that draws them, and check the list of figures."""
+    """Print the figures that differ, with the command that draws them; return the exit code.
+
+    If docs/figures.md is stale, only this is printed.
+    """
     if table() != LIST.read_text(encoding="utf-8"):
         print("docs/figures.md is stale: python tools/docs_figures.py --table")
         return 1
@@ -88,13 +94,14 @@ def check(names: list[str]) -> int:
         print(f"Stale. If the changes are intended: python tools/docs_figures.py {' '.join(differing)}")
         return 1
     print(
-        f"{len(names)} figures are current ({'same bytes' if exact else 'same look: matplotlib is not the pinned one'})"
+        f"{len(names)} figures are current "
+        f"({'same bytes' if exact else 'same appearance: the version of matplotlib is not the pinned one'})"
     )
     return 0
 
 
 def pages_of(name: str) -> list[Path]:
-    """Return the pages that show a figure."""
+    """Return the pages that show a figure, the list of figures excepted."""
     pages = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
     return [page for page in pages if page != LIST and f"figures/{name}.svg)" in page.read_text(encoding="utf-8")]
 
@@ -126,11 +133,11 @@ def table() -> str:
 
 
 def main() -> int:
-    """Draw or compare the named figures; default: all."""
+    """Draw or compare the named figures, by default all, or write the table; return the exit code."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("names", nargs="*", choices=[[], *FIGURES], help="default: all")
     parser.add_argument("--check", action="store_true", help="write nothing, and name the figures that differ")
-    parser.add_argument("--quick", action="store_true", help="leave out figures that take long")
+    parser.add_argument("--quick", action="store_true", help="leave out figures that take more than 0.25 s")
     parser.add_argument("--table", action="store_true", help="write docs/figures.md")
     arguments = parser.parse_args()
     if arguments.table:

@@ -175,6 +175,14 @@ def test_headroom_matches_the_worked_example(tailback: Cli) -> None:
     assert tailback("headroom", "--rate", "400Gbit/s", "--delay", "1us").code == 2
 
 
+def test_the_short_formula_is_refused_at_rates_whose_response_time_it_does_not_cover(tailback: Cli) -> None:
+    # It has 60 quanta, the limit at 10 Gbit/s; at 25 Gbit/s the limit is 80.
+    assert tailback("headroom", "--rate", "10Gbit/s", "--delay", "1us", "--pfc").code == 0
+    refused = tailback("headroom", "--rate", "25Gbit/s", "--delay", "1us", "--pfc")
+    assert refused.code == 2
+    assert "10 Gbit/s" in refused.err
+
+
 def test_bench_reports_the_documented_fields(tailback: Cli) -> None:
     found = tailback("bench", "lan-a1", "--json").json
     assert set(found) == {"workload", "packet_hops", "events", "cpu_s", "wall_s", "rss_mb"}

@@ -419,6 +419,13 @@ def test_a_configuration_that_no_router_accepts_is_an_error(name):
     assert sample(name, HEAD + "bulk,0,1Mbit/s,1000,1,cbr\n").errors
 
 
+def test_an_alias_that_is_not_bits_is_an_error_and_not_replaced_by_the_default_alias():
+    # `ef` is a default alias of 101110 (Junos OS Class of Service User Guide, "Default CoS Values and Aliases").
+    text = four() + "class-of-service { code-point-aliases { dscp { ef 10111; } } }\n"
+    found = read(text, HEAD + "bulk,0,1Mbit/s,1000,1,cbr\n")
+    assert any("alias `ef`" in error.message for error in found.errors)
+
+
 def test_the_default_buffer_size_is_reported_as_an_assumption():
     text = four().replace("buffer-size temporal 50k;", "", 1)
     found = read(text, HEAD + "bulk,0,1Mbit/s,1000,1,cbr\n")

@@ -1,14 +1,17 @@
 #!/bin/bash
 # Init of the guest: sets up the network of a case, runs the case, and powers off.
 #
-# The kernel's command line names the folder of the case (`case=FOLDER`). It is mounted as /run/case, the only folder of the host
-# machine that the guest can write, and contains the program of traffic.c and case.sh, which calls `source_host`, `policy` and
+# The kernel's command line names the folder of the case (`case=FOLDER`). It is mounted as /run/case, the only folder outside the
+# guest that the guest can write, and contains the program of traffic.c and case.sh, which calls `source_host`, `policy` and
 # `launch`.
 #
 #   source i (eth0) ── (from$i) router (eth1) ── (eth0) sink
 #
-# The policy under test is on the router's eth1. Links are veth pairs, without rate and delay. The round-trip time of a row is a delay
-# on the return path, in front of its source, where no other packets queue. Programs start slowly in this kernel, so few are used.
+# Each node is a network namespace. The policy under test is on the router's eth1. Links are veth pairs, without rate and delay. The
+# round-trip time of a row of the traffic table is a delay at the router's device towards the row's source, on the return path, where
+# no other packets queue. Programs start slowly in this kernel, so few are used.
+#
+# Results in /run/case: `done` if the case has run to its end, `failed` with the reason if any part of it has failed; both may exist.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
 mount -t proc proc /proc
 mount -t sysfs sys /sys
@@ -18,16 +21,23 @@ mount -t hostfs none /run/case -o "$(sed 's/.*\<case=\([^ ]*\).*/\1/' /proc/cmdl
 traffic=/run/case/traffic
 exec >/run/case/guest.log 2>&1
 
-# The kernel switches to timers with a resolution of 1 ns some time after it has booted. tc derives bursts that a script does not state
-# from the resolution, so wait until it is that of a machine that has been up for longer.
-sleep 1
-[[ $(cut -d' ' -f4 /proc/net/psched) == 3b9aca00 ]] || echo "FAILED: timers do not have 1 ns: $(cat /proc/net/psched)" >/run/case/failed
-
+# failed REASON: notes a failure and goes on; only the last reason is kept
 failed() { echo "FAILED: $*" >/run/case/failed; }
+
+# The kernel switches to timers with a resolution of 1 ns some time after it has booted. tc derives bursts that a script does not state
+# from the resolution, so the case starts a second later, and fails if the resolution is then still another one. Field 4 of
+# /proc/net/psched is the number of ticks per second, hexadecimal.
+readonly BILLION=3b9aca00
+sleep 1
+[[ $(cut -d' ' -f4 /proc/net/psched) == "$BILLION" ]] || failed "timers do not have 1 ns: $(cat /proc/net/psched)"
+
+# inside NODE COMMAND...: runs a command on a node
 inside() { ip netns exec "$@"; }
+# mac ADDRESS: prints a locally administered MAC address that contains the IPv4 address
 mac() { printf '02:00:%02x:%02x:%02x:%02x' ${1//./ }; }
 
-# pair LEFT DEVICE ADDRESS RIGHT DEVICE ADDRESS [ROUTE]: a link with permanent neighbour entries, so that there are no ARP packets
+# pair LEFT DEVICE ADDRESS RIGHT DEVICE ADDRESS [ROUTE]: a link between two nodes, with permanent neighbour entries, so that there are
+# no ARP packets. ROUTE is a command of `ip` for LEFT.
 pair() {
     local left right
     left=$(mac "$3") right=$(mac "$6")
@@ -45,13 +55,13 @@ neigh replace $3 lladdr $left dev $5 nud permanent
 END
 }
 
-# settings HOST DEVICE...: settings of the host's kernel and of its devices, which must exist
+# settings NODE DEVICE...: settings of a node's network stack and of its devices, which must exist
 settings() {
-    local host=$1
+    local node=$1
     shift
-    # No packets of the kernel itself may pass the policy (IPv6). TCP has windows that only the network limits, no options that lengthen
-    # its headers, and no metrics that a connection saves for the next one.
-    inside "$host" sh -c 'cd /proc/sys/net
+    # IPv6 is off, since its kernel sends packets that would pass the policy. TCP has buffers so large that only the network limits its
+    # windows, no timestamps, which would lengthen all its headers, no metrics that a connection saves for the next one, and no ECN.
+    inside "$node" sh -c 'cd /proc/sys/net
         for off in ipv6/conf/*/disable_ipv6; do [ ! -e $off ] || echo 1 >$off; done
         cd ipv4
         echo 1 >ip_forward
@@ -60,7 +70,7 @@ settings() {
         exec "$@"' sh $traffic plain "$@"
 }
 
-# source_host INDEX RTT: a host for a row of the traffic table; RTT is a delay of netem, such as 40000us, or 0
+# source_host INDEX RTT: a source for a row of the traffic table; RTT is a delay of netem, such as 40000us, or 0
 source_host() {
     ip netns add "source$1"
     pair "source$1" eth0 "10.1.$1.2" router "from$1" "10.1.$1.1" "route add default via 10.1.$1.1"
@@ -69,7 +79,7 @@ source_host() {
     inbound+=("from$1")
 }
 
-# policy FILE: runs the script under test unchanged; all hosts must exist
+# policy FILE: runs the script under test on the router, unchanged; all sources must exist, since their devices are in `inbound`
 policy() {
     settings router eth1 "${inbound[@]}"
     inside router bash "$1" >/run/case/policy.log 2>&1 || failed "the policy's script has exit code $?"
@@ -77,12 +87,12 @@ policy() {
     [[ ! -s /run/case/policy.log ]] || failed "a command of the policy failed: $(cat /run/case/policy.log)"
 }
 
-# launch HOST ARGUMENTS: starts the traffic program on a host
+# launch NODE ARGUMENTS...: starts the traffic program on a node, in the background
 pids=()
 launch() {
-    local host=$1
+    local node=$1
     shift
-    inside "$host" $traffic "$@" || failed "$host: traffic $*" &
+    inside "$node" $traffic "$@" || failed "$node: traffic $*" &
     pids+=($!)
 }
 

@@ -315,7 +315,7 @@ fn red() -> serde_json::Value {
 }
 
 #[test]
-fn choke_gives_each_packet_its_fate_in_the_paper() {
+fn choke_gives_each_packet_its_fate_in_the_paper_with_red_deciding_first() {
     let mut reference = PaperChoke {
         rng: Rng::named(9, "port"),
         queue: VecDeque::new(),

@@ -1,14 +1,16 @@
 //! Named random streams, transcendental functions whose results have the same bits on every target, and a hash of keys.
 //!
-//! Each component of a run draws from a stream of its own, derived from (seed, component name): adding a flow or a
-//! probe does not change the draws of others, and two runs with the same names and seed have common random numbers.
+//! Each component of a run draws from a stream of its own, derived from the seed and the component's name: adding a
+//! flow or a probe does not change the draws of others, and components with the same name have the same draws in all
+//! runs with the same seed (common random numbers).
 
 pub mod maths;
 mod stream;
 
 pub use stream::Rng;
 
-/// Increment of keys for [`mix`]: 2^64 divided by the golden ratio, so that successive keys are uncorrelated.
+/// Increment of successive keys for [`mix`], as in SplitMix64: 2^64 divided by the golden ratio, made odd, so that all
+/// 2^64 keys occur. [`mix`] makes their hashes uncorrelated; the keys themselves are equidistant.
 pub const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Hashes a key to 64 bits, the same on every target: the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014),

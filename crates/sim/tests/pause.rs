@@ -146,7 +146,7 @@ fn two_queues_that_pause_each_others_neighbours_with_the_shortest_pauses_still_d
 }
 
 #[test]
-fn when_one_queue_resumes_only_classes_that_no_other_queue_stops_resume() {
+fn a_class_resumes_only_when_every_queue_that_stopped_it_is_relieved() {
     // Class 1 is congested at two destinations, and class 0 at one: when the latter is relieved, class 0 resumes and
     // class 1 does not.
     let mut net = Net::new(ETHERNET);

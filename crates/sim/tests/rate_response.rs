@@ -55,7 +55,7 @@ fn a_slowed_port_sends_without_pauses_and_recovers_and_a_blocked_port_pauses() {
 }
 
 #[test]
-fn slowing_one_class_leaves_the_others_at_full_rate_and_does_not_slow_below_its_floor() {
+fn a_class_is_slowed_to_its_floor_at_most_and_the_others_keep_the_full_rate() {
     let mut net = Net::new(ETHERNET);
     net.plan.classes = 2;
     let (u, s, d) = (net.switch("u"), net.switch("s"), net.host("d"));

@@ -1,19 +1,25 @@
-//! Texts at the border of the module: those of the host, and the last answer.
+//! Texts that pass between the module and its host: arguments of exported functions, and the last result.
 
 use std::cell::RefCell;
 
 thread_local! {
-    /// The last answer, kept until the next call.
+    /// Answer of the last call of an exported function, or the text of its error; kept until the next call of a
+    /// function that has a result, so that the host can read it.
     pub(crate) static RESULT: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
-/// Returns the text in the `len` bytes at `at`.
+/// Returns the text in the `len` bytes at `ptr`.
+///
+/// # Errors
+/// If the bytes are not UTF-8.
 ///
 /// # Safety
 ///
-/// The `len` bytes at `at` are initialised memory, and unchanged while the text is used.
-pub(crate) unsafe fn text_at<'a>(at: *const u8, len: usize) -> Result<&'a str, String> {
-    // SAFETY: by the contract above.
-    let bytes = unsafe { std::slice::from_raw_parts(at, len) };
+/// `ptr` is not null, not even if `len` is 0, and `len` is at most `isize::MAX`. The `len` bytes at `ptr` are
+/// initialised memory of one allocation; they are neither written nor freed while the text is used, which the caller's
+/// lifetime `'a` does not enforce.
+pub(crate) unsafe fn text_at<'a>(ptr: *const u8, len: usize) -> Result<&'a str, String> {
+    // SAFETY: the contract above is that of `from_raw_parts`; bytes need no alignment.
+    let bytes = unsafe { std::slice::from_raw_parts(ptr, len) };
     std::str::from_utf8(bytes).map_err(|error| format!("the text is not UTF-8: {error}"))
 }

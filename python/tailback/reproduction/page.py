@@ -40,7 +40,7 @@ class Entry:
     figures: Sequence[Figure]
     """Figures to be drawn, in the order of the section."""
     drawn: list[Drawn] = field(default_factory=list)
-    """Figures that have been drawn, in the same order."""
+    """Those of `figures` that have been drawn, in their order."""
 
 
 _SIGNS = {
@@ -50,17 +50,22 @@ _SIGNS = {
     "calibrated": "\N{EN DASH}",
     "comparison": "\N{EN DASH}",
 }
-_HELD = {"pass": "✓", "fail": "✗", "undecided": "?", "not asserted": "\N{EN DASH}"}
-"""Signs of the verdicts at a single point of a claim."""
+"""Signs of a claim's verdict in the report: the values of `WORDS`."""
+_POINT_SIGNS = {"pass": "✓", "fail": "✗", "undecided": "?", "not asserted": "\N{EN DASH}"}
+"""Signs of the verdict at one point of a claim: the values of `Verdict`."""
 
 
 def page(entries: Sequence[Entry], version: str, groups: Mapping[str, str]) -> str:
-    """Return the page as HTML; `groups` has the titles of the groups of experiments by name."""
+    """Return the page as HTML, with a section for each entry.
+
+    `version` is that of Tailback. `groups` has the titles of the groups of experiments by name; a group without a title
+    is shown by name.
+    """
     trials = [entry.trial for entry in entries]
     profile = f"--{trials[0].profile}" if trials else ""
     seed = f", base seed <code>{trials[0].seed}</code>" if trials and trials[0].seed is not None else ""
-    shown = {trial.experiment.folder: trial.experiment.id for trial in trials}
-    sections = "\n".join(_experiment(entry, shown) for entry in entries)
+    ids = {trial.experiment.folder: trial.experiment.id for trial in trials}
+    sections = "\n".join(_experiment(entry, ids) for entry in entries)
     return f"""<!doctype html>
 <html lang="en">
 <head>
@@ -77,7 +82,7 @@ def page(entries: Sequence[Entry], version: str, groups: Mapping[str, str]) -> s
 <p>Version {escape(version)}, profile <code>{escape(profile)}</code>{seed}. Every interval is a 99 % interval over
 replications, by Student's t, or by Fieller's method for ratios. A claim is <em>reproduced</em> when the whole interval
 satisfies it, <em>not reproduced</em> when the whole interval violates it, and <em>undecided</em> otherwise.
-<em>Calibrated</em>: a parameter was chosen to meet the claim, so that meeting it proves nothing about the source.
+<em>Calibrated</em>: a parameter was chosen to meet the claim, so that meeting it proves nothing about its source.
 <em>Comparison</em>: a measured value without an expected one. For a claim over several points the deciding point is
 shown first, usually the worst, and all points are listed.</p>
 {_summary(entries, groups)}
@@ -93,7 +98,7 @@ shown first, usually the worst, and all points are listed.</p>
 
 
 def _scoreboard(entries: Sequence[Entry]) -> str:
-    """Return the table of the sources' headlines; empty if no claim is a headline."""
+    """Return the table of the headlines, the best-known results of publications; empty if no claim is a headline."""
     rows = [
         f'<tr><td><a href="#{line.experiment}">{escape(line.experiment)}</a></td>'
         f"<td>{escape(str(line.claim['headline']))}</td>"
@@ -104,7 +109,7 @@ def _scoreboard(entries: Sequence[Entry]) -> str:
     if not rows:
         return ""
     return f"""<h2>Headlines</h2>
-<p>The best-known results of each source, and the measured values.</p>
+<p>The best-known results of each source, that is, publication, and the values measured here.</p>
 <table class="scoreboard">
 <thead><tr><th>experiment</th><th>source</th><th>measured here</th><th>verdict</th></tr></thead>
 <tbody>{"".join(rows)}</tbody>
@@ -112,6 +117,7 @@ def _scoreboard(entries: Sequence[Entry]) -> str:
 
 
 def _summary(entries: Sequence[Entry], groups: Mapping[str, str]) -> str:
+    """Return the table of the experiments with their numbers of claims by verdict, and the sums."""
     rows = []
     for entry in entries:
         experiment = entry.trial.experiment
@@ -136,7 +142,11 @@ def _cells(counts: Mapping[str, int]) -> str:
 
 
 def _counts(entries: Sequence[Entry]) -> str:
-    """Return a sentence with the counts that decide the exit code, which show regressions."""
+    """Return a sentence with the numbers of claims that pass and fail.
+
+    They decide the exit code, and show regressions. An unasserted or calibrated claim counts in neither, whatever its
+    verdict in the report.
+    """
     counts = verdicts(entry.trial for entry in entries)
     return (
         f"<p>Of the claims that are asserted, {counts['pass']} pass, {counts['fail']} fail and {counts['undecided']} "
@@ -145,7 +155,7 @@ def _counts(entries: Sequence[Entry]) -> str:
 
 
 def _filters() -> str:
-    """Return a check box per verdict in words; the style sheet hides the claims whose verdict is not ticked."""
+    """Return a check box for each value of `WORDS`; the style sheet hides the claims whose verdict is not ticked."""
     boxes = "".join(
         f'<label><input type="checkbox" id="show-{_class(word)}" checked> {_chip(word)}</label>' for word in WORDS
     )
@@ -153,34 +163,38 @@ def _filters() -> str:
 
 
 def _class(word: str) -> str:
+    """Return the CSS class of a verdict."""
     return word.replace(" ", "-")
 
 
 def _chip(word: str) -> str:
+    """Return a verdict with its sign."""
     return f'<span class="verdict {_class(word)}">{_SIGNS[word]} {word}</span>'
 
 
-def _experiment(entry: Entry, others: Mapping[str, str]) -> str:
+def _experiment(entry: Entry, ids: Mapping[str, str]) -> str:
+    """Return the section of an experiment; `ids` has the ids of all experiments of the page, by folder."""
     trial, experiment = entry.trial, entry.trial.experiment
-    shown: set[str] = set()
+    # Ids of the claims next to a figure.
+    placed: set[str] = set()
     blocks = []
     claims = {claim.id: claim for claim in entry.claims}
     for drawn in entry.drawn:
-        own = [claims[id] for id in drawn.figure.claims]  # noqa: A001
-        shown.update(claim.id for claim in own)
-        blocks.append(_figure(drawn, own, trial))
-    rest = [claim for claim in entry.claims if claim.id not in shown]
+        of_figure = [claims[claim] for claim in drawn.figure.claims]
+        placed.update(claim.id for claim in of_figure)
+        blocks.append(_figure(drawn, of_figure, trial))
+    rest = [claim for claim in entry.claims if claim.id not in placed]
     if rest:
         blocks.append(f'<div class="claims alone">{_claims(rest, trial)}</div>')
     low, high = trial.replications
     effort = f"{len(trial.samples)} points, {low}" + (f" to {high}" if high > low else "") + " replications each"
     hops = f"{trial.packet_hops / 1e6:.0f} million packet-hops"
-    late = f"; precision target missed at {trial.imprecise} points" if trial.imprecise else ""
+    imprecise = f"; precision target missed at {trial.imprecise} points" if trial.imprecise else ""
     return f"""<section id="{experiment.id}">
 <h2><span class="id">{escape(experiment.id)}</span> {escape(experiment.title)}</h2>
-<p class="reference">{escape(experiment.reference)}. {effort}, {hops}{late}.<br>{_provenance(trial)}
+<p class="reference">{escape(experiment.reference)}. {effort}, {hops}{imprecise}.<br>{_provenance(trial)}
 {"<strong>Interrupted: only finished replications are shown.</strong>" if trial.interrupted else ""}</p>
-<div class="page">{html(experiment.read("README.md"), others)}</div>
+<div class="page">{html(experiment.read("README.md"), ids)}</div>
 {"".join(blocks)}
 <details><summary>All measured values</summary>{_values(trial)}</details>
 </section>"""
@@ -231,7 +245,7 @@ def _found(claim: Json) -> str:
 
 
 def _points(claim: Json) -> str:
-    """Return a table of the points of a claim, open only for a comparison; empty if there is one point."""
+    """Return a table of the points of a claim, expanded only for a comparison; empty if there is one point."""
     checks = cast("Sequence[Json]", claim["checks"])
     if len(checks) < 2:
         return ""
@@ -239,7 +253,7 @@ def _points(claim: Json) -> str:
     rows = []
     for check in checks:
         why = f" {escape(str(check['why']))}" if judged and "why" in check else ""
-        held = f"<td>{_HELD[str(check['verdict'])]}{why}</td>" if judged else ""
+        held = f"<td>{_POINT_SIGNS[str(check['verdict'])]}{why}</td>" if judged else ""
         seen = f", {check['packets']:,} {check.get('counted', 'packets')} seen" if "packets" in check else ""
         measured = _measured(cast(Json, check["measured"]))
         rows.append(f'<tr>{held}<td>{escape(str(check["at"]))}</td><td class="n">{measured}{seen}</td></tr>')
@@ -253,17 +267,19 @@ def _points(claim: Json) -> str:
 def _at(claim: Json) -> str:
     """Return the deciding point of a claim in words: the worst, or the best if one point is enough.
 
-    Empty if the claim has no free axis.
+    Empty if all axes of the claim are fixed, so that it has one point.
     """
     if not claim["at"]:
         return ""
     points = cast(int, claim["points"])
+    # `Condition.somewhere` puts this word before the expectation.
     best = str(claim["expected"]).startswith("somewhere")
     of = f", the {'best' if best else 'worst'} of {points} points" if points > 1 else ""
     return f" at {claim['at']}{of}"
 
 
 def _measured(measured: Json) -> str:
+    """Return the mean, the ends of the interval and the number of replications, from the JSON form of an interval."""
     unit = escape(str(measured["unit"]))
     ends = [number(cast("float | None", measured[end])) for end in ("lo", "hi")]
     mean = number(cast("float | None", measured["mean"]))
@@ -271,6 +287,7 @@ def _measured(measured: Json) -> str:
 
 
 def _values(trial: Trial) -> str:
+    """Return a table with a row for each point: the mean and the half width of each metric."""
     experiment, results = trial.experiment, trial.results
     quantities = [results[metric.name] for metric in experiment.metrics]
     head = "".join(f"<th>{escape(axis.title)}</th>" for axis in experiment.axes)

@@ -14,12 +14,12 @@ __all__ = ["wide_intervals"]
 
 _TOO_WIDE = 0.5
 """Half width of an interval, as a share of the mean, above which the interval is too wide."""
-_WIDTH = 0.1
+_TARGET = 0.1
 """Half width, as a share of the mean, that the advised replications reach: the default of `run.precision.relative`."""
 _ABSOLUTE = {"loss": 0.001}
 """Half widths that are narrow enough for any mean, in the metric's unit: the default of `run.precision.absolute`."""
 _ENOUGH = 30
-"""Number of replications from which on no warning is given, since the width is then assumed to be intended."""
+"""Number of replications at and above which no warning is given: the width is then assumed to be intended."""
 
 
 def wide_intervals(
@@ -27,12 +27,14 @@ def wide_intervals(
 ) -> list[ScenarioWarning]:
     """Return a list with a warning about the widest interval, relative to its mean, if it is too wide for a conclusion.
 
-    Intervals of loss, delay and throughput of groups and of all flows are compared. The list is empty if no interval is
-    too wide, or if `accepted` has the name of the warning, `wide-interval`.
+    Intervals of loss, delay and throughput of groups and of all flows are compared; `confidence` is their level. Left
+    out are intervals of one replication, of 30 or more, of a mean of 0, and with an end that is not finite. The list is
+    empty if no other interval is too wide, or if `accepted` has the name of the warning, `wide-interval`.
 
     The advised number of replications is the smallest n with t(n - 1) s / √n ≤ h, where s is the standard deviation
-    over replications, h a tenth of the mean, and t Student's quantile (Law, Simulation Modeling and Analysis, 4.5). The
-    normal quantile instead of Student's would give too few.
+    over replications, h a tenth of the mean, and t(n - 1) the quantile of Student's distribution with n - 1 degrees of
+    freedom for a two-sided interval of this level (Law, Simulation Modeling and Analysis, 4.5). The normal
+    quantile in its place would give too few.
     """
     if "wide-interval" in accepted:
         return []
@@ -54,19 +56,22 @@ def wide_intervals(
     # share is t s / (√n mean).
     deviation = share * math.sqrt(n) / t_quantile(confidence, n - 1)
     needed = _replications(deviation, confidence)
-    mean = estimate.interval.mean
+    unit = "" if estimate.measure.unit == "1" else f" {estimate.measure.unit}"
     message = (
-        f"the interval of `{estimate.measure}` is too wide for a conclusion: {mean:.3g} ± {share:.0%} of the mean "
-        f"from {n} replications; about {needed} are needed for ± {_WIDTH:.0%}"
+        f"the interval of `{estimate.measure}` is too wide for a conclusion: {estimate.interval.mean:.3g}{unit} "
+        f"± {share:.0%} of the mean from {n} replications; about {needed} are needed for ± {_TARGET:.0%}"
     )
     return [made("wide-interval", message, f"raise run.duration, or the replications: --reps {needed}")]
 
 
 def _replications(deviation: float, confidence: float) -> int:
-    """Return the smallest number of replications with a half width of `_WIDTH`; `deviation` is a share of the mean."""
+    """Return the smallest number of replications with a half width of at most `_TARGET`.
+
+    `deviation` is the standard deviation over replications as a share of the mean.
+    """
     normal = NormalDist().inv_cdf(0.5 + confidence / 2)
     # Student's quantile is above the normal one, so that this is a lower bound.
-    n = max(2, math.ceil((normal * deviation / _WIDTH) ** 2))
-    while t_quantile(confidence, n - 1) * deviation > _WIDTH * math.sqrt(n):
+    n = max(2, math.ceil((normal * deviation / _TARGET) ** 2))
+    while t_quantile(confidence, n - 1) * deviation > _TARGET * math.sqrt(n):
         n += 1
     return n

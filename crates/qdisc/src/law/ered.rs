@@ -1,5 +1,5 @@
-//! Enhanced random early detection (Feng et al., NOSSDAV 1997): packets within a reservation are not
-//! dropped early.
+//! Enhanced random early detection (Feng et al., NOSSDAV 1997): RED judges only packets beyond a reservation; packets
+//! within it are dropped early only above a threshold of their own, if there is one.
 
 use super::red::{self, Count, Red};
 use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
@@ -12,26 +12,28 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Amount, Rate, Time};
 
-/// Enhanced RED (Feng, Kandlur, Saha and Shin 1997): the average is that of all packets, but only
-/// packets that are not green (sent beyond a reservation) are marked or dropped by RED. Green
-/// packets are dropped when the queue is full, or when the average reaches `green-max`.
+/// Enhanced RED (Feng, Kandlur, Saha and Shin 1997): the average is that of all packets, but RED marks or drops only
+/// packets that are not green, that is, sent beyond a reservation. An arriving green packet is dropped if the queue is
+/// full, or if the average is at or above `green-max`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
     /// RED for the packets that are not green; its `victim` must be "tail". Default: the defaults of the
     /// discipline `red`.
     pub red: red::Params,
-    /// Average queue at or above which green packets are dropped too, at least `max` of `red`.
-    /// Default: no threshold, so that green packets are dropped only when the queue is full.
+    /// Average queue at or above which green packets are dropped too, even if they are ECN-capable. Not below `max` of
+    /// `red`, which must then be written. Default: no threshold, so that green packets are dropped only when the
+    /// queue is full.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub green_max: Option<Amount>,
 }
 
 impl Params {
-    /// Refuses invalid parameters of RED, and a `green-max` below RED's `max`.
+    /// Checks the parameters.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter of `red` is invalid or its `victim` is not "tail", or if `green-max` is below `max` of `red` or
+    /// written without it. The error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.red.check().map_err(|e| e.within("red"))?;
         if self.red.victim != Victim::Tail {
@@ -64,21 +66,22 @@ impl Signals for Params {
     }
 }
 
-/// Enhanced RED at one queue: the average is that of all packets, but packets of precedence 0 (green), sent
-/// within a reservation, are dropped only when the queue is full or the average reaches
-/// `green_max`.
+/// State of enhanced RED at one queue.
 #[derive(Clone, Debug)]
 pub struct Ered {
     red: Red,
-    /// Average at or above which packets of precedence 0 are dropped, in the unit of RED's
-    /// thresholds; infinite: no threshold.
+    /// Average at or above which green packets are dropped, in bytes or packets as `count` of RED; infinite: no
+    /// threshold.
     green_max: f64,
+    /// `true` if RED marks ECN-capable packets instead of dropping them.
     ecn: bool,
+    /// Event that starts an idle time, in which the average ages.
     watches: Watch,
 }
 
 impl Ered {
-    /// Returns the law in its initial state; the parameters have passed `check`.
+    /// Returns the law in its initial state, for a link of `rate`. The parameters have passed [`Params::check`];
+    /// `green_max` of `None`: no threshold.
     pub fn new(params: &red::Params, green_max: Option<Amount>, rate: Rate) -> Ered {
         let mean = params.mean_packet.0 as f64;
         let green_max = green_max.map_or(f64::INFINITY, |amount| match params.count {
@@ -87,10 +90,11 @@ impl Ered {
         });
         Ered { red: Red::new(params, rate), green_max, ecn: params.ecn, watches: params.idle.watch() }
     }
-    /// Decides about an arriving packet of `size` bytes and `precedence` that finds `queue`
-    /// waiting.
-    pub fn arrive(&mut self, now: Time, queue: Backlog, size: u16, precedence: u8, rng: &mut Rng) -> Decision {
-        if precedence > 0 {
+    /// Decides about an arriving packet of `size` bytes that finds `queue` waiting. Drop precedence 0 is green: the
+    /// decision is [`Decision::Forced`] if the average has reached the threshold of green packets, else
+    /// [`Decision::Pass`]. RED decides about a higher drop precedence.
+    pub fn arrive(&mut self, now: Time, queue: Backlog, size: u16, drop_precedence: u8, rng: &mut Rng) -> Decision {
+        if drop_precedence > 0 {
             return self.red.arrive(now, queue, size, rng);
         }
         self.red.observe(now, queue);
@@ -120,10 +124,12 @@ impl Fixed for Params {
 
 impl ArrivalLaw for Ered {
     fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate {
-        let precedence = arrival.packet.colour() as u8;
-        let decision = self.arrive(arrival.now, arrival.queue, arrival.packet.size, precedence, rng);
+        let drop_precedence = arrival.packet.colour() as u8;
+        let decision = self.arrive(arrival.now, arrival.queue, arrival.packet.size, drop_precedence, rng);
         if arrival.full {
-            if precedence > 0 {
+            // RED counts only the packets about which it decides, so the drop of a green one does not restart its
+            // count.
+            if drop_precedence > 0 {
                 self.red.forced();
             }
             return Fate::Dropped(Reason::BufferFull);

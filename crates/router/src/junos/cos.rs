@@ -128,7 +128,7 @@ impl Cos {
         let mut cos = Cos::default();
         let section = tree.child(ROOT, "class-of-service").unwrap_or(usize::MAX);
         let aliases = tree.child(section, "code-point-aliases");
-        let aliases = Aliases::read(tree, aliases);
+        let aliases = Aliases::read(tree, aliases, report);
         cos.forwarding_classes(tree, section, report);
         cos.classifiers(tree, section, &aliases, report);
         cos.drop_profiles(tree, section, report);

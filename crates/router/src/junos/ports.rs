@@ -13,7 +13,8 @@ use crate::ir::{Class, Match, Medium, Net, Police, Policy, Port, Queue, Rule};
 use crate::{Place, Report, Scope};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Upper bound on the number of terms of an output filter: the condition of each term excludes those before it.
+/// Upper bound on the number of terms of an output filter: the condition of a term also has the negated conditions of
+/// all terms before it.
 const MAX_TERMS: usize = 100;
 /// Upper bound on the number of conditions of all output filters; a filter of n terms counts as n².
 pub(super) const MAX_CONDITIONS: usize = 100_000;
@@ -22,12 +23,14 @@ pub(super) const MAX_CONDITIONS: usize = 100_000;
 #[derive(Clone, Debug, Default)]
 struct Unit {
     arrival: Arrival,
+    /// Networks of its addresses.
     networks: Vec<Net>,
-    /// Output filters for IPv4 and IPv6.
+    /// Names of the output filters for IPv4 and for IPv6, and their places; `None`: no filter.
     filters: [Option<(String, Place)>; 2],
+    /// Name of the output policer, and its place; `None`: no policer.
     policer: Option<(String, Place)>,
     scheduling: Scheduling,
-    /// Policy of arriving packets.
+    /// Name of the policy of arriving packets; `None`: the default one.
     input: Option<String>,
     at: Place,
 }
@@ -35,18 +38,25 @@ struct Unit {
 /// Scheduling at an interface or a unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Scheduling {
+    /// Name of the scheduler map, and its place; `None`: the default schedulers.
     map: Option<(String, Place)>,
+    /// Shaping rate, and burst in bytes (`None`: not stated); `None`: no shaper.
     shaping: Option<(Transmit, Option<u64>)>,
+    /// Name of the traffic control profile, and its place; `None`: no profile. Its map and rate override the two above.
     profile: Option<(String, Place)>,
 }
 
-/// An interface.
+/// A physical interface.
 #[derive(Clone, Debug, Default)]
 struct Interface {
+    /// Rate of the link in bit/s; `None`: neither the name nor `speed` determines it.
     rate: Option<u64>,
+    /// `true` if frames have a VLAN tag.
     tagged: bool,
+    /// Link-layer protocol, as written; `None`: not stated.
     encapsulation: Option<String>,
     scheduling: Scheduling,
+    /// Units by number.
     units: BTreeMap<String, Unit>,
     at: Place,
 }
@@ -55,25 +65,26 @@ struct Interface {
 pub(super) fn read(tree: &mut Tree, builder: &mut Builder<'_>) {
     let mut found: BTreeMap<String, Interface> = BTreeMap::new();
     let mut order = Vec::new();
+    // In place of a missing section: an index of no node, which has no children.
     let section = tree.child(ROOT, "interfaces").unwrap_or(usize::MAX);
-    for own in tree.children(section) {
-        let name = tree.word(own).to_owned();
+    for node in tree.children(section) {
+        let name = tree.word(node).to_owned();
         if name == "interface-range" || name == "traceoptions" {
             continue;
         }
         order.push(name.clone());
-        let made = interface(tree, own, &name, &mut builder.report);
+        let made = interface(tree, node, &name, &mut builder.report);
         let _ = found.insert(name, made);
     }
     let section = tree.path(ROOT, &["class-of-service", "interfaces"]).unwrap_or(usize::MAX);
     let all = tree.children(section);
-    for own in &all {
-        let name = tree.word(*own).to_owned();
+    for node in &all {
+        let name = tree.word(*node).to_owned();
         if !name.contains('*')
             && !matches!(name.as_str(), "interface-set" | "all" | "unit")
             && !found.contains_key(&name)
         {
-            let at = tree.at(*own);
+            let at = tree.at(*node);
             order.push(name.clone());
             let made = Interface { rate: rate_of(&name), at, ..Interface::default() };
             let _ = found.insert(name, made);
@@ -82,17 +93,17 @@ pub(super) fn read(tree: &mut Tree, builder: &mut Builder<'_>) {
     // Statements about one interface override those about several, so they are read last.
     let (many, single): (Vec<Id>, Vec<Id>) =
         all.into_iter().partition(|id| tree.word(*id).contains('*') || tree.word(*id) == "all");
-    for own in many.into_iter().chain(single) {
-        let pattern = if tree.word(own) == "all" { "*".to_owned() } else { tree.word(own).to_owned() };
+    for node in many.into_iter().chain(single) {
+        let pattern = if tree.word(node) == "all" { "*".to_owned() } else { tree.word(node).to_owned() };
         if pattern == "interface-set" {
             continue;
         }
-        // Errors in a statement about several interfaces are reported once.
+        // A statement about several interfaces is read once for each; its remarks are reported for the first only.
         let (mut first, mut quiet) = (true, Report::default());
         for (name, interface) in found.iter_mut().filter(|(name, _)| wildcard(&pattern, name)) {
             let report = if first { &mut builder.report } else { &mut quiet };
             report.enter(if pattern == *name { Scope::Port(name.clone()) } else { Scope::Everything });
-            class_of_service(tree, own, interface, builder.cos, report);
+            class_of_service(tree, node, interface, builder.cos, report);
             first = false;
         }
     }
@@ -129,9 +140,10 @@ fn is_internal(name: &str) -> bool {
 /// Returns the rate in bit/s that follows from an interface's name; `None`: the name does not determine it.
 fn rate_of(name: &str) -> Option<u64> {
     let (kind, _) = name.split_once('-')?;
-    defaults::RATES.iter().find(|(own, _)| *own == kind).map(|(_, rate)| *rate)
+    defaults::RATES.iter().find(|(known, _)| *known == kind).map(|(_, rate)| *rate)
 }
 
+/// Returns the type of link that follows from an interface's name and VLAN tagging.
 fn medium(name: &str, interface: &Interface) -> Medium {
     let kind = name.split(|c: char| !c.is_ascii_alphabetic()).next().unwrap_or_default();
     match kind {
@@ -145,7 +157,8 @@ fn medium(name: &str, interface: &Interface) -> Medium {
     }
 }
 
-fn interface(tree: &mut Tree, own: Id, name: &str, report: &mut Report) -> Interface {
+/// Reads the section `interfaces NAME` at `node`.
+fn interface(tree: &mut Tree, node: Id, name: &str, report: &mut Report) -> Interface {
     const KNOWN: [(&str, usize); 11] = [
         ("speed", 1),
         ("vlan-tagging", 0),
@@ -160,8 +173,8 @@ fn interface(tree: &mut Tree, own: Id, name: &str, report: &mut Report) -> Inter
         ("per-unit-scheduler", 0),
     ];
     report.enter(Scope::Port(name.to_owned()));
-    let mut made = Interface { rate: rate_of(name), at: tree.at(own), ..Interface::default() };
-    for clause in tree.clauses(own, &KNOWN) {
+    let mut made = Interface { rate: rate_of(name), at: tree.at(node), ..Interface::default() };
+    for clause in tree.clauses(node, &KNOWN) {
         let word = clause.words.last().map_or_else(String::new, |id| tree.word(*id).to_owned());
         match tree.word(clause.key) {
             "speed" => match speed(&word) {
@@ -174,15 +187,16 @@ fn interface(tree: &mut Tree, own: Id, name: &str, report: &mut Report) -> Inter
             _ => {}
         }
     }
-    for own in tree.child(own, "unit").map(|id| tree.children(id)).unwrap_or_default() {
-        let number = tree.word(own).to_owned();
-        let unit = unit(tree, own, report);
+    for unit_node in tree.child(node, "unit").map(|id| tree.children(id)).unwrap_or_default() {
+        let number = tree.word(unit_node).to_owned();
+        let unit = unit(tree, unit_node, report);
         let _ = made.units.insert(number, unit);
     }
     made
 }
 
 /// Parses a speed such as `100m`, `1g` or `oc3` into bit/s (ITU-T G.707: STM-1, which is OC-3, has 155.52 Mbit/s).
+/// `None`: no rate, such as `auto`.
 fn speed(word: &str) -> Option<u64> {
     match word.strip_prefix("oc").and_then(|level| level.parse::<u64>().ok()) {
         Some(level) if matches!(level, 1 | 3 | 12 | 48 | 192 | 768) => Some(level * 51_840_000),
@@ -190,10 +204,11 @@ fn speed(word: &str) -> Option<u64> {
     }
 }
 
-fn unit(tree: &mut Tree, own: Id, report: &mut Report) -> Unit {
-    let mut made = Unit { at: tree.at(own), ..Unit::default() };
+/// Reads addresses, filters and policers of the unit at `node`.
+fn unit(tree: &mut Tree, node: Id, report: &mut Report) -> Unit {
+    let mut made = Unit { at: tree.at(node), ..Unit::default() };
     for (slot, family) in ["inet", "inet6"].into_iter().enumerate() {
-        let Some(family) = tree.path(own, &["family", family]) else { continue };
+        let Some(family) = tree.path(node, &["family", family]) else { continue };
         let keywords = [("filter", 0), ("policer", 0), ("input", 1), ("output", 1), ("arp", 1), ("address", OPAQUE)];
         for clause in tree.clauses(family, &keywords) {
             if tree.word(clause.key) == "address" {
@@ -205,13 +220,13 @@ fn unit(tree: &mut Tree, own: Id, report: &mut Report) -> Unit {
             let policer = tree.word(tree.node(clause.key).parent) == "policer";
             match (tree.word(clause.key), policer) {
                 ("input", false) => {
-                    if let Some(own) = made.arrival.filters.get_mut(slot) {
-                        *own = Some(name);
+                    if let Some(filter) = made.arrival.filters.get_mut(slot) {
+                        *filter = Some(name);
                     }
                 }
                 ("output", false) => {
-                    if let Some(own) = made.filters.get_mut(slot) {
-                        *own = Some(name);
+                    if let Some(filter) = made.filters.get_mut(slot) {
+                        *filter = Some(name);
                     }
                 }
                 ("input", true) if slot == 0 => made.arrival.policer = Some(name),
@@ -240,8 +255,10 @@ fn unit(tree: &mut Tree, own: Id, report: &mut Report) -> Unit {
     made
 }
 
-/// Reads the statements of `class-of-service interfaces` about an interface.
-fn class_of_service(tree: &mut Tree, own: Id, made: &mut Interface, cos: &super::cos::Cos, report: &mut Report) {
+/// Reads the statements at `node` of `class-of-service interfaces` into an interface and its units. A statement about
+/// the interface sets its scheduling and the treatment of packets that arrive at all its units; one about a unit
+/// overrides the latter.
+fn class_of_service(tree: &mut Tree, node: Id, interface: &mut Interface, cos: &super::cos::Cos, report: &mut Report) {
     const KNOWN: [(&str, usize); 6] = [
         ("scheduler-map", 1),
         ("shaping-rate", 1),
@@ -251,43 +268,46 @@ fn class_of_service(tree: &mut Tree, own: Id, made: &mut Interface, cos: &super:
         ("unit", OPAQUE),
     ];
     let mut arrival = Arrival::default();
-    statements(tree, own, &KNOWN, &mut made.scheduling, &mut arrival, cos, report);
+    statements(tree, node, &KNOWN, &mut interface.scheduling, &mut arrival, cos, report);
     if !arrival.is_empty() {
-        for unit in made.units.values_mut() {
+        for unit in interface.units.values_mut() {
             apply(&arrival, &mut unit.arrival);
         }
-        if made.units.is_empty() {
-            let _ = made.units.insert("0".to_owned(), Unit { arrival, at: made.at, ..Unit::default() });
+        if interface.units.is_empty() {
+            let _ = interface.units.insert("0".to_owned(), Unit { arrival, at: interface.at, ..Unit::default() });
         }
     }
-    for unit in tree.child(own, "unit").map(|id| tree.children(id)).unwrap_or_default() {
-        let pattern = tree.word(unit).to_owned();
-        if !pattern.contains('*') && !made.units.contains_key(&pattern) {
-            let _ = made.units.insert(pattern.clone(), Unit { at: tree.at(unit), ..Unit::default() });
+    for unit_node in tree.child(node, "unit").map(|id| tree.children(id)).unwrap_or_default() {
+        let pattern = tree.word(unit_node).to_owned();
+        if !pattern.contains('*') && !interface.units.contains_key(&pattern) {
+            let _ = interface.units.insert(pattern.clone(), Unit { at: tree.at(unit_node), ..Unit::default() });
         }
-        for (_, own) in made.units.iter_mut().filter(|(number, _)| wildcard(&pattern, number)) {
+        for (_, unit) in interface.units.iter_mut().filter(|(number, _)| wildcard(&pattern, number)) {
             let mut arrival = Arrival::default();
-            statements(tree, unit, &KNOWN, &mut own.scheduling, &mut arrival, cos, report);
-            apply(&arrival, &mut own.arrival);
+            statements(tree, unit_node, &KNOWN, &mut unit.scheduling, &mut arrival, cos, report);
+            apply(&arrival, &mut unit.arrival);
         }
     }
 }
 
-fn apply(new: &Arrival, own: &mut Arrival) {
-    own.tables.extend(new.tables.iter().map(|(field, name)| (*field, name.clone())));
-    own.class = new.class.or(own.class);
+/// Overrides the classifiers and the fixed class of `arrival` by those that `new` has.
+fn apply(new: &Arrival, arrival: &mut Arrival) {
+    arrival.tables.extend(new.tables.iter().map(|(field, name)| (*field, name.clone())));
+    arrival.class = new.class.or(arrival.class);
 }
 
+/// Reads the statements at `node` about one interface or unit, with the keywords `known`, into `scheduling` and
+/// `arrival`.
 fn statements(
     tree: &mut Tree,
-    own: Id,
+    node: Id,
     known: &[(&str, usize)],
     scheduling: &mut Scheduling,
     arrival: &mut Arrival,
     cos: &super::cos::Cos,
     report: &mut Report,
 ) {
-    for clause in tree.clauses(own, known) {
+    for clause in tree.clauses(node, known) {
         let words: Vec<String> = clause.words.iter().map(|id| tree.word(*id).to_owned()).collect();
         let last = clause.words.last().map(|id| (tree.word(*id).to_owned(), tree.at(*id)));
         match tree.word(clause.key) {
@@ -309,7 +329,7 @@ fn statements(
             _ => {}
         }
     }
-    let Some(classifiers) = tree.child(own, "classifiers") else { return };
+    let Some(classifiers) = tree.child(node, "classifiers") else { return };
     for kind in tree.children(classifiers) {
         let Some(field) = Field::named(tree.word(kind)) else { continue };
         let names = tree.children(kind);
@@ -321,49 +341,59 @@ fn statements(
 }
 
 impl Builder<'_> {
-    fn interface(&mut self, name: &str, own: &Interface) {
-        let medium = medium(name, own);
-        let scheduled: Vec<&String> = own
+    /// Adds the ports of an interface: one for each unit; one for the whole interface if it has no unit, or a scheduler
+    /// and several units.
+    fn interface(&mut self, name: &str, interface: &Interface) {
+        let medium = medium(name, interface);
+        let scheduled: Vec<&String> = interface
             .units
             .iter()
             .filter(|(_, unit)| unit.scheduling != Scheduling::default())
             .map(|(number, _)| number)
             .collect();
-        let whole = own.scheduling != Scheduling::default();
+        let is_scheduled = interface.scheduling != Scheduling::default();
         self.report.enter(Scope::Port(name.to_owned()));
-        if whole && !scheduled.is_empty() {
+        if is_scheduled && !scheduled.is_empty() {
             let message = format!(
                 "`{name}` has a scheduler or shaper, and so have its units: the two levels are not simulated together"
             );
-            self.report.unsupported(own.at, message, Some("simulate the unit that is shaped"));
+            self.report.unsupported(interface.at, message, Some("simulate the unit that is shaped"));
         }
+        // The port of a unit, or with "" of the whole interface.
         let base = |unit: &str| Port {
-            name: if own.units.len() > 1 && !unit.is_empty() { format!("{name}.{unit}") } else { name.to_owned() },
+            name: if interface.units.len() > 1 && !unit.is_empty() {
+                format!("{name}.{unit}")
+            } else {
+                name.to_owned()
+            },
             medium,
-            rate: own.rate,
-            encapsulation: own.encapsulation.clone(),
-            at: own.at,
+            rate: interface.rate,
+            encapsulation: interface.encapsulation.clone(),
+            at: interface.at,
             ..Port::default()
         };
-        if own.units.len() != 1 && (whole || own.units.is_empty()) {
+        if interface.units.len() != 1 && (is_scheduled || interface.units.is_empty()) {
             let mut port = base("");
-            if whole {
-                self.schedule(&mut port, &own.scheduling, &Unit { at: own.at, ..Unit::default() });
-                if own.units.values().any(|unit| unit.filters.iter().any(Option::is_some) || unit.policer.is_some()) {
-                    let message = format!("output filters and policers of the units of `{name}` are not simulated");
-                    self.report.unsupported(own.at, message, None);
+            if is_scheduled {
+                self.schedule(&mut port, &interface.scheduling, &Unit { at: interface.at, ..Unit::default() });
+                let has_output = |unit: &Unit| unit.filters.iter().any(Option::is_some) || unit.policer.is_some();
+                if interface.units.values().any(has_output) {
+                    let message = format!(
+                        "the port `{name}` of all units is simulated without their output filters and policers"
+                    );
+                    self.report.unsupported(interface.at, message, None);
                 }
             }
             self.config.ports.push(port);
         }
-        for (number, unit) in &own.units {
+        for (number, unit) in &interface.units {
             let mut port = base(number);
             port.at = unit.at;
             port.networks.clone_from(&unit.networks);
             let title = port.name.clone();
             port.input.clone_from(&unit.input);
-            let scheduling = if unit.scheduling == Scheduling::default() && own.units.len() == 1 {
-                &own.scheduling
+            let scheduling = if unit.scheduling == Scheduling::default() && interface.units.len() == 1 {
+                &interface.scheduling
             } else {
                 &unit.scheduling
             };
@@ -388,7 +418,7 @@ impl Builder<'_> {
         }
     }
 
-    /// Builds queues, output filters and policers of a port.
+    /// Builds queues, output filters and policers of a port; the filters and the policer are those of `unit`.
     fn schedule(&mut self, port: &mut Port, scheduling: &Scheduling, unit: &Unit) {
         let scope = Scope::Port(port.name.clone());
         self.report.enter(scope.clone());
@@ -409,12 +439,12 @@ impl Builder<'_> {
                 self.report.error(*at, message, "define it under `traffic-control-profiles`");
             }
         }
-        let outer = self.output(unit, &mut departure, &port.name);
+        let enclosing = self.output(unit, &mut departure, &port.name);
         self.report.enter(scope);
         let title = port.name.clone();
         port.root = self.departing(&departure, &title);
-        // Policers and filters enclose the queues.
-        for mut policy in outer {
+        // The first policy encloses the queues, and each further one the policy before.
+        for mut policy in enclosing {
             for class in &mut policy.classes {
                 class.queue.clone_from(&port.root.queue);
             }
@@ -422,10 +452,12 @@ impl Builder<'_> {
         }
     }
 
-    /// Builds output filters and policers. The classes that filters assign are added to `departure`; the returned
-    /// policies, with the policers, enclose its queues.
+    /// Builds the output filters and the output policer of a unit. The rules by which filters assign classes are added
+    /// to `departure`. The returned policies enclose its queues, in order from the innermost to the outermost: one with
+    /// the rules by which filters police or discard packets, and one with the policer; a policy that would have no
+    /// effect is left out. `port` is the port's name.
     fn output(&mut self, unit: &Unit, departure: &mut Departure, port: &str) -> Vec<Policy> {
-        let around = |rules: Vec<Rule>, police: Option<Police>, name: String, parts: BTreeSet<String>| Policy {
+        let enclosing = |rules: Vec<Rule>, police: Option<Police>, name: String, parts: BTreeSet<String>| Policy {
             name,
             default: Some("class-default".to_owned()),
             rules,
@@ -454,11 +486,14 @@ impl Builder<'_> {
             self.conditions = left;
             self.filter_notes(&name, &filter, false);
             let _ = parts.insert(format!("filter {name}"));
+            // Conditions of the terms before the present one that decide about a packet.
             let mut before = Vec::new();
             let family = Match::Protocol(if v6 { "ipv6" } else { "ip" }.to_owned());
             if let Some(term) = filter.terms.get(MAX_TERMS) {
-                let message =
-                    format!("the output filter `{name}` has more than {MAX_TERMS} terms; the rest is left out");
+                let message = format!(
+                    "the output filter `{name}` has more than {MAX_TERMS} terms: this one and those after it are left \
+                     out, and packets that match only them are discarded"
+                );
                 self.report.unsupported(term.at, message, None);
             }
             for term in filter.terms.iter().take(MAX_TERMS) {
@@ -507,10 +542,10 @@ impl Builder<'_> {
                 }
             }
             if !before.contains(&Match::Any) {
-                // Packets that match no term are discarded.
-                let rest = Match::All(vec![family, Match::Not(Box::new(Match::AnyOf(before)))]);
+                // Junos discards packets that match no term.
+                let unmatched = Match::All(vec![family, Match::Not(Box::new(Match::AnyOf(before)))]);
                 rules.push(Rule {
-                    when: rest,
+                    when: unmatched,
                     class: "class-default".to_owned(),
                     police: Some(drop_all()),
                     at: filter.at,
@@ -519,12 +554,12 @@ impl Builder<'_> {
         }
         departure.parts.extend(parts.iter().cloned());
         if !rules.is_empty() {
-            made.push(around(rules, None, format!("output filter of {port}"), parts));
+            made.push(enclosing(rules, None, format!("output filter of {port}"), parts));
         }
         if let Some((name, at)) = &unit.policer {
             if let Some(police) = self.policer_of(Some(name)) {
                 let parts = BTreeSet::from([format!("policer {name}")]);
-                made.push(around(Vec::new(), Some(police), format!("policer {name} of {port}"), parts));
+                made.push(enclosing(Vec::new(), Some(police), format!("policer {name} of {port}"), parts));
             } else {
                 let message = format!("there is no policer `{name}`, or it is not supported");
                 self.report.unsupported(*at, message, Some("define it under `firewall policer`"));

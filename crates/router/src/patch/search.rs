@@ -1,4 +1,8 @@
-//! Search for the words that determine the values that differ, and for the new numbers in these words.
+//! Search for the changes of a configuration's text that give a scenario's values.
+//!
+//! Each word with a number is varied once, and the import of the text shows the values that it determines. For each
+//! value that differs from the scenario one such word is then chosen, and its number is changed until an import has the
+//! value of the scenario.
 
 use super::reading::{Change, Reading, import};
 use super::tokens::{Syntax, Token, tokens};
@@ -7,17 +11,23 @@ use crate::{Place, Report};
 use core::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Maximum number of iterations, in each of which all chosen words may change.
+/// Maximum number of iterations, in each of which all chosen words may change. A value that depends linearly on its
+/// number is right after the first, up to rounding; the limit ends a search that does not converge.
 const MAX_ITERATIONS: usize = 12;
+/// Upper bound on the number of literals that are tried in place of a shell expansion: each costs an import.
+const MAX_LITERALS: usize = 8;
 /// Keys of values that a language cannot state, since they are computed from others: the weight of RED's average, which
 /// tc computes from `burst`, `min` and `avpkt` (`tc_red_eval_ewma`).
 const DERIVED: [&str; 1] = ["weight"];
 
 /// Result of a search.
 pub(super) enum Outcome {
+    /// A text with the wanted values, up to the units of its words.
     Found {
         text: String,
+        /// Replaced words, in the order of the text.
         changes: Vec<Change>,
+        /// Warnings about roundings and side effects.
         report: Report,
     },
     /// A value cannot be written back; the report has the errors.
@@ -33,24 +43,25 @@ pub(super) struct Search<'a> {
     /// `true` if the traffic table is known, so that conditions on addresses and ports are compared.
     strict: bool,
     tokens: Vec<Token>,
-    /// Effects of words, by index; a word without an entry has none, or changes more than numbers.
+    /// Effects of words, by index in `tokens`; a word without an entry has none, or changes more than numbers.
     effects: BTreeMap<usize, Effect>,
     /// Number of imports that are left.
     left: Cell<usize>,
 }
 
-/// Values that a word determines, by path.
+/// Effect of a word's number.
 #[derive(Clone, Debug, Default)]
 struct Effect {
+    /// Dependence of each value that the number changes, by path.
     slopes: BTreeMap<String, Slope>,
 }
 
 /// Linear dependence of a value on the number in a word.
 #[derive(Clone, Copy, Debug)]
 struct Slope {
-    /// The value in the original.
+    /// Value in the original, in the base unit of its [`Unit`].
     base: f64,
-    /// Change of the value per 1 of the number.
+    /// Change of the value when the number, in the unit of the word, rises by 1.
     by: f64,
 }
 
@@ -58,28 +69,32 @@ struct Slope {
 #[derive(Clone, Debug)]
 struct Sought {
     path: String,
+    /// Value in the scenario, in the base unit of `unit`.
     wanted: f64,
     unit: Unit,
-    /// Number of the iteration before, and the resulting value.
+    /// Number in the word at the start of the last iteration, and the value that it gave; `None`: no iteration so far.
     last: Option<(f64, f64)>,
+    /// Change of the value when the number rises by 1, as last measured.
     slope: f64,
     /// `true` if the value is proportional to the number, so that it is scaled instead of moved along the slope.
     proportional: bool,
 }
 
 impl<'a> Search<'a> {
+    /// Returns a search in `original` that makes at most `budget` imports.
     pub fn new(original: &'a str, reading: &'a Reading<'a>, strict: bool, budget: usize) -> Search<'a> {
         let tokens = tokens(original, reading.language);
         Search { original, reading, strict, tokens, effects: BTreeMap::new(), left: Cell::new(budget) }
     }
 
-    /// Imports a text; `None`: it cannot be converted into a scenario, or no import is left.
+    /// Imports a text; returns the values of the port, and `true` if a router would accept the text. `None`: it cannot
+    /// be converted into a scenario, or no import is left.
     fn read(&self, text: &str) -> Option<(Values, bool)> {
         self.left.set(self.left.get().checked_sub(1)?);
         self.reading.values(text)
     }
 
-    /// Returns the original with some of its words replaced.
+    /// Returns the original with some of its words replaced, by index in `tokens`.
     fn with(&self, words: &BTreeMap<usize, String>) -> String {
         let (mut made, mut from) = (String::with_capacity(self.original.len() + 64), 0);
         for (index, word) in words {
@@ -92,7 +107,8 @@ impl<'a> Search<'a> {
         made
     }
 
-    /// Returns the differences by path, without those of conditions that only an unknown traffic table could resolve.
+    /// Returns the differences, each as path, old and new value (`None`: there is no such value), without those of
+    /// conditions that only an unknown traffic table could resolve.
     fn against<'v>(&self, old: &'v Values, new: &'v Values) -> Vec<(&'v str, Option<&'v Leaf>, Option<&'v Leaf>)> {
         let counts = |leaves: &(Option<&Leaf>, Option<&Leaf>)| match leaves {
             (Some(Leaf::Condition(a)), Some(Leaf::Condition(b))) => self.strict || without_flows(a) != without_flows(b),
@@ -102,7 +118,7 @@ impl<'a> Search<'a> {
         all.into_iter().filter(|(_, leaves)| counts(leaves)).map(|(path, (a, b))| (path, a, b)).collect()
     }
 
-    /// Changes words of the original until its import has the wanted values.
+    /// Changes words of the original until its import has the values of `wanted`.
     pub fn run(&mut self, wanted: &Values) -> Outcome {
         let Some((base, _)) = self.read(self.original) else { return Outcome::Unreadable };
         let mut report = Report::default();
@@ -123,23 +139,25 @@ impl<'a> Search<'a> {
         }
         self.probe(&base, &numbers);
         let paths: BTreeSet<&str> = numbers.keys().map(String::as_str).collect();
-        // A shell variable that determines only these values is changed at its assignment.
-        let broad = self.assigned(&numbers, |effect| {
+        // A word that determines several values, all of which differ, is changed alone if that gives all of them:
+        // usually the assignment of a shell variable.
+        let shared = self.assigned(&numbers, |effect| {
             effect.slopes.len() > 1 && effect.slopes.keys().all(|path| paths.contains(path.as_str()))
         });
-        if broad.len() == 1
-            && let Ok(found) = self.solve(&base, wanted, broad, Report::default())
+        if shared.len() == 1
+            && let Ok(found) = self.solve(&base, wanted, shared, Report::default())
         {
             return found;
         }
         let chosen = self.assigned(&numbers, |_| true);
         let determined: BTreeSet<&str> = chosen.values().map(|sought| sought.path.as_str()).collect();
-        let also: BTreeSet<&str> = chosen
+        // Values that the chosen words change in addition; the iterations show whether they become those wanted.
+        let affected: BTreeSet<&str> = chosen
             .keys()
             .filter_map(|index| self.effects.get(index))
             .flat_map(|effect| effect.slopes.keys().map(String::as_str))
             .collect();
-        for path in paths.iter().filter(|path| !determined.contains(*path) && !also.contains(*path)) {
+        for path in paths.iter().filter(|path| !determined.contains(*path) && !affected.contains(*path)) {
             refuse(&mut report, self.reading.language, path, base.get(*path), wanted.get(*path));
         }
         if self.left.get() == 0 {
@@ -155,13 +173,14 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Varies each word of the original, one at a time, and records its effect.
+    /// Varies each word of the original, one at a time, and records its effect. A shell expansion is replaced by a
+    /// literal of a value of `wanted`; its effect is recorded if the import then has that value.
     fn probe(&mut self, base: &Values, wanted: &BTreeMap<String, (Unit, f64)>) {
         let literals: BTreeSet<String> = wanted.values().map(|(unit, value)| Token::literal(*value, *unit)).collect();
         for index in 0..self.tokens.len() {
             let Some(token) = self.tokens.get(index).cloned() else { break };
             let Some(number) = token.number else {
-                for literal in literals.iter().take(8) {
+                for literal in literals.iter().take(MAX_LITERALS) {
                     let words = BTreeMap::from([(index, literal.clone())]);
                     let Some((values, _)) = self.read(&self.with(&words)) else { continue };
                     let Some(effect) = effect(&self.against(base, &values), 1.0) else { continue };
@@ -176,7 +195,10 @@ impl<'a> Search<'a> {
                 }
                 continue;
             };
+            // Small steps first, over which a value is likely to be linear; the others for a value that rounding keeps
+            // constant over a small step, or a text that a router refuses with a larger number.
             for other in [number + 1.0, number - 1.0, number * 2.0, number / 2.0, number * 100.0] {
+                // A number without a point stays an integer: `written` formats rates without fractions.
                 let unit = if token.text.contains('.') { Unit::Number } else { Unit::Rate };
                 if other <= 0.0 || (other.fract() != 0.0 && unit == Unit::Rate) {
                     continue;
@@ -186,7 +208,7 @@ impl<'a> Search<'a> {
                 let words = BTreeMap::from([(index, format!("{digits}{}", token.unit))]);
                 let Some((values, sound)) = self.read(&self.with(&words)) else { continue };
                 let Some(effect) = effect(&self.against(base, &values), other - number) else { continue };
-                // The effect of a number with which a router accepts the text is preferred.
+                // The effect of a text that a router accepts is preferred to that of one that it refuses.
                 let known = self.effects.contains_key(&index);
                 if sound || !known {
                     let _ = self.effects.insert(index, effect);
@@ -198,8 +220,9 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns, for each value, the word that determines it with the fewest side effects, among words whose effect
-    /// `accepts` admits.
+    /// Returns the words that are to change, by index, each with the value that is sought: for each value of `numbers`
+    /// the word that determines it with the fewest side effects, among words whose effect `accepts` admits. A value
+    /// that no such word determines has none; of several values with the same word the first by path is sought.
     fn assigned(
         &self,
         numbers: &BTreeMap<String, (Unit, f64)>,
@@ -213,12 +236,12 @@ impl<'a> Search<'a> {
                 .filter(|(_, effect)| accepts(effect) && effect.slopes.contains_key(path))
                 .min_by_key(|(index, effect)| {
                     let token = self.tokens.get(**index);
-                    let expanded = token.is_none_or(|token| token.number.is_none());
+                    let is_expansion = token.is_none_or(|token| token.number.is_none());
                     // Commands of classes are preferred to those of interfaces, which are indented less; of two equal
                     // commands, the last one applies.
                     (
                         effect.slopes.len(),
-                        expanded,
+                        is_expansion,
                         core::cmp::Reverse(self.depth(**index)),
                         core::cmp::Reverse(**index),
                     )
@@ -246,6 +269,10 @@ impl<'a> Search<'a> {
     }
 
     /// Changes the chosen words until the text gives the wanted values, as closely as the units of the words allow.
+    /// `base` are the values of the original.
+    ///
+    /// # Errors
+    /// `report` with an error, if a new text cannot be imported, a router would refuse it, or values differ in the end.
     fn solve(
         &self,
         base: &Values,
@@ -257,12 +284,12 @@ impl<'a> Search<'a> {
         let mut now = base.clone();
         let mut sound = true;
         for _ in 0..MAX_ITERATIONS {
-            let mut moved = false;
+            let mut has_changed = false;
             for (index, sought) in &mut chosen {
                 let Some(word) = self.next(*index, sought, &now, words.get(index)) else { continue };
-                moved |= words.insert(*index, word.clone()).as_ref() != Some(&word);
+                has_changed |= words.insert(*index, word.clone()).as_ref() != Some(&word);
             }
-            if !moved {
+            if !has_changed {
                 break;
             }
             let Some((values, is_sound)) = self.read(&self.with(&words)) else {
@@ -274,7 +301,8 @@ impl<'a> Search<'a> {
                 return Err(report);
             };
             (now, sound) = (values, is_sound);
-            // A value that changed as a side effect is restored by the word that determines it alone, if there is one.
+            // A value that changed as a side effect is restored by a word that determines only this value, if there is
+            // one.
             let side_effects: BTreeMap<String, (Unit, f64)> = self
                 .against(&now, wanted)
                 .into_iter()
@@ -285,8 +313,8 @@ impl<'a> Search<'a> {
                     _ => None,
                 })
                 .collect();
-            let own = |effect: &Effect| effect.slopes.len() == 1;
-            for (index, sought) in self.assigned(&side_effects, own) {
+            let only = |effect: &Effect| effect.slopes.len() == 1;
+            for (index, sought) in self.assigned(&side_effects, only) {
                 let _ = chosen.entry(index).or_insert(sought);
             }
         }
@@ -309,7 +337,8 @@ impl<'a> Search<'a> {
         }
     }
 
-    /// Returns the word for the next iteration; `None`: it stays as it is.
+    /// Returns the word for the next iteration; `None`: it stays as it is. `now` are the values that the present words
+    /// give, `word` is the present replacement, or `None` if the word is still that of the original.
     fn next(&self, index: usize, sought: &mut Sought, now: &Values, word: Option<&String>) -> Option<String> {
         let token = self.tokens.get(index)?;
         let language = self.reading.language;
@@ -321,29 +350,33 @@ impl<'a> Search<'a> {
             return word.is_none().then(|| Token::literal(sought.wanted, sought.unit));
         };
         let factor = token.factor(sought.unit, language);
-        let at = sought.last.map_or(number, |(at, _)| at);
-        if let Some((before, then)) = sought.last
-            && let moved = number_in(word?, token, factor)
-            && moved != before
+        let before = sought.last.map_or(number, |(before, _)| before);
+        if let Some((last_number, last_value)) = sought.last
+            && let present = number_in(word?, token, factor)
+            && present != last_number
         {
-            if *value == then {
-                // Another number no longer changes the value.
+            if *value == last_value {
+                // The value does not follow the number any more, for example because a limit holds.
                 return None;
             }
-            sought.slope = (*value - then) / (moved - before);
+            sought.slope = (*value - last_value) / (present - last_number);
         }
-        let at = word.map_or(at, |word| number_in(word, token, factor));
+        let present = word.map_or(before, |word| number_in(word, token, factor));
         if sought.slope == 0.0 || !sought.slope.is_finite() {
             return None;
         }
-        let near = if sought.proportional && *value > 0.0 { at * sought.wanted / value } else { 0.0 };
-        let next = if near > 0.0 { near } else { at + (sought.wanted - value) / sought.slope };
-        let written = token.written(next * factor, sought.unit, language)?;
-        sought.last = Some((at, *value));
+        let scaled = if sought.proportional && *value > 0.0 { present * sought.wanted / value } else { 0.0 };
+        let wanted_number = if scaled > 0.0 { scaled } else { present + (sought.wanted - value) / sought.slope };
+        let written = token.written(wanted_number * factor, sought.unit, language)?;
+        sought.last = Some((present, *value));
         Some(written)
     }
 
-    /// Returns the changes; roundings and side effects are warnings. A difference above one unit of the word is an error.
+    /// Returns the text and its changes, with warnings about roundings and side effects.
+    ///
+    /// # Errors
+    /// `report` with an error for each value that differs otherwise: by more than one step of its word's number, or
+    /// without a chosen word and already in the original.
     fn settle(
         &self,
         base: &Values,
@@ -355,14 +388,14 @@ impl<'a> Search<'a> {
     ) -> Result<Outcome, Report> {
         let text = self.with(words);
         for (path, is, should) in self.against(now, wanted) {
-            let own = chosen.iter().find(|(_, sought)| sought.path == path);
-            let place = own.and_then(|(index, _)| self.tokens.get(*index)).map(|t| Place::new(t.line, t.column));
+            let word = chosen.iter().find(|(_, sought)| sought.path == path);
+            let place = word.and_then(|(index, _)| self.tokens.get(*index)).map(|t| Place::new(t.line, t.column));
             let (Some(Leaf::Quantity(_, value)), Some(Leaf::Quantity(_, goal))) = (is, should) else {
                 refuse(&mut report, self.reading.language, path, is, should);
                 continue;
             };
             let shown = |leaf: Option<&Leaf>| leaf.map_or_else(|| "nothing".to_owned(), Leaf::text);
-            if let Some((index, _)) = own
+            if let Some((index, _)) = word
                 && (value - goal).abs() <= self.step(*index, path, *value, words)
             {
                 report.warning(
@@ -374,7 +407,8 @@ impl<'a> Search<'a> {
                     ),
                     "judge the new text",
                 );
-            } else if own.is_none() && base.get(path).is_some_and(|leaf| should.is_some_and(|should| should.same(leaf)))
+            } else if word.is_none()
+                && base.get(path).is_some_and(|leaf| should.is_some_and(|should| should.same(leaf)))
             {
                 report.warning(
                     Place::default(),
@@ -409,13 +443,14 @@ impl<'a> Search<'a> {
         Ok(Outcome::Found { text, changes, report })
     }
 
-    /// Returns the larger of the changes of a value when the number of its word goes down or up by 1.
+    /// Returns the larger of the changes of the value at `path` when the integer at the start of its word falls or
+    /// rises by 1; 0 if neither text can be imported.
     fn step(&self, index: usize, path: &str, value: f64, words: &BTreeMap<usize, String>) -> f64 {
-        let Some((token, word)) = self.tokens.get(index).zip(words.get(&index)) else { return 0.0 };
+        let Some(word) = words.get(&index) else { return 0.0 };
         let digits: String = word.chars().take_while(char::is_ascii_digit).collect();
         let Ok(number) = digits.parse::<u64>() else { return 0.0 };
         let rest = word.get(digits.len()..).unwrap_or_default();
-        let moved = |number: u64| {
+        let change = |number: u64| {
             let mut words = words.clone();
             let _ = words.insert(index, format!("{number}{rest}"));
             match self.read(&self.with(&words))?.0.get(path) {
@@ -423,13 +458,12 @@ impl<'a> Search<'a> {
                 _ => None,
             }
         };
-        let _ = token;
-        let steps = [number.checked_sub(1), number.checked_add(1)].into_iter().flatten().filter_map(moved);
-        steps.fold(0.0, f64::max)
+        let changes = [number.checked_sub(1), number.checked_add(1)].into_iter().flatten().filter_map(change);
+        changes.fold(0.0, f64::max)
     }
 }
 
-/// Returns the number of a replaced word, in the unit of the original token.
+/// Returns the number of a replacement of `token`, in the unit of the original; `factor` is that unit in base units.
 fn number_in(word: &str, token: &Token, factor: f64) -> f64 {
     let end = word.find(|c: char| !(c.is_ascii_digit() || c == '.')).unwrap_or(word.len());
     let (digits, unit) = word.split_at_checked(end).unwrap_or((word, ""));
@@ -441,11 +475,11 @@ fn number_in(word: &str, token: &Token, factor: f64) -> f64 {
     number * if unit == "kbit" { 1e3 } else { 1.0 } / factor
 }
 
-/// Returns the changes of values per 1 of a word's number, which was changed by `by`; `None`: no value has changed, or
-/// one that is not a number.
-fn effect(moved: &[(&str, Option<&Leaf>, Option<&Leaf>)], by: f64) -> Option<Effect> {
+/// Returns the effect of a word's number, given the differences of [`Search::against`] after a change of the number by
+/// `by`; `None`: no value has changed, or one that is not a number.
+fn effect(differences: &[(&str, Option<&Leaf>, Option<&Leaf>)], by: f64) -> Option<Effect> {
     let mut slopes = BTreeMap::new();
-    for (path, old, new) in moved {
+    for (path, old, new) in differences {
         match (old, new) {
             (Some(Leaf::Quantity(a, x)), Some(Leaf::Quantity(b, y))) if a == b => {
                 let _ = slopes.insert((*path).to_owned(), Slope { base: *x, by: (y - x) / by });
@@ -456,11 +490,12 @@ fn effect(moved: &[(&str, Option<&Leaf>, Option<&Leaf>)], by: f64) -> Option<Eff
     (!slopes.is_empty()).then_some(Effect { slopes })
 }
 
-/// Reports an error for a value that no word of the text determines alone.
+/// Reports an error for a value that cannot be written back. `old` is the value of the text and `new` that of the
+/// scenario; `None`: there is no such value.
 fn refuse(report: &mut Report, language: Syntax, path: &str, old: Option<&Leaf>, new: Option<&Leaf>) {
     let shown = |leaf: Option<&Leaf>| leaf.map_or_else(|| "nothing".to_owned(), |leaf| format!("`{}`", leaf.text()));
     let message = format!(
-        "`{path}` is {} in the scenario and {} in the text, where no single number determines it",
+        "`{path}` is {} in the scenario and {} in the text, where no change of single numbers gives that value",
         shown(new),
         shown(old)
     );
@@ -468,20 +503,20 @@ fn refuse(report: &mut Report, language: Syntax, path: &str, old: Option<&Leaf>,
     let advice = match (old, new) {
         _ if numbers && explicit_command(language, path).is_some() => {
             format!(
-                "it is a default in the text: write {}, import that, and tune it",
+                "if it is a default in the text, write {}, import that, and tune it",
                 explicit_command(language, path).unwrap_or_default()
             )
         }
         (Some(Leaf::Quantity(a, _)), Some(Leaf::Quantity(b, _))) if a != b => {
             "give the scenario a value in the unit of the text".to_owned()
         }
-        _ if numbers => "state it in the text, import that, and tune it".to_owned(),
+        _ if numbers => "if the text does not state it, add it, import that, and tune it".to_owned(),
         _ => "make this change in the text by hand, and import it".to_owned(),
     };
     report.error(Place::default(), message, &advice);
 }
 
-/// Returns the command that states a default value explicitly, for advice; `None`: unknown.
+/// Returns the command that states a default value explicitly, to follow "write" in advice; `None`: unknown.
 fn explicit_command(language: Syntax, path: &str) -> Option<&'static str> {
     let key = path.rsplit('.').next().unwrap_or_default();
     let within = |part: &str| path.contains(part);

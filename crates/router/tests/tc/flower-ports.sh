@@ -1,3 +1,4 @@
+# flower matches ports and their ranges, addresses and code points: 5060 is SIP, 16384-32767 RTP, 0x88 AF41
 tc qdisc add dev eth0 root handle 1: htb default 30
 tc class add dev eth0 parent 1: classid 1:10 htb rate 10mbit
 tc class add dev eth0 parent 1: classid 1:20 htb rate 20mbit ceil 50mbit

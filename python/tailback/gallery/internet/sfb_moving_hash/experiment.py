@@ -1,4 +1,8 @@
-"""internet-e17: SFB with static hashes, and with hashes that change periodically, with and without a warm-up."""
+"""internet-e17: SFB with static hashes, and with hashes that change periodically, with and without a warm-up.
+
+Warm-up here means that all packets also update the second set of bins before it comes into use (double buffering). It
+has nothing to do with the warm-up of a run, in which nothing is measured.
+"""
 
 from __future__ import annotations
 
@@ -39,20 +43,26 @@ if TYPE_CHECKING:
 
 STATIC, MOVING, COLD = "static", "moving", "moving, no warm-up"
 FAST, FROZEN = "moving every 2 s, no freeze", "moving every 2 s"
+"""Values of the axis `hash`: `COLD` starts each set with empty bins, `FAST` has a freeze time of 0.
+
+The others, `FROZEN` too, have the published freeze time of 10 ms; all moving ones except `COLD` have a warm-up.
+"""
 NONE, EIGHT, REFORMED = "none", "8 flows of 5 Mbit/s", "one flow, reformed"
-# Time between changes of the hashes.
+"""Values of the axis `others`; `NONE` is in fact one flow of 8 kbit/s."""
 INTERVAL_S = {MOVING: 20, COLD: 20, FAST: 2, FROZEN: 2}
+"""Time between changes of the hashes, s."""
 REFORM_S = 50
 """Time at which the one flow of 45 Mbit/s reduces its rate below a fair share, s."""
 GAP_MS, OPEN_US = 100, 200
-"""Interval and length of the flow's bursts after `REFORM_S`: 1.1 packets per 100 ms, 0.09 Mbit/s."""
+"""Interval, ms, and length, µs, of the flow's bursts after `REFORM_S`: 1.1 packets per 100 ms, 0.09 Mbit/s."""
 RECOVERED_BPS = 45e3
-"""Delivered rate from which up the reformed flow counts as recovered, half of the rate that it sends, bit/s."""
-# Length of the runs with a reformed flow.
+"""Delivered rate at and above which the reformed flow counts as recovered, bit/s: half of the rate that it sends."""
 END_S = 110
+"""Length of the runs with a reformed flow, s."""
 
 
 def _reform() -> list[dict[str, Value]]:
+    """Return the timeline that stops the flow at `REFORM_S`, and then starts it for each of its bursts."""
     changes: list[dict[str, Value]] = [{"at": f"{REFORM_S}s", "flow": "cbr", "state": "stop"}]
     for at_ms in range(REFORM_S * 1000 + GAP_MS // 2, END_S * 1000, GAP_MS):
         changes.append({"at": f"{at_ms}ms", "flow": "cbr", "state": "start"})
@@ -61,18 +71,22 @@ def _reform() -> list[dict[str, Value]]:
 
 
 def _rates(report: Report) -> tuple[list[float], list[float]]:
-    """Return the ends of the seconds in s, and the non-responsive flows' delivered rate in each second, bit/s."""
+    """Return the ends of the seconds in s, and the non-responsive flows' delivered rate in each second, bit/s.
+
+    Both are empty if the run is not sampled.
+    """
     series = report.data["series"]
     if series is None:
         return [], []
-    sent = series["flows"]["cbr"]["delivered_bytes"]
-    return series["time_s"][1:], [8.0 * (b - a) for a, b in pairwise(sent)]
+    delivered = series["flows"]["cbr"]["delivered_bytes"]
+    return series["time_s"][1:], [8.0 * (b - a) for a, b in pairwise(delivered)]
 
 
 def _recovery(report: Report) -> float:
-    """Return the time in s from `REFORM_S` until the flow's rate over 2 s is `RECOVERED_BPS`; 60 if it never is.
+    """Return the time in s from `REFORM_S` to the first two seconds with a mean rate of at least `RECOVERED_BPS`.
 
-    NaN if the run is not sampled.
+    The two seconds begin at a full second. If there are none, the time is that to the end of the run, 60 s; NaN if the
+    run is not sampled.
     """
     times, rates = _rates(report)
     if not times:
@@ -84,12 +98,12 @@ def _recovery(report: Report) -> float:
 
 
 def _late(report: Report) -> tuple[int, int]:
-    """Return 1 if recovery took more than two intervals, else 0; and the number of packets that the flow sent."""
+    """Return the events of "late": 1 if recovery took more than two intervals, else 0; and the packets sent."""
     return int(_recovery(report) > 2 * INTERVAL_S[MOVING]), report.offered_packets("cbr")
 
 
 class MovingHash(Experiment):
-    """Starved and reformed flows with static hashes, moving hashes, and moving hashes without a warm-up."""
+    """Starved and reformed flows with static hashes, moving hashes, and moving hashes without double buffering."""
 
     id = "internet-e17"
     title = "SFB: the moving hash"
@@ -121,7 +135,7 @@ class MovingHash(Experiment):
     }
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return the points: eight non-responsive flows, none, or a reformed one, by hashes and senders."""
+        """Return the points: the three values of `others`, each with the hashes and senders that its claims need."""
         del profile
         points = grid(hash=(STATIC, MOVING), others=[EIGHT], sender=(RFC3168, NS2, Y1999))
         points += grid(hash=[COLD], others=[EIGHT], sender=(RFC3168, NS2))
@@ -131,7 +145,7 @@ class MovingHash(Experiment):
         return points + grid(hash=(STATIC, MOVING), others=[REFORMED], sender=[RFC3168])
 
     def settings(self, point: Point, profile: ProfileName) -> Settings:
-        """Return the settings of the SFB of internet-e15 with the point's hashes, and of sender and other flows."""
+        """Return the settings of a point: SFB as in internet-e15, but with its hashes; its sender and other flows."""
         del profile
         name = str(point["hash"])
         sfb: dict[str, Value] = {"kind": "sfb", "ecn": True}
@@ -160,7 +174,7 @@ class MovingHash(Experiment):
         return settings
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the claims on starved flows, fairness, recovery, the cost, and the effect of the warm-up."""
+        """Return the claims on starved flows, fairness, recovery, TCP's loss, and the effect of the warm-up."""
         eight = results.where(others=EIGHT)
         static, moving, cold = (eight.where(hash=name) for name in (STATIC, MOVING, COLD))
         waiting: dict[str, Selector] = {"sender": [RFC3168, NS2]}
@@ -201,7 +215,7 @@ class MovingHash(Experiment):
                 "H3",
                 "With RFC 3168, Jain's index of the TCP flows with moving hashes is at least that with static ones "
                 "plus 0.1.",
-                f"{slide}; the bound reconstructed. Prototype: 0.68 to 0.91",
+                f"{slide}; the bound reconstructed. In a prototype from 0.68 (static) to 0.91 (moving)",
                 moving.where(**rfc)["jain"] - static.where(**rfc)["jain"] >= 0.1,
             ),
             Claim.unasserted(
@@ -216,14 +230,14 @@ class MovingHash(Experiment):
                 "H3-ns2",
                 "With ns-2's sender, Jain's index of the TCP flows with moving hashes is at least that with static "
                 "ones plus 0.1.",
-                f"{slide}; the bound reconstructed. Prototype: 0.68 to 0.91",
+                f"{slide}; the bound reconstructed. In a prototype from 0.68 (static) to 0.91 (moving)",
                 moving.where(**ns2)["jain"] - static.where(**ns2)["jain"] >= 0.1,
                 "the flows that doubled timeouts starve (H2-ns2) lower the index",
             ),
             Claim(
                 "H4",
                 "With RFC 3168, the non-responsive flows get no more with moving hashes than with static ones.",
-                f"{slide}; derived. Prototype: 8.2 to 1.8 Mbit/s",
+                f"{slide}; derived. In a prototype from 8.2 (static) to 1.8 Mbit/s (moving)",
                 moving.where(**rfc)["cbr_carried"] <= static.where(**rfc)["cbr_carried"],
             ),
             Claim.comparison(
@@ -260,7 +274,7 @@ class MovingHash(Experiment):
                 "not in the slides",
                 reformed.where(hash=MOVING)["late"],
                 "a flow has recovered if half of its packets are delivered over 2 s; as it is not ECN-capable, about "
-                "40 % of its packets are dropped in any case, so that for 18 packets in 2 s this is partly chance",
+                "40 % of its packets are dropped in any case, so that with 22 packets in 2 s this is partly chance",
             ),
             Claim.unasserted(
                 "H8",
@@ -274,7 +288,7 @@ class MovingHash(Experiment):
                 "H9",
                 "With moving hashes, 8 non-responsive flows, and RFC 3168 or ns-2's sender, TCP loses at most 0.1 "
                 "Mbit/s.",
-                "slide SFB: table of losses, 0.01; the tolerance that of E15",
+                "slide SFB: table of losses, 0.01; the tolerance is that of E15",
                 moving.where(**waiting)["tcp_lost"] <= 0.1,
                 "after each change the queue overflows until the new set of bins has reached its probabilities, "
                 "although it was warmed for a whole interval; without unresponsive flows the loss is about the same",
