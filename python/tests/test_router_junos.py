@@ -291,6 +291,30 @@ def test_a_term_with_next_term_and_an_output_filter_classify():
     assert not found.not_simulated
 
 
+POLICED = """
+interfaces { fe-0/0/0 { unit 0 { family inet { filter { output leaving; } policer { output slow; } } } } }
+firewall {
+    policer slow { if-exceeding { bandwidth-limit 1m; burst-size-limit 15k; } then discard; }
+    family inet { filter leaving {
+        term mail { from { protocol tcp; destination-port 25; } then %s; }
+        term rest { then accept; } } } }
+"""
+
+
+def test_the_output_filter_precedes_the_output_policer():
+    table = "name,dscp,rate,packet,count,model,protocol,destination-port\n"
+    table += "mail,0,500kbit/s,500,1,cbr,tcp,25\nweb,0,2Mbit/s,500,1,cbr,tcp,80\n"
+    found = read(four() + POLICED % "discard", table)
+    report = report_of(found)
+    # The filter discards all mail, so that the policer has 2 Mbit/s for its 1 Mbit/s.
+    assert report.loss("mail") == 1
+    assert report.loss("web") == pytest.approx(0.5, abs=0.02)
+    assert not found.not_simulated
+    # In a router both policers act on mail, here only that of the filter.
+    twice = read(four() + POLICED % "policer slow", table)
+    assert any("output policer `slow`" in message for message in messages(twice, "unsupported"))
+
+
 # --- Drop profiles ---
 
 

@@ -165,8 +165,8 @@ class FlowRow(_Counted, _Class, _From):
     `drops` are the losses of the packets generated after the warm-up, `carried_drops` the losses after the warm-up of
     packets generated during it, and `ack_drops` the losses of acknowledgements after the warm-up. If `carried_drops` or
     `ack_drops` would be empty, it is absent. SYN and SYN-ACK packets have rows of their own, with `handshake`. The sum
-    of the three lists over all flows is the number of packets lost at all ports after the warm-up. `None`: the flow has no transport; no meter colours packets; there is no histogram of
-    this flow's delay variation.
+    of the three lists over all flows is the number of packets lost at all ports after the warm-up. `None`: the flow has
+    no transport; no meter colours packets; there is no histogram of this flow's delay variation.
     """
 
     name: str

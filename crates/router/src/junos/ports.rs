@@ -454,8 +454,8 @@ impl Builder<'_> {
 
     /// Builds the output filters and the output policer of a unit. The rules by which filters assign classes are added
     /// to `departure`. The returned policies enclose its queues, in order from the innermost to the outermost: one with
-    /// the rules by which filters police or discard packets, and one with the policer; a policy that would have no
-    /// effect is left out. `port` is the port's name.
+    /// the policer, and one with the rules by which filters police or discard packets (Junos: the output filter precedes
+    /// the output policer); a policy that would have no effect is left out. `port` is the port's name.
     fn output(&mut self, unit: &Unit, departure: &mut Departure, port: &str) -> Vec<Policy> {
         let enclosing = |rules: Vec<Rule>, police: Option<Police>, name: String, parts: BTreeSet<String>| Policy {
             name,
@@ -553,17 +553,25 @@ impl Builder<'_> {
             }
         }
         departure.parts.extend(parts.iter().cloned());
-        if !rules.is_empty() {
-            made.push(enclosing(rules, None, format!("output filter of {port}"), parts));
-        }
+        // Packets leave through the filter first, then through the policer, so the policer is nearer to the queues.
+        let polices = |rule: &Rule| rule.police.as_ref().is_some_and(|police| *police != drop_all());
         if let Some((name, at)) = &unit.policer {
             if let Some(police) = self.policer_of(Some(name)) {
+                if let Some(rule) = rules.iter().find(|rule| polices(rule)) {
+                    let message = format!(
+                        "the output policer `{name}` is not applied to packets that a term of the output filter polices"
+                    );
+                    self.report.unsupported(rule.at, message, Some("use one of the two policers"));
+                }
                 let parts = BTreeSet::from([format!("policer {name}")]);
                 made.push(enclosing(Vec::new(), Some(police), format!("policer {name} of {port}"), parts));
             } else {
                 let message = format!("there is no policer `{name}`, or it is not supported");
                 self.report.unsupported(*at, message, Some("define it under `firewall policer`"));
             }
+        }
+        if !rules.is_empty() {
+            made.push(enclosing(rules, None, format!("output filter of {port}"), parts));
         }
         made
     }
