@@ -109,6 +109,11 @@ impl World {
             responder.refresh(now);
             change = change.min(responder.next_change(now));
         }
+        if !self.dropped.is_empty()
+            && let Some(egress) = &mut m.egress
+        {
+            egress.changes(now, &m.queues);
+        }
         self.count_dropped(port);
         self.wake_at(port, change);
         self.kick(port);
