@@ -278,3 +278,28 @@ fn a_run_in_parts_has_the_records_of_the_whole_run() {
         same_in_parts(net.routed(), &report, most);
     }
 }
+
+/// Ten packets of 1 ms each leave a host at once over an idle link: packet k arrives after k ms. The first histogram
+/// bucket holds the first delay; the buckets are 1/128 of the delay wide.
+#[test]
+fn the_distribution_of_delays_counts_each_packet_at_its_delay() {
+    let mut net = Net::new(RAW);
+    let (a, b) = (net.host("a"), net.host("b"));
+    net.link(a, b, 8);
+    for _ in 0..10 {
+        net.flow(a, b, 0, bulk(1_000));
+    }
+    net.plan.flows.iter_mut().for_each(|flow| Arc::make_mut(&mut flow.kind).group = "all".to_owned());
+    net.plan.per_flow_delay = true;
+    net.plan.record = Record::of([RecordKind::DelayDistribution], 15);
+    let delays = net.run().delays.expect("delays are recorded");
+    assert_eq!((delays.delay_s.len(), delays.omitted), (15, 5));
+    assert!(delays.scope[..10].iter().all(|scope| *scope == "class") && delays.scope[10] == "group");
+    assert_eq!(delays.name[10], "all");
+    for row in 0..15 {
+        let delay = (row % 10 + 1) as f64 * 1e-3;
+        assert!(delays.delay_s[row] >= delay && delays.delay_s[row] < delay * (1.0 + 1.0 / 128.0), "row {row}");
+        assert_eq!(delays.delivered_packets[row], 1);
+    }
+    assert_eq!(delays.delay_s[9], 10e-3, "the largest delay is exact");
+}

@@ -125,11 +125,18 @@ fn run(draw: &mut Draw, seed: u64, end: u64) -> Value {
         run["sample"] = json!(format!("{}us", draw.between(500, end)));
     }
     let sampled = run.get("sample").is_some();
-    let kinds = ["transfers", "transport-changes", "throughput-by-flow", "queue-by-flow", "queue-extremes"];
+    let kinds = [
+        "transfers",
+        "transport-changes",
+        "delay-distribution",
+        "throughput-by-flow",
+        "queue-by-flow",
+        "queue-extremes",
+    ];
     let chosen: Vec<&str> = kinds
         .into_iter()
         .enumerate()
-        .filter(|(n, _)| (sampled || *n < 2) && draw.chance(0.3))
+        .filter(|(n, _)| (sampled || *n < 3) && draw.chance(0.3))
         .map(|(_, kind)| kind)
         .collect();
     run["record"] = json!(chosen);

@@ -113,6 +113,7 @@ fn record(run: &document::Run) -> plan::Record {
         RecordName::ThroughputByFlow => plan::RecordKind::ThroughputByFlow,
         RecordName::QueueByFlow => plan::RecordKind::QueueByFlow,
         RecordName::QueueExtremes => plan::RecordKind::QueueExtremes,
+        RecordName::DelayDistribution => plan::RecordKind::DelayDistribution,
     };
     plan::Record::of(run.record.iter().map(kind), run.record_limit as usize)
 }

@@ -37,8 +37,8 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     #[expect(clippy::doc_link_with_quotes, reason = "a list as a document has it")]
     pub record: BTreeSet<RecordName>,
-    /// Maximum number of rows in each of the tables `transfers`, `transport_changes` and `queue_by_flow` of a
-    /// replication, 1 to 100000000. The rows kept are the first ones; the results state how many are left out.
+    /// Maximum number of rows in each of the tables `transfers`, `transport_changes`, `queue_by_flow` and
+    /// `delays` of a replication, 1 to 100000000. The rows kept are the first ones; the results state how many are left out.
     #[serde(default = "million", skip_serializing_if = "is_million")]
     #[schemars(range(min = 1, max = 100_000_000))]
     pub record_limit: u32,
@@ -144,6 +144,9 @@ pub enum RecordName {
     /// Minimum and maximum of each port's queue between samples in the time series; needs `sample`. All ports are
     /// simulated with two events per packet, with the same results. A pair takes 16 bytes of memory.
     QueueExtremes,
+    /// Table `delays`: number of packets by delay, in buckets of 1/128 of the delay, of each class and, with
+    /// `per-flow-delay`, of each group of flows. A row takes 24 bytes of memory.
+    DelayDistribution,
 }
 
 impl RecordName {
@@ -155,6 +158,7 @@ impl RecordName {
             RecordName::ThroughputByFlow => "throughput-by-flow",
             RecordName::QueueByFlow => "queue-by-flow",
             RecordName::QueueExtremes => "queue-extremes",
+            RecordName::DelayDistribution => "delay-distribution",
         }
     }
     /// Returns `true` if the record is made at samples.

@@ -14,6 +14,8 @@ pub enum RecordKind {
     /// With the time series: minimum and maximum of each port's queue between samples. All ports take the general form,
     /// with two events per packet and the same results, since the backlog of the other forms has no history.
     QueueExtremes,
+    /// Distribution of delays of each class, and of each group of flows if each flow has a histogram.
+    DelayDistribution,
 }
 
 /// Choice of the records. The choice has no effect on results.

@@ -15,7 +15,7 @@ pub use flows::{
 };
 pub use notification::{CongestionPointReport, CongestionReport, DeadlockReport, LimitersReport};
 pub use ports::{ConditionerReport, HeadOfLine, NodeReport, PortClassReport, PortReport, StopReport};
-pub use records::{ChangeRecord, QueueRecord, TransferRecord};
+pub use records::{ChangeRecord, DelayRecord, QueueRecord, TransferRecord};
 pub use rows::FlowReports;
 pub use series::{PortSeries, Series};
 
@@ -89,6 +89,9 @@ pub struct Report {
     /// Waiting data by flow at each sample; absent if it is not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_by_flow: Option<QueueRecord>,
+    /// Distribution of delays; absent if it is not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delays: Option<DelayRecord>,
 }
 
 impl World {
@@ -104,6 +107,7 @@ impl World {
         let series = self.series(&names);
         let (transfers, transport_changes) = self.records();
         let queue_by_flow = self.queue_record(&names);
+        let delays = self.delay_record();
         let mut digest = Digest::new();
         let rows = Rows::of(&mut self, names.clone());
         rows.digest(&mut digest);
@@ -146,6 +150,7 @@ impl World {
             transfers,
             transport_changes,
             queue_by_flow,
+            delays,
         }
     }
 

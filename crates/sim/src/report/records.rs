@@ -1,10 +1,11 @@
 //! Records of a run in the form of the report: columns with a value for each row.
 
 use super::counts::secs;
-use crate::plan::FlowPlan;
+use crate::plan::{FlowPlan, RecordKind};
 use crate::world::{Change, Completion, Records, Waits, World};
 use serde::Serialize;
 use std::collections::BTreeMap;
+use tailback_measure::Sketch;
 
 /// A row for each transfer since the start of the run, in order of the start, then of the flow. A transfer is a write
 /// with an end to a transport, or a message of an application without one.
@@ -75,6 +76,38 @@ pub struct QueueRecord {
     pub waiting_bytes: Vec<u64>,
     /// Rows above the limit of rows, which are left out.
     pub omitted: u64,
+}
+
+/// Number of packets generated after the warm-up by their one-way delay, for each class, and for each group of flows if
+/// each flow has a histogram.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct DelayRecord {
+    /// `class` or `group`.
+    pub scope: Vec<&'static str>,
+    /// Number of the class or name of the group.
+    pub name: Vec<String>,
+    /// Largest delay of the bucket, seconds; the smallest one is above that of the row before.
+    pub delay_s: Vec<f64>,
+    /// Packets with a delay in the bucket.
+    pub delivered_packets: Vec<u64>,
+    /// Rows above the limit of rows, which are left out.
+    pub omitted: u64,
+}
+
+impl DelayRecord {
+    fn add(&mut self, scope: &'static str, name: &str, delays: &Sketch, limit: usize) {
+        let most = delays.max().unwrap_or(0);
+        for bucket in delays.buckets() {
+            if self.name.len() >= limit {
+                self.omitted += 1;
+                continue;
+            }
+            self.scope.push(scope);
+            self.name.push(name.to_owned());
+            self.delay_s.push(secs(bucket.high.min(most)));
+            self.delivered_packets.push(bucket.count);
+        }
+    }
 }
 
 /// Numbers of things with a row, and their names.
@@ -151,6 +184,23 @@ impl World {
         let Records { transfers, changes } = *records;
         let flows = &self.plan.flows;
         (transfers.map(|own| TransferRecord::of(own, flows)), changes.map(|own| ChangeRecord::of(own, flows)))
+    }
+
+    /// Returns the distribution of delays, if it is recorded.
+    pub(super) fn delay_record(&self) -> Option<DelayRecord> {
+        let record = self.plan.record;
+        let mut found = record.has(RecordKind::DelayDistribution).then(DelayRecord::default)?;
+        for (class, delays) in self.ledger.class_delays.iter().enumerate() {
+            found.add("class", &class.to_string(), delays, record.rows);
+        }
+        let mut groups: BTreeMap<&str, Sketch> = BTreeMap::new();
+        for (index, flow) in self.plan.flows.iter().enumerate() {
+            if let Some(delays) = self.ledger.extras(index).and_then(|extras| extras.delays.as_ref()) {
+                groups.entry(&flow.group).or_default().merge(delays);
+            }
+        }
+        groups.iter().for_each(|(group, delays)| found.add("group", group, delays, record.rows));
+        Some(found)
     }
 
     /// Returns the record of waiting data by flow, if the run keeps it; `ports` are the names of the ports.

@@ -37,12 +37,13 @@ pub const PLAIN: BackPressure = BackPressure {
 pub const SCOPES: [Scope; 4] = [Scope::Plain, Scope::Class, Scope::Destination, Scope::ClassDestination];
 
 /// All kinds of records.
-pub const RECORDS: [RecordKind; 5] = [
+pub const RECORDS: [RecordKind; 6] = [
     RecordKind::Transfers,
     RecordKind::TransportChanges,
     RecordKind::ThroughputByFlow,
     RecordKind::QueueByFlow,
     RecordKind::QueueExtremes,
+    RecordKind::DelayDistribution,
 ];
 
 pub fn scope(scope: Scope) -> BackPressure {
@@ -244,7 +245,8 @@ impl Net {
                 let extremes = |port: &PortSeries| (port.queue_min_bytes.clone(), port.queue_max_bytes.clone());
                 (series.ports.values().map(extremes).collect::<Vec<_>>(), serde_json::json!(series.by_flow))
             });
-            let tables = serde_json::json!([report.transfers, report.transport_changes, report.queue_by_flow]);
+            let tables =
+                serde_json::json!([report.transfers, report.transport_changes, report.queue_by_flow, report.delays]);
             (series, tables)
         };
         assert_eq!(records(&merged), records(&plain), "merged and plain engine differ in their records");
