@@ -26,6 +26,13 @@ __all__ = ["flent", "plot"]
 @click.option("--of", "names", metavar="PATTERN", help="With --picture: the flows, groups or ports to draw.")
 @click.option("--x", metavar="QUANTITY", help="Quantity of the x axis: time, an axis of a sweep, a metric, size, fct.")
 @click.option("--y", metavar="QUANTITY", help="Quantity of the y axis, such as 'goodput[*]', 'queue[sw1->*]' or cdf.")
+@click.option(
+    "--between",
+    nargs=2,
+    type=float,
+    metavar="S S",
+    help="Part of the run to show, simulated s; with cwnd, rtt and time-sequence.",
+)
 @click.option("--log", type=click.Choice(["x", "y", "xy", "none"]), help="Logarithmic axes. Default: of the picture.")
 @click.option(
     "--size", metavar="SIZE", default="column", show_default=True, help="column, page, 3.5in, 89mm or '3.5in x 2in'."
@@ -42,6 +49,7 @@ def plot(
     names: str | None,
     x: str | None,
     y: str | None,
+    between: tuple[float, float] | None,
     log: str | None,
     size: str,
     out: Path | None,
@@ -67,6 +75,8 @@ def plot(
         raise UsageError(f"the name of {target} does not end in .png, .svg or .pdf")
     if (x is None) != (y is None) or (picture is not None and x is not None):
         raise UsageError("a figure needs --x and --y together, or --picture alone")
+    if between is not None and picture is None:
+        raise UsageError("--between is for --picture with cwnd, rtt or time-sequence")
     if names is not None and picture is None:
         raise UsageError("--of chooses what --picture draws; with --x and --y write a pattern, such as 'goodput[web*]'")
     from tailback.plotting import plot as drawing
@@ -80,7 +90,7 @@ def plot(
         figure = sweep_xy(open_sweep(what), x, y, size=size, log=_axes(log))
     elif is_figure:
         run = RunDirectory(what) if what.is_dir() else _run_for_figure(what, picture, x, y, allow_files=allow_files)
-        figure = _figure(run, picture, names, x, y, log, size)
+        figure = _figure(run, picture, names, x, y, log, size, between)
     elif what.is_dir():
         stored = RunDirectory(what)
         metrics, series, nodes = (stored.table(name) for name in ("metrics", "series", "nodes"))
@@ -110,7 +120,14 @@ def _run_for_figure(file: Path, picture: str | None, x: str | None, y: str | Non
 
 
 def _figure(
-    run: Run, picture: str | None, names: str | None, x: str | None, y: str | None, log: str | None, size: str
+    run: Run,
+    picture: str | None,
+    names: str | None,
+    x: str | None,
+    y: str | None,
+    log: str | None,
+    size: str,
+    between: tuple[float, float] | None,
 ) -> Figure:
     if picture is not None:
         from inspect import signature
@@ -120,10 +137,13 @@ def _figure(
 
         options: dict[str, Any] = {"size": size}
         function = PICTURES.get(picture.replace("-", "_"))
-        if log is not None:
-            if function is not None and "log" not in signature(function).parameters:
-                raise UsageError(f"the picture {picture} has no logarithmic axes")
-            options["log"] = _axes(log)
+        known = signature(function).parameters if function else ()
+        if function and log is not None and "log" not in known:
+            raise UsageError(f"the picture {picture} has no logarithmic axes")
+        if function and between is not None and "between" not in known:
+            raise UsageError(f"the picture {picture} is of the whole run: --between is for cwnd, rtt and time-sequence")
+        options |= {"log": _axes(log)} if log is not None else {}
+        options |= {"between": between} if between is not None else {}
         return draw(run, picture, *([] if names is None else [names]), **options)
     from tailback.plotting.xy import xy
 

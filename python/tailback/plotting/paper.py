@@ -6,6 +6,7 @@ The style is the file `tailback.mplstyle` of this package, which also matplotlib
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -98,6 +99,20 @@ def label(axes: Axes, x: str, y: str, log: Logarithmic = "", *, title: str = "")
         axes.set_yscale("log")
     else:
         axes.set_ylim(bottom=0)
+    _plain_ticks(axes, log)
+
+
+def _plain_ticks(axes: Axes, log: Logarithmic) -> None:
+    """Write the ticks of logarithmic axes as plain numbers."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    for which, axis, bounds in (("x", axes.xaxis, axes.get_xbound()), ("y", axes.yaxis, axes.get_ybound())):
+        if which in log:
+            decades = math.log10(bounds[1] / bounds[0]) if bounds[0] > 0 else 9
+            subs = (1.0, 2.0, 5.0) if decades < 2 else (1.0,)
+            axis.set_major_locator(LogLocator(subs=subs, numticks=9))
+            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+            axis.set_minor_formatter(NullFormatter())
 
 
 def legend_beside(figure: Figure, axes: Axes, *, title: str = "", columns: int = 3) -> None:

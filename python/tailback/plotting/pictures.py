@@ -25,10 +25,12 @@ if TYPE_CHECKING:
 
     from tailback.results.tables import TableName
 
-__all__ = ["PICTURES", "Run", "Selection", "picture"]
+__all__ = ["PICTURES", "Run", "Selection", "Span", "complete", "distribution", "jain", "matching", "picture", "rates"]
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d31")
 _MOST = len(_COLOURS)
+Span = tuple[float, float] | None
+"""Part of the run that is shown, simulated s; `None`: all of it."""
 _STATES = {"opening": "#cccccc", "reduced": "#e69f00", "recovery": "#d55e00", "loss": "#cc79a7"}
 """Colours of the states of a transport in which its window is not open."""
 
@@ -112,17 +114,15 @@ def distribution(values: Sequence[float], weights: Sequence[float] | None = None
 
     It begins with the smallest value and a share of 0, and ends with the largest one and a share of 1.
     """
-    pairs = sorted(zip(values, weights or [1.0] * len(values), strict=True))
-    total = math.fsum(weight for _, weight in pairs)
-    x, y, so_far = [pairs[0][0]], [0.0], 0.0
-    for value, weight in pairs:
-        so_far += weight
-        if value == x[-1]:
-            y.append(so_far / total)
-            x.append(value)
-        else:
-            x += [value, value]
-            y += [y[-1], so_far / total]
+    sums: dict[float, float] = {}
+    for value, weight in zip(values, weights or [1.0] * len(values), strict=True):
+        sums[value] = sums.get(value, 0.0) + weight
+    total, so_far = math.fsum(sums.values()), 0.0
+    x: list[float] = []
+    y: list[float] = []
+    for value in sorted(sums):
+        x += [value, value]
+        y += [so_far, so_far := so_far + sums[value] / total]
     y[-1] = 1.0
     return x, y
 
@@ -164,6 +164,11 @@ def _curves(
     label(axes, x, y, log, title=title)
     legend_beside(figure, axes, title=shown)
     return figure
+
+
+def _limit(axes: Axes, between: Span) -> None:
+    """Let the time axis begin at 0, or show a part of the run."""
+    axes.set_xlim(*(between or (0, None)))
 
 
 def _from_zero(axes: Axes, last: float) -> None:
@@ -257,7 +262,6 @@ def _by_size(run: Run, groups: str, column: str, scale: float, what: str, size: 
             shown = "median" if quantile == 0.5 else "99th percentile"
             axes.plot(sizes, values, dashes, color=colour, marker=mark, label=f"{name}, {shown}")
     label(axes, "size of the transfer (kB)", what, log)
-    _plain_ticks(axes, log)
     legend_beside(figure, axes, columns=2)
     return figure
 
@@ -276,21 +280,8 @@ def _bins(rows: pl.DataFrame) -> list[pl.DataFrame]:
     return [rows[a:b] for a, b in zip(edges, [*edges[1:], rows.height], strict=True)]
 
 
-def _plain_ticks(axes: Axes, log: Logarithmic) -> None:
-    """Write the ticks of logarithmic axes as plain numbers."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
-
-    for which, axis, bounds in (("x", axes.xaxis, axes.get_xbound()), ("y", axes.yaxis, axes.get_ybound())):
-        if which in log:
-            decades = math.log10(bounds[1] / bounds[0]) if bounds[0] > 0 else 9
-            subs = (1.0, 2.0, 5.0) if decades < 2 else (1.0,)
-            axis.set_major_locator(LogLocator(subs=subs, numticks=9))
-            axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
-            axis.set_minor_formatter(NullFormatter())
-
-
 @_styled
-def cwnd(run: Run, flows: str = "*", *, size: Size = "column", states: bool = True) -> Figure:
+def cwnd(run: Run, flows: str = "*", *, size: Size = "column", states: bool = True, between: Span = None) -> Figure:
     """Draw congestion windows over time at every change, and slow-start thresholds (dashed), for up to four flows.
 
     With `states`, a single flow has bands behind its window where it recovers from a loss.
@@ -312,7 +303,7 @@ def cwnd(run: Run, flows: str = "*", *, size: Size = "column", states: bool = Tr
     label(axes, "time (s)", "window (segments)", title="" if len(names) <= 4 else f"4 of {len(names)} flows")
     top = float(rows.filter(pl.col("flow").is_in(names[:4]))["window_segments"].max() or 1)  # type: ignore[arg-type]
     axes.set_ylim(0, 1.1 * top)
-    axes.set_xlim(left=0)
+    _limit(axes, between)
     legend_beside(figure, axes)
     return figure
 
@@ -338,7 +329,7 @@ def _bands(axes: Axes, rows: pl.DataFrame) -> None:
 
 
 @_styled
-def rtt(run: Run, flows: str = "*", *, size: Size = "column") -> Figure:
+def rtt(run: Run, flows: str = "*", *, size: Size = "column", between: Span = None) -> Figure:
     """Draw the smoothed round-trip times of up to eight flows over time, at every change."""
     rows = matching(Selection(run).recorded("transport_changes", "transport-changes"), "flow", flows)
     rows = rows.drop_nulls("smoothed_rtt_s")
@@ -347,12 +338,12 @@ def rtt(run: Run, flows: str = "*", *, size: Size = "column") -> Figure:
         for (name,), part in rows.group_by("flow", maintain_order=True)
     }
     figure = _curves(curves, "time (s)", "smoothed RTT (ms)", size, linewidth=0.8, drawstyle="steps-post")
-    figure.axes[0].set_xlim(left=0)
+    _limit(figure.axes[0], between)
     return figure
 
 
 @_styled
-def time_sequence(run: Run, flow: str = "*", *, size: Size = "column") -> Figure:
+def time_sequence(run: Run, flow: str = "*", *, size: Size = "column", between: Span = None) -> Figure:
     """Draw the highest segments sent and acknowledged of a flow over time; default: the first flow with a transport."""
     import polars as pl
 
@@ -369,6 +360,13 @@ def time_sequence(run: Run, flow: str = "*", *, size: Size = "column") -> Figure
     if repairs.height:
         _bands(axes, part)
     label(axes, "time (s)", "sequence number (segments)", title=str(name))
+    if between is not None:
+        inside = part.filter(pl.col("time_s").is_between(*between))
+        if inside.is_empty():
+            raise UsageError(f"{name} has no changes from {between[0]:g} s to {between[1]:g} s")
+        low, high = inside["acknowledged_sequence"][0] - begin, inside["next_sequence"][-1] - begin
+        axes.set_ylim(max(0, low - 0.05 * (high - low)), high + 0.05 * (high - low))
+        axes.set_xlim(*between)
     legend_beside(figure, axes, columns=4)
     return figure
 

@@ -23,6 +23,7 @@ from tailback.results.metrics import METRICS, Measure
 from tailback.results.units import display
 
 if TYPE_CHECKING:
+    import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
@@ -163,7 +164,7 @@ def _distributions(run: Run, name: str, names: str, size: Size, log: Logarithmic
     return _lines(steps, what, share, size, log)
 
 
-def _transfers(run: Run, groups: str) -> Iterator[tuple[str, object]]:
+def _transfers(run: Run, groups: str) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield the complete transfers after the warm-up by group, of all replications."""
     for (name,), rows in complete(run, groups).group_by("group", maintain_order=True):
         yield str(name), rows
@@ -175,8 +176,8 @@ def _of_transfers(run: Run, x: str, y: str, groups: str, size: Size, log: Logari
     axes = figure.axes[0]
     for colour, mark, (name, rows) in zip(plot.COLOURS, _MARKS, _transfers(run, groups), strict=False):
         axes.plot(
-            rows[x_column] * x_scale,  # type: ignore[index]
-            rows[y_column] * y_scale,  # type: ignore[index]
+            rows[x_column] * x_scale,
+            rows[y_column] * y_scale,
             mark,
             color=colour,
             markersize=2,
@@ -246,51 +247,70 @@ def sweep_xy(sweep: Sweep, x: str, y: str, *, size: Size = "column", log: Logari
 
     """
     measures = _measures(sweep, y)
+    points = [setting for setting, runs in sweep.runs.items() if runs]
+    if not points:
+        raise UsageError("no run of the sweep has finished")
+    others = [name for name in sweep.paths if name != x]
+    varied = [name for name in others if len({dict(setting)[name] for setting in points}) > 1]
+    axis = axis_of(x, [dict(setting)[x] for setting in points]) if x in sweep.paths else None
+    against = None if axis else _measures(sweep, x)[0]
+    curves: dict[str, list[_Point]] = {}
+    for measure in measures:
+        for setting in points:
+            values = dict(setting)
+            ys = scaled(sweep.interval(setting, measure), fixed(measure)[0])
+            xs = ys if against is None else scaled(sweep.interval(setting, against), fixed(against)[0])
+            words = [str(values[name]) if len(varied) == 1 else f"{name} = {values[name]}" for name in varied]
+            name = ", ".join(([measure.name] if len(measures) > 1 else []) + words)
+            if ys.n and xs.n:
+                curves.setdefault(name, []).append(_Point(axis.places[values[x]] if axis else 0.0, xs, ys))
     with paper_style():
         figure = figure_of(size)
         axes = figure.axes[0]
-        others = [name for name in sweep.paths if name != x]
-        points = [setting for setting, runs in sweep.runs.items() if runs]
-        varied = [name for name in others if len({dict(setting)[name] for setting in points}) > 1]
-        axis = axis_of(x, [dict(setting)[x] for setting in points]) if x in sweep.paths else None
-        against = None if axis else _measures(sweep, x)[0]
-        curves: dict[str, list[tuple[object, Interval, Interval]]] = {}
-        for measure in measures:
-            for setting in points:
-                values = dict(setting)
-                words = [str(values[name]) if len(varied) == 1 else f"{name} = {values[name]}" for name in varied]
-                group = [measure.name] if len(measures) > 1 else []
-                place = axis.places[values[x]] if axis else None
-                xs = None if against is None else scaled(sweep.interval(setting, against), fixed(against)[0])
-                ys = scaled(sweep.interval(setting, measure), fixed(measure)[0])
-                if ys.n:
-                    curves.setdefault(", ".join(group + words), []).append((place, xs or ys, ys))
         for index, (name, found) in enumerate(curves.items()):
+            if axis and axis.is_number:
+                found.sort(key=lambda point: float(point.place))
             if axis:
-                found.sort(key=lambda point: point[0] if isinstance(point[0], float) else 0.0)
-                plot.curve(axes, [p[0] for p in found], [p[2] for p in found], label=name, index=index)  # type: ignore[misc]
+                plot.curve(axes, [p.place for p in found], [p.y for p in found], label=name, index=index)
             else:
-                bars = [
-                    [[_bar(p[i].mean - p[i].lo) for p in found], [_bar(p[i].hi - p[i].mean) for p in found]]
-                    for i in (1, 2)
-                ]  # type: ignore[attr-defined]
-                axes.errorbar(
-                    [p[1].mean for p in found],
-                    [p[2].mean for p in found],
-                    xerr=bars[0],
-                    yerr=bars[1],
-                    fmt=f"{_MARKS[index % 8]}-",
-                    color=plot.COLOURS[index % 8],
-                    elinewidth=0.8,
-                    label=name,
-                )
-        metric = f"{measures[0].metric.replace('_', ' ')}"
-        unit = fixed(measures[0])[1]
-        whose = f" of {measures[0].name}" if len(measures) == 1 and measures[0].name else ""
-        x_label = axis.label if axis else f"{against.metric.replace('_', ' ')} ({fixed(against)[1]})" if against else x
-        label(axes, x_label, f"{metric}{whose}{f' ({unit})' if unit else ''}", log)
+                _path(axes, found, name, index)
+        x_label = axis.label if axis else _of(against) if against else x
+        label(axes, x_label, _of(measures[0]) if len(measures) == 1 else _of(measures[0], whose=False), log)
         legend_beside(figure, axes, title=varied[0] if len(varied) == 1 else "", columns=2 if len(varied) > 1 else 3)
         return figure
+
+
+class _Point(NamedTuple):
+    """A point of a sweep: its place on the axis, and the intervals of the metrics of both axes."""
+
+    place: float | str
+    x: Interval
+    y: Interval
+
+
+def _path(axes: Axes, points: Sequence[_Point], name: str, index: int) -> None:
+    """Draw points with intervals on both axes, connected in their order."""
+    bars = [
+        [[_bar(i.mean - i.lo) for i in along], [_bar(i.hi - i.mean) for i in along]]
+        for along in ([p.x for p in points], [p.y for p in points])
+    ]
+    axes.errorbar(
+        [p.x.mean for p in points],
+        [p.y.mean for p in points],
+        xerr=bars[0],
+        yerr=bars[1],
+        fmt=f"{_MARKS[index % len(_MARKS)]}-",
+        color=plot.COLOURS[index % len(plot.COLOURS)],
+        elinewidth=0.8,
+        label=name,
+    )
+
+
+def _of(measure: Measure, *, whose: bool = True) -> str:
+    """Return the label of a metric with its unit."""
+    unit = fixed(measure)[1]
+    of = f" of {measure.name}" if whose and measure.name else ""
+    return f"{measure.metric.replace('_', ' ')}{of}{f' ({unit})' if unit else ''}"
 
 
 def _measures(sweep: Sweep, text: str) -> list[Measure]:

@@ -25,6 +25,8 @@ __all__ = ["FORMAT", "document", "encoded"]
 FORMAT = 4
 """Version of flent's file format."""
 
+_Values = dict[tuple[str, str, str], list[float | None]]
+"""Values by scope, name and quantity."""
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 """Date of the start of every run: equal runs have equal files."""
 
@@ -45,8 +47,8 @@ def document(series: pl.DataFrame, title: str, *, replication: int = 0) -> dict[
     if own.is_empty():
         raise UsageError(f"replication {replication} has no samples: set run.sample, such as sample = '100ms'")
     times = own["time_s"].unique().sort().to_list()
-    values = {
-        (scope, name, quantity): rows["value"].to_list()
+    values: _Values = {
+        (str(scope), str(name), str(quantity)): rows["value"].to_list()
         for (scope, name, quantity), rows in own.group_by("scope", "name", "quantity", maintain_order=True)
     }
     results: dict[str, list[float | None]] = {}
@@ -120,14 +122,14 @@ def write(content: dict[str, object], path: str | PathLike[str]) -> Path:
     return target
 
 
-def _throughputs(values: dict[tuple[object, ...], list[float | None]]) -> list[tuple[str, str, list[float | None]]]:
+def _throughputs(values: _Values) -> list[tuple[str, str, list[float | None]]]:
     """Return name, quantity and counter of each flow (its goodput, if it has a transport), or else of each group."""
     found: list[tuple[str, str, list[float | None]]] = []
     for scope in ("flow", "group"):
         for (where, name, quantity), counter in values.items():
             if where == scope and quantity == "delivered_bytes":
                 goodput = values.get((scope, name, "goodput_bytes"))
-                found.append((str(name), "goodput" if goodput else "throughput", goodput or counter))
+                found.append((name, "goodput" if goodput else "throughput", goodput or counter))
         if found:
             break
     return found

@@ -379,8 +379,9 @@ def _transfers(report: Report) -> dict[str, Sequence[object]]:
     both = zip(found["completion_s"], found["idle_s"], strict=True)
     slowdown = [took / idle if took is not None and idle else None for took, idle in both]
     columns = ("start_s", "size_bytes", "completion_s", "idle_s", "retransmissions")
-    values: dict[str, Sequence[object]] = {name: found[name] for name in columns}
-    return _named(report, found["names"], found["flow"]) | values | {"slowdown": slowdown}
+    values = {name: column for name, column in found.items() if name in columns}
+    recorded = cast("dict[str, Sequence[object]]", values)
+    return _named(report, found["names"], found["flow"]) | recorded | {"slowdown": slowdown}
 
 
 def _transport_changes(report: Report) -> dict[str, Sequence[object]]:

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from tailback.plotting.paper import Logarithmic, Size
+    from tailback.plotting.pictures import Span
     from tailback.run.result import Result
 
 __all__ = ["Plots"]
@@ -17,8 +18,9 @@ class Plots:
     """Pictures of a run, in the style and the sizes of papers (`tailback.plotting.paper`).
 
     The argument `size` is `column` (3.5 in), `page` (7.16 in), or a size such as `89mm` or `3.5in x 2in`; `log` names
-    the logarithmic axes: `x`, `y`, `xy` or none. Names may be patterns, such as `web*` or `sw1->*`. Each method raises
-    UsageError without the extra `tailback[plot]`, or with the option to set if the run lacks the data.
+    the logarithmic axes: `x`, `y`, `xy` or none; `between` is the part of the run that is shown, such as `(5, 7)`, in
+    simulated s. Names may be patterns, such as `web*` or `sw1->*`. Each method raises UsageError without the extra
+    `tailback[plot]`, or with the option to set if the run lacks the data.
     """
 
     def __init__(self, result: Result) -> None:
@@ -64,23 +66,23 @@ class Plots:
 
         return pictures.slowdown(self._run, groups, size=size, log=log)
 
-    def cwnd(self, flows: str = "*", *, size: Size = "column", states: bool = True) -> Figure:
+    def cwnd(self, flows: str = "*", *, size: Size = "column", states: bool = True, between: Span = None) -> Figure:
         """Draw windows and slow-start thresholds over time; needs the record "transport-changes"."""
         from tailback.plotting import pictures
 
-        return pictures.cwnd(self._run, flows, size=size, states=states)
+        return pictures.cwnd(self._run, flows, size=size, states=states, between=between)
 
-    def rtt(self, flows: str = "*", *, size: Size = "column") -> Figure:
+    def rtt(self, flows: str = "*", *, size: Size = "column", between: Span = None) -> Figure:
         """Draw smoothed round-trip times over time; needs the record "transport-changes"."""
         from tailback.plotting import pictures
 
-        return pictures.rtt(self._run, flows, size=size)
+        return pictures.rtt(self._run, flows, size=size, between=between)
 
-    def time_sequence(self, flow: str = "*", *, size: Size = "column") -> Figure:
+    def time_sequence(self, flow: str = "*", *, size: Size = "column", between: Span = None) -> Figure:
         """Draw the segments sent and acknowledged of a flow over time; needs the record "transport-changes"."""
         from tailback.plotting import pictures
 
-        return pictures.time_sequence(self._run, flow, size=size)
+        return pictures.time_sequence(self._run, flow, size=size, between=between)
 
     def throughput(self, names: str = "*", *, by: str = "group", size: Size = "column") -> Figure:
         """Draw throughput over time; needs `run.sample`, and for `by="flow"` the record "throughput-by-flow"."""

@@ -212,7 +212,8 @@ impl Row for Waits {
     }
 }
 
-/// Returns the state of a sender: windows in segments, times in seconds.
+/// Returns the state of a sender: windows in segments, times in seconds; the state of the connection as its number in
+/// [`State`](tailback_transport::State), from 0.
 pub(crate) fn sender_state(sender: &Sender) -> Vec<Probe> {
     let mut state = vec![
         Probe::new("window_segments", sender.cwnd()),
@@ -220,6 +221,7 @@ pub(crate) fn sender_state(sender: &Sender) -> Vec<Probe> {
         Probe::new("outstanding_segments", f64::from(sender.in_flight())),
         Probe::new("smoothed_rtt_s", sender.srtt().as_secs()),
         Probe::new("timeout_s", sender.rto().as_secs()),
+        Probe::new("state_code", f64::from(sender.state() as u8)),
     ];
     sender.probe(&mut |name, value| state.push(Probe::new(name, value)));
     state
