@@ -35,8 +35,8 @@ Logarithmic = Literal["", "x", "y", "xy"]
 """Axes that are logarithmic."""
 
 _UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
-_SHAPE = 0.66
-"""Height of a figure relative to its width, if only the width is given."""
+_SHAPE, _WIDE_SHAPE = 0.66, 0.42
+"""Height of a figure relative to its width, if only the width is given: up to 5 inches, and above."""
 
 
 class _Inches(NamedTuple):
@@ -44,8 +44,8 @@ class _Inches(NamedTuple):
     height: float
 
 
-def inches(size: Size, shape: float = _SHAPE) -> _Inches:
-    """Return width and height in inches; `shape` is the height relative to the width if the size has no height.
+def inches(size: Size, shape: float | None = None) -> _Inches:
+    """Return width and height in inches; `shape` is the height relative to the width, if the size has none.
 
     Raises:
         UsageError: The size cannot be read, or a length is not from 0.5 to 50 inches.
@@ -58,7 +58,7 @@ def inches(size: Size, shape: float = _SHAPE) -> _Inches:
     else:
         found = [_length(part, size) for part in re.split(r"\s*[x\N{MULTIPLICATION SIGN},]\s*", size.strip())]
     if len(found) == 1:
-        found.append(found[0] * shape)
+        found.append(found[0] * (shape or (_SHAPE if found[0] <= 5 else _WIDE_SHAPE)))
     if len(found) != 2 or not all(0.5 <= length <= 50 for length in found):
         raise UsageError(f"{size!r} is not the size of a figure: lengths are from 0.5in to 50in")
     return _Inches(*found)
@@ -82,7 +82,7 @@ def paper_style() -> Iterator[None]:
         yield
 
 
-def figure_of(size: Size, *, rows: int = 1, shape: float = _SHAPE, **options: Any) -> Figure:
+def figure_of(size: Size, *, rows: int = 1, shape: float | None = None, **options: Any) -> Figure:
     """Return an empty figure of this size with `rows` axes one above the other; call it in `paper_style`."""
     width, height = inches(size, shape)
     return plot.new(1, rows, width=width, height=height / rows, style=paper_style, **options)

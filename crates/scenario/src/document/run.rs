@@ -33,12 +33,14 @@ pub struct Run {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Dur>,
     /// Records besides the statistics, such as ["transfers"]; each adds a table or columns to the results and changes
-    /// no other result.
+    /// no other result: "transfers", "transport-changes", "throughput-by-flow", "queue-by-flow", "queue-extremes" and
+    /// "delay-distribution".
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     #[expect(clippy::doc_link_with_quotes, reason = "a list as a document has it")]
     pub record: BTreeSet<RecordName>,
-    /// Maximum number of rows in each of the tables `transfers`, `transport_changes`, `queue_by_flow` and
-    /// `delays` of a replication, 1 to 100000000. The rows kept are the first ones; the results state how many are left out.
+    /// Maximum number of rows in each of the tables `transfers`, `transport_changes`, `queue_by_flow` and `delays` of a
+    /// replication, 1 to 100000000. Default 1000000. The rows kept are the first ones; the results state how many are
+    /// left out.
     #[serde(default = "million", skip_serializing_if = "is_million")]
     #[schemars(range(min = 1, max = 100_000_000))]
     pub record_limit: u32,

@@ -199,7 +199,9 @@ impl World {
                 groups.entry(&flow.group).or_default().merge(delays);
             }
         }
-        groups.iter().for_each(|(group, delays)| found.add("group", group, delays, record.rows));
+        for (group, delays) in groups {
+            found.add("group", group, &delays, record.rows);
+        }
         Some(found)
     }
 

@@ -53,7 +53,7 @@ pub(crate) struct Outgoing {
     pub(super) class: u8,
     /// Code point of segments, 0 to 63.
     pub(super) code: u8,
-    /// Whether and how the connection leaves the short path of [`World::pump`](super::World::pump).
+    /// Treatment of the connection when it sends.
     pub(super) mode: Mode,
     /// `true` if the connection waits for its turn.
     pub(super) waits: bool,
@@ -74,7 +74,7 @@ impl Mode {
     const RECORDED: u8 = 2;
 
     fn new(turns: bool, recorded: bool) -> Mode {
-        Mode(u8::from(turns) * Mode::TURNS | u8::from(recorded) * Mode::RECORDED)
+        Mode((u8::from(turns) * Mode::TURNS) | (u8::from(recorded) * Mode::RECORDED))
     }
     /// Returns `true` if the connection neither takes turns nor is recorded.
     #[inline]

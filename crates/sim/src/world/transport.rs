@@ -131,7 +131,9 @@ impl World {
         let any = finite.writes.len() < before;
         if !recorded.is_empty() {
             let flow = self.transports.outgoing[connection as usize].flow;
-            recorded.iter().for_each(|write| self.note_completion(flow, write.number, write.bytes));
+            for write in recorded {
+                self.note_completion(flow, write.number, write.bytes);
+            }
         }
         any
     }
