@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import re
 from pathlib import Path
 
 import polars as pl
@@ -167,6 +168,28 @@ def test_a_data_file_of_flent_has_its_keys_and_the_goodputs_of_the_flows(result:
         result.to_flent(tmp_path / "run.json")
     with pytest.raises(UsageError, match="replication 2 has no samples"):
         result.to_flent(path, replication=2)
+
+
+def test_the_command_line_states_rows_left_out_and_writes_data_files_of_flent(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tailback.cli import main
+
+    scenario = tmp_path / "s.toml"
+    scenario.write_text(network(record=RECORDS, record_limit=3, replications=1).to_toml())
+    for arguments, code in (
+        (["run", str(scenario), "--out", str(tmp_path / "run"), "--reps", "1"], 0),
+        (["flent", str(tmp_path / "run")], 0),
+        (["flent", str(tmp_path / "run"), "--out", str(tmp_path / "run.json")], 2),
+        (["flent", str(tmp_path / "run"), "--replication", "1"], 2),
+        (["flent", str(tmp_path)], 4),
+    ):
+        with pytest.raises(SystemExit) as caught:
+            main(arguments)
+        assert caught.value.code == code, arguments
+    assert (tmp_path / "run" / "run.flent.gz").is_file()
+    shown = re.sub(r"\s+", " ", capsys.readouterr().err)
+    assert re.search(r"\d+ rows of the table transfers are left out, since they are above run.record-limit", shown)
 
 
 def test_flent_reads_the_data_file(result: tb.Result, tmp_path: Path) -> None:

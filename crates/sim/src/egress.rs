@@ -85,7 +85,7 @@ impl Shaping {
 }
 
 impl Egress {
-    /// Returns the stages; `None`: the port has none of them. `ring` is the ring's capacity in packets; `extremes`: the
+    /// Returns the stages; `None`: the port needs no stage. `ring` is the ring's capacity in packets; `extremes`: the
     /// extremes of the queue are recorded.
     pub fn new(ring: Option<u32>, shaper: Option<&ShaperPlan>, extremes: bool) -> Option<Box<Egress>> {
         if ring.is_none() && shaper.is_none() && !extremes {

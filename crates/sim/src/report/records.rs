@@ -2,7 +2,7 @@
 
 use super::counts::secs;
 use crate::plan::{FlowPlan, RecordKind};
-use crate::world::{Change, Completion, Records, Waits, World};
+use crate::world::{Change, Changes, Completion, Records, Transfers, Waits, World};
 use serde::Serialize;
 use std::collections::BTreeMap;
 use tailback_measure::Sketch;
@@ -126,17 +126,9 @@ impl Names {
     }
 }
 
-/// Returns the name of a flow, or of the acknowledgements of a connection.
-fn name(flows: &[FlowPlan], of_connection: &dyn Fn(usize) -> u32, number: u32) -> String {
-    match (number as usize).checked_sub(flows.len()) {
-        None => flows[number as usize].name().to_string(),
-        Some(connection) => format!("{} (ack)", flows[of_connection(connection) as usize].name()),
-    }
-}
-
 impl TransferRecord {
-    fn of(transfers: crate::world::Transfers, flows: &[FlowPlan]) -> TransferRecord {
-        let crate::world::Transfers { log, completions, .. } = transfers;
+    fn of(transfers: Transfers, flows: &[FlowPlan]) -> TransferRecord {
+        let Transfers { log, completions, .. } = transfers;
         let (rows, omitted) = log.finish();
         let done: BTreeMap<(u32, u32), Completion> =
             completions.into_iter().map(|done| ((done.flow, done.number), done)).collect();
@@ -157,7 +149,7 @@ impl TransferRecord {
 }
 
 impl ChangeRecord {
-    fn of(changes: crate::world::Changes, flows: &[FlowPlan]) -> ChangeRecord {
+    fn of(changes: Changes, flows: &[FlowPlan]) -> ChangeRecord {
         let (rows, omitted) = changes.log.finish();
         let Names { index, names } =
             Names::of(rows.iter().map(|row| row.flow), |flow| flows[flow as usize].name().to_string());
@@ -208,8 +200,7 @@ impl World {
     /// Returns the record of waiting data by flow, if the run keeps it; `ports` are the names of the ports.
     pub(super) fn queue_record(&mut self, ports: &[String]) -> Option<QueueRecord> {
         let (rows, omitted) = self.recorder.as_mut()?.queues.take()?.finish();
-        let of_connection = |connection: usize| self.transports.outgoing[connection].flow;
-        let flows = Names::of(rows.iter().map(|row| row.flow), |n| name(&self.plan.flows, &of_connection, n));
+        let flows = Names::of(rows.iter().map(|row| row.flow), |number| self.packet_name(number));
         let places = Names::of(rows.iter().map(|row| row.port), |port| ports[port as usize].clone());
         let mut record = QueueRecord { names: flows.names, ports: places.names, omitted, ..QueueRecord::default() };
         for Waits { at, port, flow, waiting } in rows {
