@@ -136,7 +136,8 @@ pub enum RecordName {
     /// end to a transport, or a message of an application without one. A row takes 60 bytes of memory.
     Transfers,
     /// Table `transport_changes`: congestion window, slow-start threshold, round-trip time, segments outstanding and
-    /// state of each transport whenever one of them changes. A row takes 64 bytes of memory.
+    /// state of each transport whenever one of them changes; flows with `probe` have the state also in the time series, as
+    /// a number. A row takes 64 bytes of memory.
     TransportChanges,
     /// Bytes delivered by flow in the time series; needs `sample`. A value takes 16 bytes of memory.
     ThroughputByFlow,

@@ -1,7 +1,7 @@
 //! Probes: time series at regular instants. Sampling does not change the state of the simulation.
 
 use super::World;
-use super::recorder::{PortSample, Quality, Waits, put, sender_state};
+use super::recorder::{PortSample, Quality, Waits, put, sender_state, state_code};
 use crate::event_queue::Kind;
 use crate::ledger::Count;
 use crate::plan::RecordKind;
@@ -39,7 +39,11 @@ impl World {
         for out in &self.transports.outgoing {
             let flow = &self.plan.flows[out.flow as usize];
             if flow.probe && owns(flow.from) {
-                recorder.add_transport(flow.name().to_string(), sender_state(&out.sender));
+                let mut state = sender_state(&out.sender);
+                if self.plan.record.has(RecordKind::TransportChanges) {
+                    state.push(state_code(&out.sender));
+                }
+                recorder.add_transport(flow.name().to_string(), state);
             }
         }
         self.sample_meters();

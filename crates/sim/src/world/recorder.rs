@@ -212,8 +212,7 @@ impl Row for Waits {
     }
 }
 
-/// Returns the state of a sender: windows in segments, times in seconds; the state of the connection as its number in
-/// [`State`](tailback_transport::State), from 0.
+/// Returns the state of a sender: windows in segments, times in seconds.
 pub(crate) fn sender_state(sender: &Sender) -> Vec<Probe> {
     let mut state = vec![
         Probe::new("window_segments", sender.cwnd()),
@@ -221,10 +220,14 @@ pub(crate) fn sender_state(sender: &Sender) -> Vec<Probe> {
         Probe::new("outstanding_segments", f64::from(sender.in_flight())),
         Probe::new("smoothed_rtt_s", sender.srtt().as_secs()),
         Probe::new("timeout_s", sender.rto().as_secs()),
-        Probe::new("state_code", f64::from(sender.state() as u8)),
     ];
     sender.probe(&mut |name, value| state.push(Probe::new(name, value)));
     state
+}
+
+/// Returns the state of a sender's connection as its number in [`State`](tailback_transport::State), from 0.
+pub(super) fn state_code(sender: &Sender) -> Probe {
+    Probe::new("state_code", f64::from(sender.state() as u8))
 }
 
 /// Totals of the flows of a group so far: packets and delays (picoseconds).
