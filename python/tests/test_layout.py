@@ -44,6 +44,7 @@ TYPES_ONLY = {
     ("plotting.slides", "study.experiment.quantity"),
     ("plotting.sweep.figures", "study.results"),
     ("plotting.sweep.maps", "study.results"),
+    ("plotting.xy", "study.results"),
 }
 """Imports under `TYPE_CHECKING` from a higher layer, by modules that draw or write an object of the imported class.
 

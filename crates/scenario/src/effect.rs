@@ -28,6 +28,7 @@ pub(crate) fn hash(document: &Document, plan: &Plan) -> String {
         sample,
         per_flow_delay,
         delay_variation,
+        record,
         conditioners,
         labels,
         timeline,
@@ -37,7 +38,7 @@ pub(crate) fn hash(document: &Document, plan: &Plan) -> String {
         engine,
     } = plan;
     text.add(&(nodes, links, applications, routes, framing, classes, seed, warmup, end, sample));
-    text.add(&(per_flow_delay, delay_variation, conditioners, labels, timeline, engine));
+    text.add(&(per_flow_delay, delay_variation, record, conditioners, labels, timeline, engine));
     // A description that several flows share is hashed once, since there may be 100,000 flows.
     let mut kinds: BTreeMap<*const FlowKind, usize> = BTreeMap::new();
     for FlowPlan { name, from, to, start, kind } in flows {

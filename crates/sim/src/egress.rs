@@ -1,19 +1,57 @@
-//! Optional stages between a port's scheduler and its transmitter: a transmit ring and a shaper.
+//! Optional stages between a port's scheduler and its transmitter: a transmit ring, a shaper, and the extremes of the
+//! queue between samples.
 
+use crate::by_class::ByClass;
 use crate::plan::ShaperPlan;
+use crate::port::ClassQueue;
 use std::collections::VecDeque;
 use tailback_diffserv::TokenBucket;
 use tailback_qdisc::{Accounting, Gate, Packet};
 use tailback_units::{Rate, Time};
 
-/// Transmit ring, with the packets that the scheduler has released in their order, and shaper; one of them may be
-/// absent.
+/// Transmit ring, with the packets that the scheduler has released in their order, shaper, and extremes of the queue;
+/// all but one of them may be absent.
 #[derive(Debug)]
 pub(crate) struct Egress {
     ring: VecDeque<Packet>,
     /// Capacity of the ring, packets; 0: there is no ring.
     places: usize,
     shaper: Option<Shaping>,
+    /// Extremes of the queue since the last sample; `None`: they are not recorded.
+    extremes: Option<Extremes>,
+}
+
+/// Minimum and maximum of a port's queue, all classes together, since the last sample. Backlogs that last for no time
+/// do not count, as when a packet arrives at the instant at which another one leaves.
+#[derive(Clone, Copy, Debug)]
+struct Extremes {
+    /// Time of the last change of the queue, or of the last sample if that is later.
+    changed: Time,
+    min: u64,
+    max: u64,
+}
+
+impl Extremes {
+    const EMPTY: Extremes = Extremes { changed: Time::ZERO, min: u64::MAX, max: 0 };
+
+    /// Takes account of a backlog that has lasted until now.
+    fn add(&mut self, backlog: u64) {
+        self.min = self.min.min(backlog);
+        self.max = self.max.max(backlog);
+    }
+
+    /// Takes account of the backlog before it changes.
+    fn change(&mut self, now: Time, queues: &ByClass<ClassQueue>) {
+        if now > self.changed {
+            self.add(total(queues));
+            self.changed = now;
+        }
+    }
+}
+
+/// Returns the backlog of all classes, buffer bytes.
+fn total(queues: &ByClass<ClassQueue>) -> u64 {
+    queues.iter().map(|queue| queue.backlog.bytes).sum()
 }
 
 /// Token bucket in front of the transmitter.
@@ -47,9 +85,10 @@ impl Shaping {
 }
 
 impl Egress {
-    /// Returns the stages; `None`: the port has neither a ring nor a shaper. `ring` is the ring's capacity in packets.
-    pub fn new(ring: Option<u32>, shaper: Option<&ShaperPlan>) -> Option<Box<Egress>> {
-        if ring.is_none() && shaper.is_none() {
+    /// Returns the stages; `None`: the port needs no stage. `ring` is the ring's capacity in packets; `extremes`: the
+    /// extremes of the queue are recorded.
+    pub fn new(ring: Option<u32>, shaper: Option<&ShaperPlan>, extremes: bool) -> Option<Box<Egress>> {
+        if ring.is_none() && shaper.is_none() && !extremes {
             return None;
         }
         let shaping = |plan: &ShaperPlan| Shaping {
@@ -63,6 +102,7 @@ impl Egress {
             ring: VecDeque::new(),
             places: ring.unwrap_or(0) as usize,
             shaper: shaper.map(shaping),
+            extremes: extremes.then_some(Extremes::EMPTY),
         }))
     }
     /// Replaces the rate and the burst of the shaper. It keeps its tokens, up to the new burst, and computes anew when
@@ -88,9 +128,25 @@ impl Egress {
     pub fn push(&mut self, packet: Packet) {
         self.ring.push_back(packet);
     }
-    /// Takes the length of a packet that arrives at the port into account.
+    /// Takes account of the queue before it changes in another way than by an arrival.
     #[inline]
-    pub fn arrived(&mut self, packet: &Packet) {
+    pub fn changes(&mut self, now: Time, queues: &ByClass<ClassQueue>) {
+        if let Some(extremes) = &mut self.extremes {
+            extremes.change(now, queues);
+        }
+    }
+    /// Returns the minimum and the maximum of the queue since the last sample, and begins anew; `None`: they are not
+    /// recorded.
+    pub fn take_extremes(&mut self, now: Time, queues: &ByClass<ClassQueue>) -> Option<[u64; 2]> {
+        let extremes = self.extremes.as_mut()?;
+        extremes.add(total(queues));
+        let Extremes { min, max, .. } = std::mem::replace(extremes, Extremes { changed: now, ..Extremes::EMPTY });
+        Some([min, max])
+    }
+    /// Takes the length of a packet that arrives at the port into account, and the queue before its arrival.
+    #[inline]
+    pub fn arrived(&mut self, now: Time, packet: &Packet, queues: &ByClass<ClassQueue>) {
+        self.changes(now, queues);
         if let Some(shaper) = &mut self.shaper {
             shaper.largest = shaper.largest.max(shaper.counts(packet));
         }
@@ -147,6 +203,7 @@ impl Egress {
 mod tests {
     use super::*;
     use tailback_qdisc::Traits;
+    use tailback_qdisc::discipline::by_destination::ByDestination;
     use tailback_random::Rng;
     use tailback_units::Dur;
 
@@ -164,14 +221,16 @@ mod tests {
         const BYTE: i128 = 8_000_000_000_000;
         let (burst, accounting) = (4_000, Accounting::new(18));
         let plan = ShaperPlan { rate: Rate(RATE), burst, accounting };
-        let mut egress = Egress::new(ring, Some(&plan)).expect("a shaper");
+        let mut egress = Egress::new(ring, Some(&plan), false).expect("a shaper");
         let (mut rng, gate) = (Rng::named(seed, "test"), Gate::default());
+        let waiting = crate::port::Waiting::ByDestination(ByDestination::new(u64::MAX, false));
+        let queues = ByClass::new(std::iter::once(ClassQueue::new(waiting, u64::MAX, None)));
         let mut waiting: VecDeque<Packet> = VecDeque::new();
         let (mut now, mut sent, mut least, mut gone, mut last) = (Time::ZERO, 0i128, i128::MAX, 0, Time::ZERO);
         while gone < 20_000 {
             if waiting.len() < 50 && rng.chance(0.6) {
                 let arrival = packet(rng.between(40, 1500) as u32);
-                egress.arrived(&arrival);
+                egress.arrived(now, &arrival, &queues);
                 waiting.push_back(arrival);
             } else {
                 now += Dur(rng.below(3_000_000_000));

@@ -61,9 +61,10 @@ pub use partition::Partition;
 pub use parts::{Part, Parts};
 pub use port::Delivered;
 pub use report::{
-    ApplicationReport, ClassReport, ColourReport, ColourReports, Completed, ConditionerReport, CongestionPointReport,
-    CongestionReport, Counts, DeadlockReport, Delay, DropReport, FlowReport, FlowReports, HeadOfLine, LimitersReport,
-    NodeReport, PortClassReport, PortReport, Report, Series, SizeSlowdown, Slowdown, StopReport, TransportReport,
+    ApplicationReport, ChangeRecord, ClassReport, ColourReport, ColourReports, Completed, ConditionerReport,
+    CongestionPointReport, CongestionReport, Counts, DeadlockReport, Delay, DelayRecord, DropReport, FlowReport,
+    FlowReports, HeadOfLine, LimitersReport, NodeReport, PortClassReport, PortReport, PortSeries, QueueRecord, Report,
+    Series, SizeSlowdown, Slowdown, StopReport, TransferRecord, TransportReport,
 };
 pub use view::{ClassView, FlowView, NodeView, PortView, ReceiverView, SenderView, Transmission, View};
 pub use world::{Messages, Status, Untimely, World};

@@ -14,6 +14,7 @@ mod parts;
 mod pause;
 mod queueing_theory;
 mod rate_response;
+mod records;
 mod stalls;
 mod stopped;
 mod switch_models;

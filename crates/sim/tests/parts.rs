@@ -53,6 +53,7 @@ fn datagrams_between_parts_give_the_report_of_the_whole_run() {
     net.plan.per_flow_delay = true;
     net.plan.delay_variation = true;
     net.plan.sample = Some(Dur::from_ms(1));
+    net.plan.record = Record::of(RECORDS, 5_000);
     let (report, parts) = agrees_in_parts(&net);
     assert!(total_drops(&report) > 100 && parts == 4);
 }

@@ -1,4 +1,4 @@
-"""Commands that run scenarios: run, compare, plot."""
+"""Commands that run scenarios: run, compare."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ if TYPE_CHECKING:
     from tailback.run.result import Result
     from tailback.scenario import Scenario
 
-__all__ = ["compare", "plot", "run"]
+__all__ = ["compare", "run"]
 
 
 def _load(file: str, settings: Sequence[tuple[str, str]], allow_files: bool) -> Scenario:
@@ -154,6 +154,8 @@ def run(
     elif result.reports:
         _print_run(result, metrics)
     print_warnings(result.warnings, printed=scenario.warnings)
+    for name, rows in result.omitted.items():
+        print_note(f"{rows} rows of the table {name} are left out, since they are above run.record-limit")
     if out is not None and result.reports and not quiet:
         print_note(f"written: {out}")
     if interrupted:
@@ -336,42 +338,3 @@ def compare(
         rows.append([flows, d.measure.metric, *(quantity(interval, d.measure, r) for interval, r in cells), star])
     title = f"{len(found.seeds)} pairs, {confidence:.0%} intervals"
     console().print(table(title, ("flows", "metric", "A", "B", "B \N{MINUS SIGN} A", ""), rows, words=2))
-
-
-@click.command(context_settings=SETTINGS)
-@click.argument("what", metavar="DIR|SCENARIO", type=click.Path(exists=True, path_type=Path))
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    help="File to write: .png, .svg or .pdf. Default: DIR/plot.png, or SCENARIO with the suffix .png.",
-)
-@allow_files_option
-def plot(what: Path, out: Path | None, allow_files: bool) -> None:
-    """Draw a run directory, or the network of a scenario file.
-
-    For a run directory: throughput, loss and delay per group; with samples, also queues and the windows of flows with
-    `probe` over time. For a scenario: nodes, links with rates, delays and buffers, and the directions of flows.
-    """
-    from tailback.errors import UsageError
-    from tailback.results.directory import read_manifest, read_table, write_file
-
-    target = out or (what / "plot.png" if what.is_dir() else what.with_suffix(".png"))
-    kinds: dict[str, Literal["png", "svg", "pdf"]] = {".png": "png", ".svg": "svg", ".pdf": "pdf"}
-    if target.suffix not in kinds:
-        raise UsageError(f"the name of {target} does not end in .png, .svg or .pdf")
-    from tailback.plotting import plot as drawing
-
-    if not what.is_dir():
-        from tailback.plotting.network import draw
-        from tailback.scenario import load
-
-        scenario = load(what, allow_files=allow_files)
-        write_file(target, drawing.to_bytes(draw(scenario, scenario.title), kinds[target.suffix]))
-        click.echo(str(target))
-        return
-    manifest, directory = read_manifest(what), what
-    title, confidence = str(manifest["title"]), float(str(manifest["confidence"]))
-    metrics, series, nodes = (read_table(directory, name) for name in ("metrics", "series", "nodes"))
-    figure = drawing.run_figure(metrics, series, nodes, title, confidence)
-    write_file(target, drawing.to_bytes(figure, kinds[target.suffix]))
-    click.echo(str(target))

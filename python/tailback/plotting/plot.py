@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from tailback.errors import UsageError
@@ -75,8 +75,19 @@ def style() -> Iterator[None]:
         yield
 
 
+_common = style
+
+
 class _Figure(Figure):
     """A figure that a notebook shows without pyplot, and in whose texts dollar signs are ordinary characters."""
+
+    in_style: Callable[[], AbstractContextManager[None]] = staticmethod(style)
+    """Applies the style in which the figure was made, within a context; formats of files depend on it."""
+
+    def savefig(self, fname: Any, **options: Any) -> None:
+        """Write the figure, in the style in which it was made."""
+        with self.in_style():
+            super().savefig(fname, **options)
 
     def draw(self, renderer: RendererBase) -> None:
         """Draw the figure; of its texts, only matplotlib's labels of logarithmic ticks are parsed as formulas."""
@@ -89,13 +100,23 @@ class _Figure(Figure):
         return to_bytes(self, "png")
 
 
-def new(columns: int = 1, rows: int = 1, *, width: float = 5.2, height: float = 3.6, **options: Any) -> Figure:
+def new(
+    columns: int = 1,
+    rows: int = 1,
+    *,
+    width: float = 5.2,
+    height: float = 3.6,
+    style: Callable[[], AbstractContextManager[None]] | None = None,
+    **options: Any,
+) -> Figure:
     """Return an empty figure with a grid of axes (`figure.axes`), in which a panel has `width` and `height` in inches.
 
-    `options` are those of `Figure.subplots`, such as `sharey`.
+    `style` applies another style than the common one. `options` are those of `Figure.subplots`, such as `sharey`.
     """
-    with style():
+    in_style = style or _common
+    with in_style():
         figure = _Figure(figsize=(width * columns, height * rows), layout="constrained")
+        figure.in_style = in_style
         figure.subplots(rows, columns, **options)
         return figure
 
@@ -219,9 +240,11 @@ def to_bytes(figure: Figure, kind: Literal["svg", "png", "pdf"], about: str = ""
     dates: Mapping[str, dict[str, None]] = {"svg": {"Date": None}, "pdf": {"CreationDate": None}, "png": {}}
     description = {"Subject" if kind == "pdf" else "Description": about} if about else {}
     buffer = io.BytesIO()
-    with style():
+    in_style = getattr(figure, "in_style", style)
+    with in_style():
+        dpi = 160 if in_style is _common else 300
         figure.savefig(
-            buffer, format=kind, metadata={**dates[kind], **description}, dpi=160 if kind == "png" else "figure"
+            buffer, format=kind, metadata={**dates[kind], **description}, dpi=dpi if kind == "png" else "figure"
         )
     return buffer.getvalue()
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MANIFEST",
+    "RunDirectory",
     "check_target",
     "check_writable",
     "new_directory",
@@ -53,6 +54,8 @@ _SHAPE = {
     "files?": dict,
 }
 """Shape of a manifest, see `stored.unfit`."""
+_LATER = ("transfers", "transport_changes", "queue_by_flow", "delays")
+"""Tables that run directories of earlier versions lack."""
 _AGAIN = "run the scenario again into another directory, or into this one with --force"
 """Advice of errors about unreadable or damaged files."""
 
@@ -222,6 +225,25 @@ def read_manifest(directory: str | PathLike[str]) -> dict[str, Any]:
             "use the program that wrote it"
         )
     return found
+
+
+class RunDirectory:
+    """A run directory for figures: title, confidence level, end of the warm-up, and tables, read when they are used."""
+
+    def __init__(self, directory: str | PathLike[str]) -> None:
+        """Read the manifest; raises OutputError."""
+        manifest = read_manifest(directory)
+        self._directory = directory
+        self._files = manifest.get("files") or {}
+        self.title = str(manifest["title"])
+        self.confidence = float(manifest["confidence"])
+        self.warmup_s = float((manifest.get("warmup") or {}).get("seconds") or 0.0)
+
+    def table(self, name: TableName) -> pl.DataFrame:
+        """Return a table; raises OutputError. One that the version that wrote the directory did not know is empty."""
+        if name in _LATER and f"{name}.parquet" not in self._files:
+            return tables.build(name, [], 0)
+        return read_table(self._directory, name)
 
 
 def read_table(directory: str | PathLike[str], name: TableName) -> pl.DataFrame:

@@ -7,7 +7,7 @@ import math
 import threading
 import zlib
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from fnmatch import fnmatchcase
 from typing import Literal, cast
 
@@ -107,6 +107,11 @@ class Report:
     def measured_s(self) -> float:
         """Measured time in simulated seconds, from the end of the warm-up to the end of the run."""
         return self.data["end_s"] - self.data["warmup_s"]
+
+    def omitted(self, record: str) -> int:
+        """Return the rows that a record, such as `transfers`, lacks since they are above `run.record-limit`."""
+        found = cast("Mapping[str, Mapping[str, int]]", self.data).get(record)
+        return found["omitted"] if found else 0
 
     def flows(self, flows: str = "*") -> list[FlowRow]:
         """Return the rows of the flows whose group or name matches, in the order of the document."""

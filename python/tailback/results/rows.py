@@ -383,6 +383,7 @@ class CongestionRow(TypedDict):
 class PortSeries(TypedDict):
     """Samples of a port: values at the instants `time_s`, counters and times since the start.
 
+    `queue_min_bytes` and `queue_max_bytes`, with the record "queue-extremes", are the extremes since the sample before.
     `stopped`: a notification stops the port, a class or a destination; `held`: data waits while the port idles.
     `stopped_s` and `held_s` are the times, s, for which this was so. `state` has the state variables of the queue
     discipline by name, and `state_bytes`, the size of its state without packets; if there are several classes, names
@@ -390,6 +391,8 @@ class PortSeries(TypedDict):
     """
 
     queue_bytes: list[int]
+    queue_min_bytes: NotRequired[list[int]]
+    queue_max_bytes: NotRequired[list[int]]
     stopped: list[bool]
     stopped_s: list[float]
     held: list[bool]
@@ -415,11 +418,71 @@ class FlowSeries(TypedDict):
     jitter_s: NotRequired[list[float]]
 
 
+class OwnSeries(TypedDict):
+    """Samples of a flow: payload bytes since the start, delivered in any order, and in order to the application."""
+
+    delivered_bytes: list[int]
+    goodput_bytes: NotRequired[list[int]]
+
+
+class TransferRecord(TypedDict):
+    """Columns of the record of transfers; `flow` is an index into `names`, `omitted` the rows above the limit."""
+
+    names: list[str]
+    flow: list[int]
+    start_s: list[float]
+    size_bytes: list[int]
+    completion_s: list[float | None]
+    idle_s: list[float | None]
+    retransmissions: list[int]
+    omitted: int
+
+
+class ChangeRecord(TypedDict):
+    """Columns of the record of changes of senders; `flow` is an index into `names`, `omitted` the rows left out."""
+
+    names: list[str]
+    flow: list[int]
+    time_s: list[float]
+    window_segments: list[float]
+    threshold_segments: list[float | None]
+    outstanding_segments: list[int]
+    smoothed_rtt_s: list[float | None]
+    state: list[str]
+    acknowledged_sequence: list[int]
+    next_sequence: list[int]
+    omitted: int
+
+
+class QueueRecord(TypedDict):
+    """Columns of the record of queues by flow; `flow` and `port` are indices into `names` and `ports`."""
+
+    names: list[str]
+    flow: list[int]
+    ports: list[str]
+    port: list[int]
+    time_s: list[float]
+    waiting_packets: list[int]
+    waiting_bytes: list[int]
+    omitted: int
+
+
+class DelayRecord(TypedDict):
+    """Columns of the distribution of delays: packets by bucket, of which `delay_s` is the largest delay."""
+
+    scope: list[str]
+    name: list[str]
+    delay_s: list[float]
+    delivered_packets: list[int]
+    omitted: int
+
+
 class SeriesData(TypedDict):
     """Samples at the instants `time_s`, simulated s, including those of the warm-up.
 
     `ports` are by name of the port, `flows` by name of the group. `transports` (by name of the flow) and `meters` (by
-    name of the meter) have the state variables of flows with `probe` by the variable's name.
+    name of the meter) have the state variables of flows with `probe` by the variable's name. `by_flow` is by name of
+    the flow, with the record "throughput-by-flow".
     """
 
     time_s: list[float]
@@ -427,6 +490,7 @@ class SeriesData(TypedDict):
     flows: dict[str, FlowSeries]
     meters: dict[str, dict[str, list[float]]]
     transports: dict[str, dict[str, list[float]]]
+    by_flow: NotRequired[dict[str, OwnSeries]]
     in_network_packets: list[int]
 
 
@@ -437,7 +501,8 @@ class ReportData(TypedDict):
     seconds. `events` is the number of events handled, which depends on the engine. `packet_hops` are data packets
     transmitted over links, counted at each link, and `control_frames` PAUSE, PFC and notification frames, all since
     the start. `touched` is present if parameters were changed, or data injected, while the run was stepped through.
-    Mappings have the name of a group of flows as key. `series` is `None` without `run.sample`.
+    Mappings have the name of a group of flows as key. `series` is `None` without `run.sample`, and
+    the records are present if `run.record` names them.
     """
 
     version: str
@@ -461,3 +526,7 @@ class ReportData(TypedDict):
     congestion: NotRequired[CongestionRow]
     deadlocks: NotRequired[list[DeadlockRow]]
     series: SeriesData | None
+    transfers: NotRequired[TransferRecord]
+    transport_changes: NotRequired[ChangeRecord]
+    queue_by_flow: NotRequired[QueueRecord]
+    delays: NotRequired[DelayRecord]

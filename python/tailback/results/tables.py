@@ -1,7 +1,7 @@
 """Tables of reports for Polars and Parquet.
 
 The name of a column with a unit ends in it: `_packets`, `_bytes`, `_s`, `_bps`, or `_ratio` for 0 to 1. Exceptions are
-`packets` of drops and `delay_count` (packets), and `window` and `ssthresh` (segments).
+`packets` of drops and `delay_count` (packets), and `window`, `ssthresh` and sequence numbers (segments).
 """
 
 from __future__ import annotations
@@ -22,7 +22,21 @@ __all__ = ["TABLES", "TABLE_NAMES", "TableName", "build", "parquet_metadata", "u
 Row = dict[str, object]
 """Values of a row by column; a column without an entry is null."""
 
-TableName = Literal["flows", "transports", "applications", "classes", "drops", "ports", "nodes", "series", "metrics"]
+TableName = Literal[
+    "flows",
+    "transports",
+    "applications",
+    "classes",
+    "drops",
+    "ports",
+    "nodes",
+    "transfers",
+    "transport_changes",
+    "queue_by_flow",
+    "delays",
+    "series",
+    "metrics",
+]
 TABLE_NAMES: tuple[TableName, ...] = get_args(TableName)
 """Names of the tables of a result and of a run directory, in the order in which they are written."""
 
@@ -108,6 +122,40 @@ TABLES: dict[str, dict[str, type]] = {
         "mean_bytes": float,
         "dropped_packets": int,
     },
+    "transfers": {
+        **_RUN,
+        "flow": str,
+        "group": str,
+        "start_s": float,
+        "size_bytes": int,
+        "completion_s": float,
+        "idle_s": float,
+        "slowdown": float,
+        "retransmissions": int,
+    },
+    "transport_changes": {
+        **_RUN,
+        "flow": str,
+        "group": str,
+        "time_s": float,
+        "window_segments": float,
+        "threshold_segments": float,
+        "outstanding_segments": int,
+        "smoothed_rtt_s": float,
+        "state": str,
+        "acknowledged_sequence": int,
+        "next_sequence": int,
+    },
+    "queue_by_flow": {
+        **_RUN,
+        "time_s": float,
+        "port": str,
+        "flow": str,
+        "group": str,
+        "waiting_packets": int,
+        "waiting_bytes": int,
+    },
+    "delays": {**_RUN, "scope": str, "name": str, "delay_s": float, "delivered_packets": int},
     "series": {**_RUN, "time_s": float, "scope": str, "name": str, "quantity": str, "value": float},
     "metrics": {**_RUN, "scope": str, "name": str, "metric": str, "unit": str, "value": float},
 }
@@ -116,6 +164,15 @@ TABLES: dict[str, dict[str, type]] = {
 There is a row per replication and flow (`flows`), flow with a transport (`transports`), group that an application
 drives (`applications`), class (`classes`), flow, kind, port and reason of drops (`drops`), port and class (`ports`),
 node (`nodes`), sampled value (`series`) or metric of the summary (`metrics`).
+
+Four tables have rows only if `run.record` names them, and all but `delays` since the start of the run, not only after
+the warm-up. `transfers` has a row for each transfer: `completion_s` is the time from the write to the arrival of the
+last byte, null if the transfer was not complete at the end, `idle_s` that over the idle path, and `slowdown` their
+quotient.
+`transport_changes` has a row for each change of a transport's sender, with the values from then on, and
+`queue_by_flow` one for each sample, port and flow with data that waits; flows of acknowledgements end in ` (ack)`.
+`delays` has the number of packets generated after the warm-up by their delay: `delay_s` is the largest delay of a
+bucket, whose smallest one is above that of the row before.
 
 The `kind` of a drop is `data`, `data of the warm-up` (generated during it, lost after it) or `acknowledgement`. In
 `ports`, `utilisation_ratio`, `stopped_s`, `slowed_s`, `held_s` and the notifications are those of the whole port,
@@ -156,6 +213,12 @@ def build(table: str, reports: Sequence[Report], base_seed: int) -> pl.DataFrame
     data: dict[str, list[object]] = {name: [] for name in columns}
     for report in reports:
         run: Row = {"replication": report.seed - base_seed, "seed": report.seed}
+        if table in _COLUMNS:
+            recorded = _COLUMNS[table](report)
+            length = len(next(iter(recorded.values()), ()))
+            for name, column in data.items():
+                column.extend([run[name]] * length if name in run else recorded.get(name, ()))
+            continue
         for row in _ROWS[table](report):
             for name, column in data.items():
                 column.append(run[name] if name in run else row.get(name))
@@ -296,6 +359,7 @@ def _series(report: Report) -> Iterable[Row]:
         ("port", series["ports"]),
         ("group", series["flows"]),
         ("flow", series["transports"]),
+        ("flow", series.get("by_flow", {})),
         ("meter", series["meters"]),
     )
     for scope, tables in scopes:
@@ -315,6 +379,65 @@ def _metrics(report: Report) -> Iterable[Row]:
     for key, value in measures(report).items():
         yield {"scope": key.scope, "name": key.name, "metric": key.metric, "unit": key.unit, "value": value}
 
+
+def _groups(report: Report, names: Sequence[str]) -> list[str]:
+    """Return the groups of flows; the acknowledgements of a flow have its group."""
+    groups = {flow["name"]: flow["group"] for flow in report.data["flows"]}
+    return [groups[name.removesuffix(" (ack)")] for name in names]
+
+
+def _named(report: Report, names: Sequence[str], flow: Sequence[int]) -> dict[str, Sequence[object]]:
+    groups = _groups(report, names)
+    return {"flow": [names[index] for index in flow], "group": [groups[index] for index in flow]}
+
+
+def _transfers(report: Report) -> dict[str, Sequence[object]]:
+    found = report.data.get("transfers")
+    if found is None:
+        return {}
+    both = zip(found["completion_s"], found["idle_s"], strict=True)
+    slowdown = [took / idle if took is not None and idle else None for took, idle in both]
+    columns = ("start_s", "size_bytes", "completion_s", "idle_s", "retransmissions")
+    values = {name: column for name, column in found.items() if name in columns}
+    recorded = cast("dict[str, Sequence[object]]", values)
+    return _named(report, found["names"], found["flow"]) | recorded | {"slowdown": slowdown}
+
+
+def _transport_changes(report: Report) -> dict[str, Sequence[object]]:
+    found = report.data.get("transport_changes")
+    if found is None:
+        return {}
+    values = {name: column for name, column in found.items() if name in TABLES["transport_changes"]}
+    return cast("dict[str, Sequence[object]]", values) | _named(report, found["names"], found["flow"])
+
+
+def _queue_by_flow(report: Report) -> dict[str, Sequence[object]]:
+    found = report.data.get("queue_by_flow")
+    if found is None:
+        return {}
+    values: dict[str, Sequence[object]] = {
+        "time_s": found["time_s"],
+        "port": [found["ports"][index] for index in found["port"]],
+        "waiting_packets": found["waiting_packets"],
+        "waiting_bytes": found["waiting_bytes"],
+    }
+    return _named(report, found["names"], found["flow"]) | values
+
+
+def _delays(report: Report) -> dict[str, Sequence[object]]:
+    found = report.data.get("delays")
+    if found is None:
+        return {}
+    return {name: cast("Sequence[object]", column) for name, column in found.items() if name != "omitted"}
+
+
+_COLUMNS = {
+    "transfers": _transfers,
+    "transport_changes": _transport_changes,
+    "queue_by_flow": _queue_by_flow,
+    "delays": _delays,
+}
+"""Columns of the tables that may have a million rows."""
 
 _ROWS = {
     "flows": _flows,

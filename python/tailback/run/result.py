@@ -19,12 +19,12 @@ from tailback.results.metrics import Estimate, Measure, estimates, measures
 from tailback.results.report import Report
 from tailback.results.tables import TABLE_NAMES, TableName
 from tailback.results.warnings import wide_intervals
+from tailback.run.plots import Plots
 from tailback.scenario.warnings import ScenarioWarning, accepted
 
 if TYPE_CHECKING:
     import pandas as pd
     import polars as pl
-    from matplotlib.figure import Figure
 
     from tailback.scenario import Scenario
 
@@ -85,6 +85,16 @@ class Result:
         self.cpu_s += cpu_s
         for name in (*TABLE_NAMES, "_measured"):
             self.__dict__.pop(name, None)
+
+    @property
+    def title(self) -> str:
+        """Title of the scenario."""
+        return self.scenario.title
+
+    @property
+    def warmup_s(self) -> float:
+        """End of the warm-up, simulated s; 0 without a finished replication."""
+        return self.reports[0].data["warmup_s"] if self.reports else 0.0
 
     # Numbers.
 
@@ -171,6 +181,35 @@ class Result:
         return self.table("nodes")
 
     @cached_property
+    def transfers(self) -> pl.DataFrame:
+        """One row per replication and transfer; empty without the record "transfers"."""
+        return self.table("transfers")
+
+    @cached_property
+    def transport_changes(self) -> pl.DataFrame:
+        """One row per replication and change of a transport; empty without the record "transport-changes"."""
+        return self.table("transport_changes")
+
+    @cached_property
+    def queue_by_flow(self) -> pl.DataFrame:
+        """One row per replication, sample, port and flow that waits; empty without the record "queue-by-flow"."""
+        return self.table("queue_by_flow")
+
+    @cached_property
+    def delays(self) -> pl.DataFrame:
+        """One row per replication, class or group, and bucket of delays; empty without "delay-distribution"."""
+        return self.table("delays")
+
+    @property
+    def omitted(self) -> dict[str, int]:
+        """Rows above `run.record-limit`, which tables lack, by table and summed over the replications."""
+        found = {"transfers": 0, "transport_changes": 0, "queue_by_flow": 0, "delays": 0}
+        for report in self.reports:
+            for name in found:
+                found[name] += report.omitted(name)
+        return {name: rows for name, rows in found.items() if rows}
+
+    @cached_property
     def series(self) -> pl.DataFrame:
         """One row per replication, instant and sampled quantity; empty without `run.sample`."""
         return self.table("series")
@@ -189,14 +228,29 @@ class Result:
                 f"{error.name} is missing: pip install 'tailback[pandas]', or use .{name} (Polars)", name=error.name
             ) from None
 
-    def plot(self) -> Figure:
-        """Draw throughput, loss and delay of each group with intervals, and samples over time.
+    @property
+    def plot(self) -> Plots:
+        """Pictures: `plot()` draws throughput, loss and delay of each group with intervals, and samples over time.
 
-        Raises UsageError without the extra `tailback[plot]`; see `tailback.plotting.plot.run_figure`.
+        `plot.cwnd()`, `plot.fct()` and others draw one picture for a publication. All raise UsageError without the
+        extra `tailback[plot]`.
         """
-        from tailback.plotting.plot import run_figure
+        return Plots(self)
 
-        return run_figure(self.metrics, self.series, self.nodes, self.scenario.title, self.confidence)
+    def to_flent(self, path: str | PathLike[str], replication: int = 0) -> Path:
+        """Write the samples of a replication as a data file of flent, and return its path.
+
+        Goodputs are those of flows with the record "throughput-by-flow", or else of groups; see
+        `tailback.results.flent`.
+
+        Raises:
+            UsageError: The run has no samples or no such replication, or the path does not end in `.flent.gz`.
+            OutputError: The file could not be written.
+
+        """
+        from tailback.results import flent
+
+        return flent.write(flent.document(self.series, self.title, replication=replication), path)
 
     # On disk.
 
@@ -220,6 +274,7 @@ class Result:
             "base_seed": self.base_seed,
             "replications": [{"seed": report.seed, "digest": report.digest} for report in self.reports],
             "digest": self.digest,
+            **({"omitted": self.omitted} if self.omitted else {}),
             "warnings": [warning.as_json() for warning in self.warnings],
         }
 

@@ -65,6 +65,8 @@ class Scenario:
         sample: str | None = None,
         per_flow_delay: bool | None = None,
         delay_variation: bool | None = None,
+        record: Sequence[str] | None = None,
+        record_limit: int | None = None,
         engine: str | None = None,
         precision: Precision | None = None,
         title: str | None = None,
@@ -88,6 +90,8 @@ class Scenario:
             sample=sample,
             per_flow_delay=per_flow_delay,
             delay_variation=delay_variation,
+            record=record,
+            record_limit=record_limit,
             engine=engine,
         )
         if precision is not None:

@@ -124,6 +124,25 @@ fn run(draw: &mut Draw, seed: u64, end: u64) -> Value {
     if draw.chance(0.4) {
         run["sample"] = json!(format!("{}us", draw.between(500, end)));
     }
+    let sampled = run.get("sample").is_some();
+    let kinds = [
+        "transfers",
+        "transport-changes",
+        "delay-distribution",
+        "throughput-by-flow",
+        "queue-by-flow",
+        "queue-extremes",
+    ];
+    let chosen: Vec<&str> = kinds
+        .into_iter()
+        .enumerate()
+        .filter(|(n, _)| (sampled || *n < 3) && draw.chance(0.3))
+        .map(|(_, kind)| kind)
+        .collect();
+    run["record"] = json!(chosen);
+    if draw.chance(0.2) {
+        run["record-limit"] = json!(draw.between(1, 300));
+    }
     run
 }
 

@@ -29,7 +29,7 @@ pub(crate) use places::{Places, Spelled};
 pub(crate) use settings::CONFIDENCES;
 
 use crate::complaint::{Complaint, Complaints};
-use crate::document::{Document, Engine, Warmup};
+use crate::document::{self, Document, Engine, RecordName, Warmup};
 use builder::Builder;
 use tailback_document::Path;
 use tailback_sim::plan::{self, Plan};
@@ -91,6 +91,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
         sample: document.run.sample,
         per_flow_delay: document.run.per_flow_delay,
         delay_variation: document.run.delay_variation,
+        record: record(&document.run),
         conditioners,
         labels,
         timeline,
@@ -103,6 +104,19 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     };
     let complaints = set_aside(&plan, &places);
     if complaints.is_empty() { Ok(plan) } else { Err(complaints.into_vec()) }
+}
+
+/// Returns the choice of the records.
+fn record(run: &document::Run) -> plan::Record {
+    let kind = |name: &RecordName| match name {
+        RecordName::Transfers => plan::RecordKind::Transfers,
+        RecordName::TransportChanges => plan::RecordKind::TransportChanges,
+        RecordName::ThroughputByFlow => plan::RecordKind::ThroughputByFlow,
+        RecordName::QueueByFlow => plan::RecordKind::QueueByFlow,
+        RecordName::QueueExtremes => plan::RecordKind::QueueExtremes,
+        RecordName::DelayDistribution => plan::RecordKind::DelayDistribution,
+    };
+    plan::Record::of(run.record.iter().map(kind), run.record_limit as usize)
 }
 
 /// Checks that memory accounted by ingress holds the reserves and the headroom of all inputs; the headroom depends on

@@ -12,6 +12,8 @@ const MAX_SAMPLES: u64 = 1_000_000;
 const MAX_VALUES: u64 = 10_000_000;
 /// Upper bound on the number of replications; a larger number indicates an error.
 const MAX_REPLICATIONS: u32 = 100_000;
+/// Upper bound on the rows of a record, which take a few gigabytes.
+const MAX_ROWS: u32 = 100_000_000;
 /// Meaningful confidence levels: an interval of a level below 0.5 rarely contains the mean, and the quantile for 1 is
 /// infinite.
 pub(crate) const CONFIDENCES: std::ops::RangeInclusive<f64> = 0.5..=0.999_999;
@@ -84,6 +86,22 @@ impl Builder<'_> {
                 at("confidence"),
                 format!("{} is not a confidence level", run.confidence),
                 "write a number from 0.5 to 0.999999, such as 0.95 or \"99%\"",
+            );
+        }
+        if !(1..=MAX_ROWS).contains(&run.record_limit) {
+            self.complaints.value(
+                at("record-limit"),
+                format!("{} is not a number of rows", run.record_limit),
+                format!("write a number from 1 to {MAX_ROWS}, such as 1000000"),
+            );
+        }
+        if run.sample.is_none()
+            && let Some(record) = run.record.iter().find(|record| record.is_sampled())
+        {
+            self.complaints.value(
+                at("record"),
+                format!("{:?} is recorded at samples, but the run takes none", record.text()),
+                "set `sample` in [run], such as \"10ms\"",
             );
         }
         if let Some(sample) = run.sample {

@@ -23,7 +23,7 @@ pub use flows::{FlowGroup, Marking, Pair, Per, Transport};
 pub use mpls::{Imposition, Mpls, Tunnel};
 pub use network::{FrameLength, Framing, FramingTable, Network, Routing, default_discipline};
 pub use notification::RateLimiters;
-pub use run::{Engine, Metric, Precision, Run, Tunable, Warmup, WarningName};
+pub use run::{Engine, Metric, Precision, RecordName, Run, Tunable, Warmup, WarningName};
 pub use timeline::{Change, State};
 pub use topology::{
     Action, Conditioner, CutThrough, Direction, Ends, Host, InputFifo, Link, OutputQueued, Port, Shaper, SharedBuffer,

@@ -32,6 +32,18 @@ pub struct Run {
     /// Sampling interval of the time series of queues, pauses and throughput. Absent: no series is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Dur>,
+    /// Records besides the statistics, such as ["transfers"]; each adds a table or columns to the results and changes
+    /// no other result: "transfers", "transport-changes", "throughput-by-flow", "queue-by-flow", "queue-extremes" and
+    /// "delay-distribution".
+    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
+    #[expect(clippy::doc_link_with_quotes, reason = "a list as a document has it")]
+    pub record: BTreeSet<RecordName>,
+    /// Maximum number of rows in each of the tables `transfers`, `transport_changes`, `queue_by_flow` and `delays` of a
+    /// replication, 1 to 100000000. Default 1000000. The rows kept are the first ones; the results state how many are
+    /// left out.
+    #[serde(default = "million", skip_serializing_if = "is_million")]
+    #[schemars(range(min = 1, max = 100_000_000))]
+    pub record_limit: u32,
     /// `true` if each flow has a delay histogram of its own, for quantiles per flow; each class always has one.
     #[serde(default)]
     pub per_flow_delay: bool,
@@ -116,6 +128,48 @@ impl JsonSchema for Tunable {
     }
 }
 
+/// Kind of a record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum RecordName {
+    /// Table `transfers`: start, size, completion time and retransmissions of each transfer, which is a write with an
+    /// end to a transport, or a message of an application without one. A row takes 60 bytes of memory.
+    Transfers,
+    /// Table `transport_changes`: congestion window, slow-start threshold, round-trip time, segments outstanding and
+    /// state of each transport whenever one of them changes; flows with `probe` have the state also in the time series, as
+    /// a number. A row takes 64 bytes of memory.
+    TransportChanges,
+    /// Bytes delivered by flow in the time series; needs `sample`. A value takes 16 bytes of memory.
+    ThroughputByFlow,
+    /// Table `queue_by_flow`: packets and bytes of each flow that wait at each port at each sample; needs `sample`. A
+    /// row takes 40 bytes of memory.
+    QueueByFlow,
+    /// Minimum and maximum of each port's queue between samples in the time series; needs `sample`. All ports are
+    /// simulated with two events per packet, with the same results. A pair takes 16 bytes of memory.
+    QueueExtremes,
+    /// Table `delays`: number of packets by delay, in buckets of 1/128 of the delay, of each class and, with
+    /// `per-flow-delay`, of each group of flows. A row takes 24 bytes of memory.
+    DelayDistribution,
+}
+
+impl RecordName {
+    /// Returns the name as it is written in documents.
+    pub const fn text(self) -> &'static str {
+        match self {
+            RecordName::Transfers => "transfers",
+            RecordName::TransportChanges => "transport-changes",
+            RecordName::ThroughputByFlow => "throughput-by-flow",
+            RecordName::QueueByFlow => "queue-by-flow",
+            RecordName::QueueExtremes => "queue-extremes",
+            RecordName::DelayDistribution => "delay-distribution",
+        }
+    }
+    /// Returns `true` if the record is made at samples.
+    pub const fn is_sampled(self) -> bool {
+        matches!(self, RecordName::ThroughputByFlow | RecordName::QueueByFlow | RecordName::QueueExtremes)
+    }
+}
+
 /// Name of a warning.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -168,6 +222,12 @@ impl WarningName {
 /// Skips the default value in the canonical form, so that the hashes of earlier documents are kept.
 fn off(choice: &bool) -> bool {
     !choice
+}
+fn million() -> u32 {
+    1_000_000
+}
+fn is_million(rows: &u32) -> bool {
+    *rows == million()
 }
 fn one() -> u64 {
     1

@@ -34,6 +34,7 @@ pub fn changes(from: &Plan, to: &Plan) -> Result<Vec<ChangeKind>, Fixed> {
         sample,
         per_flow_delay,
         delay_variation,
+        record,
         conditioners,
         labels,
         timeline: _,
@@ -42,8 +43,9 @@ pub fn changes(from: &Plan, to: &Plan) -> Result<Vec<ChangeKind>, Fixed> {
         engine,
     } = from;
     let run = (seed, warmup, end, sample, per_flow_delay, delay_variation, engine);
-    let same_run =
-        run == (&to.seed, &to.warmup, &to.end, &to.sample, &to.per_flow_delay, &to.delay_variation, &to.engine);
+    let same_run = run
+        == (&to.seed, &to.warmup, &to.end, &to.sample, &to.per_flow_delay, &to.delay_variation, &to.engine)
+        && *record == to.record;
     fixed(same_run, || "the length, the seed and the recording of the run".into())?;
     fixed((framing, classes) == (&to.framing, &to.classes), || "framing and the number of classes".into())?;
     fixed(applications == &to.applications, || "applications".into())?;

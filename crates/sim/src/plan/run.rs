@@ -1,8 +1,8 @@
 //! A run: the network, its traffic, and its length.
 
 use super::{
-    ApplicationPlan, Change, ConditionerPlan, FlowPlan, LabelPlan, LinkPlan, NodeId, NodeKind, NodePlan, Routes,
-    SwitchPlan, TracePlan,
+    ApplicationPlan, Change, ConditionerPlan, FlowPlan, LabelPlan, LinkPlan, NodeId, NodeKind, NodePlan, Record,
+    Routes, SwitchPlan, TracePlan,
 };
 use tailback_units::{Dur, Time};
 
@@ -35,6 +35,8 @@ pub struct Plan {
     pub per_flow_delay: bool,
     /// `true` if delay variation is measured: for each group of flows, and for each flow if `per_flow_delay` is set.
     pub delay_variation: bool,
+    /// Records besides the statistics.
+    pub record: Record,
     /// Meters, markers and policers.
     pub conditioners: Vec<ConditionerPlan>,
     /// MPLS label stacks, at most one per port.

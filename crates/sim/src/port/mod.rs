@@ -393,6 +393,14 @@ impl Port {
         self.base.refused = self.refused;
     }
 
+    /// Returns the minimum and the maximum of the queue since the last sample, and begins anew; `None`: they are not
+    /// recorded.
+    pub fn take_extremes(&mut self, now: Time) -> Option<[u64; 2]> {
+        let Queue::General(m) = &mut self.queue else { return None };
+        let General { queues, egress, .. } = &mut **m;
+        egress.as_mut()?.take_extremes(now, queues)
+    }
+
     /// Passes every data packet that waits at `now` to `f`, including those in the transmit ring.
     pub fn visit_waiting(&mut self, now: Time, f: &mut dyn FnMut(&Packet)) {
         match &self.queue {

@@ -4,6 +4,7 @@ pub(crate) mod counts;
 mod flows;
 mod notification;
 mod ports;
+mod records;
 mod rows;
 mod series;
 
@@ -14,8 +15,9 @@ pub use flows::{
 };
 pub use notification::{CongestionPointReport, CongestionReport, DeadlockReport, LimitersReport};
 pub use ports::{ConditionerReport, HeadOfLine, NodeReport, PortClassReport, PortReport, StopReport};
+pub use records::{ChangeRecord, DelayRecord, QueueRecord, TransferRecord};
 pub use rows::FlowReports;
-pub use series::Series;
+pub use series::{PortSeries, Series};
 
 use crate::plan::port_names;
 use crate::port::Queue;
@@ -78,6 +80,18 @@ pub struct Report {
     pub deadlocks: Vec<DeadlockReport>,
     /// Time series, if the scenario requests them.
     pub series: Option<Series>,
+    /// Transfers; absent if they are not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transfers: Option<TransferRecord>,
+    /// Changes of senders; absent if they are not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub transport_changes: Option<ChangeRecord>,
+    /// Waiting data by flow at each sample; absent if it is not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_by_flow: Option<QueueRecord>,
+    /// Distribution of delays; absent if it is not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub delays: Option<DelayRecord>,
 }
 
 impl World {
@@ -91,6 +105,9 @@ impl World {
         self.check_conservation(&names);
         self.drop_pending_state();
         let series = self.series(&names);
+        let (transfers, transport_changes) = self.records();
+        let queue_by_flow = self.queue_record(&names);
+        let delays = self.delay_record();
         let mut digest = Digest::new();
         let rows = Rows::of(&mut self, names.clone());
         rows.digest(&mut digest);
@@ -130,6 +147,10 @@ impl World {
             congestion,
             deadlocks: self.deadlock_reports(&names),
             series,
+            transfers,
+            transport_changes,
+            queue_by_flow,
+            delays,
         }
     }
 

@@ -1,6 +1,7 @@
 //! Time series in the form of the report.
 
 use super::counts::secs;
+use crate::plan::{FlowPlan, RecordKind};
 use crate::world::{Named, Quality, World};
 use serde::Serialize;
 use std::collections::BTreeMap;
@@ -20,6 +21,9 @@ pub struct Series {
     pub meters: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
     /// State of the transport of each probed flow, by the flow's name, then by the variable's name.
     pub transports: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
+    /// By flow name; absent if the throughput by flow is not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub by_flow: Option<BTreeMap<String, OwnSeries>>,
     /// Packets in the network at each sample.
     pub in_network_packets: Vec<u64>,
 }
@@ -29,6 +33,12 @@ pub struct Series {
 pub struct PortSeries {
     /// Bytes waiting.
     pub queue_bytes: Vec<u64>,
+    /// Minimum of the bytes waiting since the sample before; absent if the extremes are not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_min_bytes: Option<Vec<u64>>,
+    /// Maximum of the bytes waiting since the sample before; absent if the extremes are not recorded.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub queue_max_bytes: Option<Vec<u64>>,
     /// `true` if notifications stop the port, a class or a destination, whether or not data waits.
     pub stopped: Vec<bool>,
     /// Time since the start for which notifications stopped the port, a class or a destination, seconds.
@@ -45,6 +55,17 @@ pub struct PortSeries {
     pub marked_packets: Vec<u64>,
     /// State variables of the discipline, by name; if there are several classes, the name is prefixed by the class.
     pub state: BTreeMap<String, Vec<f64>>,
+}
+
+/// Time series of a flow.
+#[derive(Clone, Debug, Serialize)]
+pub struct OwnSeries {
+    /// Payload bytes delivered since the start.
+    pub delivered_bytes: Vec<u64>,
+    /// Payload bytes that reached the receiving application in order since the start, each counted once; absent if the
+    /// flow has no transport.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub goodput_bytes: Option<Vec<u64>>,
 }
 
 /// Time series of a group of flows.
@@ -100,8 +121,13 @@ impl World {
     pub(super) fn series(&self, names: &[String]) -> Option<Series> {
         let recorder = self.recorder.as_ref()?;
         let port = |(index, queue): (usize, &Vec<u64>)| {
+            let recorded = self.plan.record.has(RecordKind::QueueExtremes);
+            let extreme =
+                |which: usize| recorded.then(|| recorder.extremes[index].iter().map(|both| both[which]).collect());
             let series = PortSeries {
                 queue_bytes: queue.clone(),
+                queue_min_bytes: extreme(0),
+                queue_max_bytes: extreme(1),
                 stopped: recorder.stopped[index].clone(),
                 stopped_s: recorder.stopped_time[index].iter().copied().map(secs).collect(),
                 held: recorder.held[index].clone(),
@@ -134,7 +160,19 @@ impl World {
             flows,
             meters: by_name(&recorder.meters),
             transports: by_name(&recorder.transports),
+            by_flow: self.series_by_flow(),
             in_network_packets: recorder.in_network.clone(),
         })
+    }
+
+    /// Returns the series of each flow; `None`: they are not recorded.
+    fn series_by_flow(&self) -> Option<BTreeMap<String, OwnSeries>> {
+        let recorder = self.recorder.as_ref().filter(|_| self.plan.record.has(RecordKind::ThroughputByFlow))?;
+        let both = recorder.delivered.iter().zip(&recorder.in_order).zip(&self.plan.flows);
+        let own = |((delivered, in_order), flow): ((&Vec<u64>, &Vec<u64>), &FlowPlan)| {
+            let goodput_bytes = flow.transport.is_some().then(|| in_order.clone());
+            (flow.name().to_string(), OwnSeries { delivered_bytes: delivered.clone(), goodput_bytes })
+        };
+        Some(both.map(own).collect())
     }
 }

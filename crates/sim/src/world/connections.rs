@@ -2,7 +2,7 @@
 
 use crate::conditioning::NONE;
 use crate::hints::prefetch_lines;
-use crate::plan::{FlowPlan, Plan};
+use crate::plan::{FlowPlan, Plan, RecordKind};
 use std::collections::VecDeque;
 use tailback_measure::Sketch;
 use tailback_qdisc::{Ecn, Packet};
@@ -53,14 +53,42 @@ pub(crate) struct Outgoing {
     pub(super) class: u8,
     /// Code point of segments, 0 to 63.
     pub(super) code: u8,
-    /// `true` if the host's connections take turns to send.
-    pub(super) turns: bool,
+    /// Treatment of the connection when it sends.
+    pub(super) mode: Mode,
     /// `true` if the connection waits for its turn.
     pub(super) waits: bool,
     /// Bytes of headers of a segment, without framing.
     pub(super) header: u16,
     /// Conditioner at the flow's entry, or `NONE`.
     pub conditioner: u32,
+}
+
+/// Treatment of a connection that sends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Mode(u8);
+
+impl Mode {
+    /// The connections of the host take turns to send.
+    const TURNS: u8 = 1;
+    /// Retransmissions and changes of the sender are recorded.
+    const RECORDED: u8 = 2;
+
+    fn new(turns: bool, recorded: bool) -> Mode {
+        Mode((u8::from(turns) * Mode::TURNS) | (u8::from(recorded) * Mode::RECORDED))
+    }
+    /// Returns `true` if the connection neither takes turns nor is recorded.
+    #[inline]
+    pub(super) fn is_plain(self) -> bool {
+        self.0 == 0
+    }
+    /// Returns `true` if the host's connections take turns to send.
+    pub(super) fn takes_turns(self) -> bool {
+        self.0 & Mode::TURNS != 0
+    }
+    /// Returns `true` if retransmissions and changes of the sender are recorded.
+    pub(super) fn is_recorded(self) -> bool {
+        self.0 & Mode::RECORDED != 0
+    }
 }
 
 /// Receiving side of a connection.
@@ -132,6 +160,15 @@ pub(super) struct Write {
     pub(super) end: u32,
     /// Time of the write.
     pub(super) at: Time,
+    /// Number among the recorded transfers of the flow, or [`Write::UNRECORDED`].
+    pub(super) number: u32,
+    /// Bytes, if the write is recorded.
+    pub(super) bytes: u64,
+}
+
+impl Write {
+    /// Number of writes that are not recorded.
+    pub(super) const UNRECORDED: u32 = u32::MAX;
 }
 
 /// Writes after the warm-up that have arrived in full.
@@ -214,6 +251,7 @@ impl Transports {
             incoming: Vec::with_capacity(connections),
             ..Transports::default()
         };
+        let recorded = plan.record.has(RecordKind::Transfers) || plan.record.has(RecordKind::TransportChanges);
         let mut groups: Vec<&str> = Vec::new();
         for (index, flow) in plan.flows.iter().enumerate() {
             let connections = made.outgoing.len() as u32;
@@ -239,7 +277,7 @@ impl Transports {
                 to: flow.to,
                 class: flow.class,
                 code: flow.code,
-                turns: tcp.takes_turns,
+                mode: Mode::new(tcp.takes_turns, recorded),
                 waits: false,
                 header,
                 conditioner: NONE,

@@ -71,6 +71,9 @@ impl World {
         if let (Some(mine), Some(theirs)) = (&mut self.recorder, other.recorder) {
             mine.merge(theirs, |port| owns(self.ports[port].from));
         }
+        if let (Some(mine), Some(theirs)) = (&mut self.records, other.records) {
+            mine.merge(*theirs);
+        }
         self.undelivered_messages += other.undelivered_messages;
         self.events += other.events;
     }
@@ -121,6 +124,7 @@ impl Recorder {
     fn merge(&mut self, mut other: Recorder, owns: impl Fn(usize) -> bool) {
         for port in (0..self.queue.len()).filter(|port| owns(*port)) {
             swap(&mut self.queue[port], &mut other.queue[port]);
+            swap(&mut self.extremes[port], &mut other.extremes[port]);
             swap(&mut self.stopped[port], &mut other.stopped[port]);
             swap(&mut self.stopped_time[port], &mut other.stopped_time[port]);
             swap(&mut self.held[port], &mut other.held[port]);
@@ -133,7 +137,11 @@ impl Recorder {
         // Each of the series of transports and meters is recorded by one partition.
         self.transports.append(&mut other.transports);
         self.meters.append(&mut other.meters);
-        for (mine, theirs) in self.delivered.iter_mut().zip(&other.delivered) {
+        if let (Some(mine), Some(theirs)) = (&mut self.queues, other.queues) {
+            mine.merge(theirs);
+        }
+        let delivered = self.delivered.iter_mut().zip(&other.delivered);
+        for (mine, theirs) in delivered.chain(self.in_order.iter_mut().zip(&other.in_order)) {
             mine.iter_mut().zip(theirs).for_each(|(mine, theirs)| *mine += theirs);
         }
         for (mine, theirs) in self.in_network.iter_mut().zip(&other.in_network) {

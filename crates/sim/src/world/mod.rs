@@ -17,6 +17,7 @@ mod notify;
 mod observe;
 mod ports;
 mod recorder;
+mod records;
 mod respond;
 mod retune;
 mod share;
@@ -45,7 +46,8 @@ use crate::trace::Tracer;
 pub(crate) use application::{Applications, Group, SizeBin};
 pub(crate) use connections::{Base, Transports};
 use recorder::Recorder;
-pub(crate) use recorder::{Named, Quality};
+pub(crate) use recorder::{Named, Quality, Waits};
+pub(crate) use records::{Change, Changes, Completion, Records, Transfers};
 pub use share::Messages;
 pub(crate) use share::Share;
 use source::{Flow, Writer};
@@ -90,6 +92,8 @@ pub struct World {
     dropped: Vec<Dropped>,
     /// Time series; `None`: the run records none.
     pub(crate) recorder: Option<Recorder>,
+    /// Records of transfers and senders; `None`: the run keeps none.
+    pub(crate) records: Option<Box<Records>>,
     pub(crate) plan: Plan,
     /// Index in the timeline of the next change.
     next_change: usize,

@@ -3,6 +3,7 @@
 use super::application::Applications;
 use super::connections::{Transports, numbers};
 use super::recorder::Recorder;
+use super::records::Records;
 use super::share::Share;
 use super::source::{Flow, Writer};
 use super::{FabricState, Node, OutputMemory, World, ports};
@@ -85,6 +86,7 @@ impl World {
             prefetches: hot_bytes > NEAR_BYTES,
             flows,
             writers: transports.outgoing.iter().map(|_| Writer::new()).collect(),
+            records: Records::new(&plan, transports.outgoing.len()),
             transports,
             applications,
             telemetry: Telemetry::new(&plan),
@@ -93,7 +95,7 @@ impl World {
             labelling: Labelling::new(&plan),
             control_frames: ControlFrames::default(),
             dropped: Vec::new(),
-            recorder: plan.sample.map(|_| Recorder::default()),
+            recorder: Recorder::new(&plan),
             next_change: 0,
             feeds_back: points > 0,
             origins,

@@ -1,8 +1,10 @@
 //! Probes: time series at regular instants. Sampling does not change the state of the simulation.
 
 use super::World;
-use super::recorder::{PortSample, Quality, put, sender_state};
+use super::recorder::{PortSample, Quality, Waits, put, sender_state, state_code};
 use crate::event_queue::Kind;
+use crate::ledger::Count;
+use crate::plan::RecordKind;
 use std::collections::BTreeMap;
 use tailback_measure::Variation;
 
@@ -20,13 +22,28 @@ impl World {
         recorder.resize(self.ports.len(), self.plan.flows.len());
         for (at, port) in self.ports.iter_mut().enumerate() {
             if owns(port.from) {
-                recorder.add_port(at, PortSample::of(&self.plan, now, port));
+                let mut sample = PortSample::of(&self.plan, now, port);
+                sample.extremes = port.take_extremes(now);
+                recorder.add_port(at, sample);
+                if let Some(log) = &mut recorder.queues {
+                    let mut by_flow: BTreeMap<u32, Count> = BTreeMap::new();
+                    port.visit_waiting(now, &mut |packet| {
+                        by_flow.entry(packet.flow()).or_default().add(u64::from(packet.size));
+                    });
+                    for (flow, waiting) in by_flow {
+                        log.push(Waits { at: now, port: at as u32, flow, waiting });
+                    }
+                }
             }
         }
         for out in &self.transports.outgoing {
             let flow = &self.plan.flows[out.flow as usize];
             if flow.probe && owns(flow.from) {
-                recorder.add_transport(flow.name().to_string(), sender_state(&out.sender));
+                let mut state = sender_state(&out.sender);
+                if self.plan.record.has(RecordKind::TransportChanges) {
+                    state.push(state_code(&out.sender));
+                }
+                recorder.add_transport(flow.name().to_string(), state);
             }
         }
         self.sample_meters();
@@ -72,6 +89,14 @@ impl World {
         }
         self.ledger.acks.iter().for_each(|acks| count(acks.offered, acks.delivered + acks.dropped));
         recorder.in_network.push(in_network);
+        if self.plan.record.has(RecordKind::ThroughputByFlow) {
+            recorder.in_order.resize_with(self.plan.flows.len(), Vec::new);
+            for (flow, series) in (0u32..).zip(&mut recorder.in_order) {
+                let incoming =
+                    self.transports.of(flow).map(|connection| &self.transports.incoming[connection as usize]);
+                series.push(incoming.map_or(0, |incoming| incoming.receiver.delivered()));
+            }
+        }
     }
 
     /// Adds up the totals of the flows of each group.

@@ -7,7 +7,7 @@ use crate::egress::Egress;
 use crate::labelling::Labelling;
 use crate::plan::{
     BackPressure, ChangeKind, Engine, Fabric, FlowPlan, LinkPlan, NodeId, NodeKind, NodePlan, Place, Plan, QueuePlan,
-    SwitchPlan, port_names,
+    RecordKind, SwitchPlan, port_names,
 };
 use crate::port::{
     AdmissionQueue, ClassQueue, General, Line, LineEnd, LineTiming, Loss, PendingIdle, Port, Queue, Waiting,
@@ -156,6 +156,7 @@ impl<'a> PortSetting<'a> {
             && plan.classes == 1
             && self.queue.ring.is_none()
             && self.queue.shaper.is_none()
+            && !plan.record.has(RecordKind::QueueExtremes)
             && link.jitter[self.side] == Dur::ZERO
             && self.arrives_in_time()
             && self.timing == LineTiming::Plain
@@ -223,7 +224,8 @@ impl<'a> PortSetting<'a> {
 
     /// Builds the port.
     fn port(&self, origins: &Origins) -> Port {
-        let egress = Egress::new(self.queue.ring, self.queue.shaper.as_ref());
+        let extremes = self.plan.record.has(RecordKind::QueueExtremes);
+        let egress = Egress::new(self.queue.ring, self.queue.shaper.as_ref(), extremes);
         let line_rate = self.link.rate[self.side];
         let rate = egress.as_ref().map_or(line_rate, |egress| egress.rate(line_rate));
         let site = Site { bytes: self.queue.limits[0], packets: self.queue.places[0], rate };

@@ -1,6 +1,8 @@
 //! Time series that are being recorded.
 
-use crate::plan::Plan;
+use super::records::{Log, Row};
+use crate::ledger::Count;
+use crate::plan::{Plan, RecordKind};
 use crate::port::{General, Port, Queue, Waiting};
 use std::collections::BTreeMap;
 use tailback_qdisc::{Admission, Site};
@@ -17,6 +19,9 @@ pub(crate) struct Recorder {
     pub times: Vec<Time>,
     /// By port, then by sample: buffer bytes waiting.
     pub queue: Vec<Vec<u64>>,
+    /// By port, then by sample: minimum and maximum of the queue since the sample before, buffer bytes; empty if they
+    /// are not recorded.
+    pub extremes: Vec<Vec<[u64; 2]>>,
     /// By port, then by sample: `true` if notifications stop the port, a class or a destination.
     pub stopped: Vec<Vec<bool>>,
     /// By port, then by sample: time since the start for which notifications stopped the port, a class or a
@@ -41,6 +46,11 @@ pub(crate) struct Recorder {
     pub meters: BTreeMap<String, Named>,
     /// By flow, then by sample: payload bytes delivered since the start.
     pub delivered: Vec<Vec<u64>>,
+    /// By flow, then by sample: payload bytes delivered in order by the flow's transport since the start, 0 without a
+    /// transport; empty if the throughput by flow is not recorded.
+    pub in_order: Vec<Vec<u64>>,
+    /// Bytes waiting by flow; `None`: they are not recorded.
+    pub queues: Option<Log<Waits>>,
     /// By group of flows: totals of the group's flows; empty if delay variation is not measured.
     pub quality: BTreeMap<String, Vec<Quality>>,
     /// Packets in the network.
@@ -56,6 +66,13 @@ pub(super) fn put(series: &mut Named, sample: usize, name: String, value: f64) {
 }
 
 impl Recorder {
+    /// Returns the empty recorder of a plan; `None`: the plan has no series.
+    pub(super) fn new(plan: &Plan) -> Option<Recorder> {
+        plan.sample?;
+        let queues = plan.record.has(RecordKind::QueueByFlow).then(|| Log::new(plan.record.rows));
+        Some(Recorder { queues, ..Recorder::default() })
+    }
+
     /// Allocates the series of a network of this size.
     pub(super) fn resize(&mut self, ports: usize, flows: usize) {
         for series in [
@@ -73,11 +90,13 @@ impl Recorder {
         }
         self.state.resize_with(ports, BTreeMap::new);
         self.delivered.resize_with(flows, Vec::new);
+        self.extremes.resize_with(ports, Vec::new);
     }
 
     /// Adds the sample of a port.
     pub(super) fn add_port(&mut self, at: usize, port: PortSample) {
         self.queue[at].push(port.queue);
+        self.extremes[at].extend(port.extremes);
         self.sent[at].push(port.sent);
         self.dropped[at].push(port.dropped);
         self.marked[at].push(port.marked);
@@ -122,6 +141,8 @@ impl Probe {
 pub(crate) struct PortSample {
     /// Buffer bytes waiting.
     pub queue: u64,
+    /// Minimum and maximum of the queue since the last sample, buffer bytes; `None`: they are not recorded.
+    pub extremes: Option<[u64; 2]>,
     /// Buffer bytes sent since the start.
     pub sent: u64,
     /// Packets dropped since the start.
@@ -161,6 +182,7 @@ impl PortSample {
         let stops = port.stops();
         PortSample {
             queue,
+            extremes: None,
             sent: settled.iter().map(|class| class.sent.bytes).sum(),
             dropped: settled.iter().map(|class| class.dropped.packets).sum(),
             marked: settled.iter().map(|class| class.marked).sum(),
@@ -170,6 +192,23 @@ impl PortSample {
             held_time: port.blocked_at(now),
             state,
         }
+    }
+}
+
+/// Data of a flow that waits at a port at an instant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waits {
+    pub at: Time,
+    pub port: u32,
+    /// Number of the flow; the numbers of acknowledgements follow those of flows.
+    pub flow: u32,
+    /// Packets and buffer bytes.
+    pub waiting: Count,
+}
+
+impl Row for Waits {
+    fn key(&self) -> (Time, u32, u32) {
+        (self.at, self.port, self.flow)
     }
 }
 
@@ -184,6 +223,11 @@ pub(crate) fn sender_state(sender: &Sender) -> Vec<Probe> {
     ];
     sender.probe(&mut |name, value| state.push(Probe::new(name, value)));
     state
+}
+
+/// Returns the state of a sender's connection as its number in [`State`](tailback_transport::State), from 0.
+pub(super) fn state_code(sender: &Sender) -> Probe {
+    Probe::new("state_code", f64::from(sender.state() as u8))
 }
 
 /// Totals of the flows of a group so far: packets and delays (picoseconds).

@@ -116,6 +116,11 @@ impl World {
             responder.refresh(now);
             change = change.min(responder.next_change(now));
         }
+        if !self.dropped.is_empty()
+            && let Some(egress) = &mut m.egress
+        {
+            egress.changes(now, &m.queues);
+        }
         if unlikely(self.trace.is_some()) {
             self.trace_pauses(port);
         }

@@ -151,14 +151,14 @@ impl World {
         let p = &mut self.ports[port as usize];
         let Queue::General(m) = &mut p.queue else { unreachable!("the other forms have their own enqueue") };
         let class = usize::from(packet.class());
+        if let Some(egress) = &mut m.egress {
+            egress.arrived(now, &packet, &m.queues);
+        }
         let (queue, account) = (&mut m.queues[class], &mut p.classes[class]);
         queue.settle(now, account);
         queue.backlog.add(u64::from(packet.size));
         // A frame at a cut-through switch carries the arrival time of its tail, which may still be in the future.
         packet.at = packet.at.max(now);
-        if let Some(egress) = &mut m.egress {
-            egress.arrived(&packet);
-        }
         let cx = &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped, marked: &mut account.marked };
         let limited = queue.waiting.pool_bytes();
         queue.waiting.enqueue(now, packet, cx);
@@ -285,20 +285,24 @@ impl World {
         let now = self.now;
         let p = &mut self.ports[port as usize];
         let Queue::General(m) = &mut p.queue else { return None };
+        let General { queues, rng, egress, responder, .. } = &mut **m;
         let open = Gate::default();
-        let gate = m.responder.as_mut().map_or(&open, |r| r.gate(now));
-        let mut dequeue = || highest(&mut m.queues, &mut p.classes, &mut m.rng, &mut self.dropped, now, gate);
-        let next = match &mut m.egress {
-            None => dequeue(),
-            Some(egress) if egress.has_ring() => {
+        let gate = responder.as_mut().map_or(&open, |r| r.gate(now));
+        let next = if let Some(egress) = egress {
+            egress.changes(now, queues);
+            let mut dequeue = || highest(queues, &mut p.classes, rng, &mut self.dropped, now, gate);
+            if egress.has_ring() {
                 let next = egress.pop(now, gate);
                 while egress.has_room() {
                     let Some(packet) = dequeue() else { break };
                     egress.push(packet);
                 }
                 next.or_else(|| egress.pop(now, gate))
+            } else {
+                egress.may_release(now).then(dequeue).flatten()
             }
-            Some(egress) => egress.may_release(now).then(dequeue).flatten(),
+        } else {
+            highest(queues, &mut p.classes, rng, &mut self.dropped, now, gate)
         }?;
         if let Some(egress) = &mut m.egress {
             egress.sent(&next);

@@ -20,9 +20,11 @@ impl World {
     pub(super) fn write(&mut self, connection: u32, bytes: u64) {
         let now = self.now;
         let sender = &mut self.transports.outgoing[connection as usize].sender;
+        let start = sender.end();
         sender.offer(now, bytes);
         if let Some(end) = sender.end() {
-            self.note_write(connection, Write { end, at: now });
+            let number = self.note_transfer(connection, bytes, start.unwrap_or(end), end);
+            self.note_write(connection, Write { end, at: now, number, bytes });
         }
         self.pump(connection);
     }
@@ -39,6 +41,7 @@ impl World {
     /// Closes a connection: the application writes no more.
     pub(super) fn close(&mut self, connection: u32) {
         self.transports.outgoing[connection as usize].sender.close();
+        self.note_close(connection);
     }
 
     /// Replaces a flow's connection, if it has one, by a new one.
@@ -60,6 +63,7 @@ impl World {
         if let Some(telemetry) = &mut self.telemetry {
             telemetry.forget(flow);
         }
+        self.note_reopening(connection);
     }
 
     /// Delivers a packet at its destination, in a network with connections.
@@ -109,10 +113,11 @@ impl World {
         let incoming = &mut self.transports.incoming[connection as usize];
         let next = incoming.receiver.next();
         let Some(finite) = &mut incoming.finite else { return false };
-        let before = finite.writes.len();
+        let (before, mut recorded) = (finite.writes.len(), Vec::new());
         while let Some(write) = finite.writes.front()
             && next.wrapping_sub(write.end) < u32::MAX / 2
         {
+            let write = *write;
             if write.at >= self.plan.warmup {
                 let took = self.now.since(write.at).0;
                 finite.completed.count += 1;
@@ -121,8 +126,18 @@ impl World {
                 self.transports.completions[incoming.group as usize].record(took);
             }
             finite.writes.pop_front();
+            if write.number != Write::UNRECORDED {
+                recorded.push(write);
+            }
         }
-        finite.writes.len() < before
+        let any = finite.writes.len() < before;
+        if !recorded.is_empty() {
+            let flow = self.transports.outgoing[connection as usize].flow;
+            for write in recorded {
+                self.note_completion(flow, write.number, write.bytes);
+            }
+        }
+        any
     }
 
     /// Delivers an acknowledgement to the sender of its connection.
@@ -175,15 +190,38 @@ impl World {
 
     /// Transmits all segments that a sender may send now, and schedules its timer.
     fn pump(&mut self, connection: u32) {
+        if self.transports.outgoing[connection as usize].mode.is_plain() {
+            self.pump_as::<true>(connection);
+        } else {
+            self.pump_specially(connection);
+        }
+    }
+
+    /// Transmits the segments of a connection that takes turns or is recorded.
+    #[inline(never)]
+    fn pump_specially(&mut self, connection: u32) {
+        self.pump_as::<false>(connection);
+        if self.transports.outgoing[connection as usize].mode.is_recorded() {
+            self.note_change(connection);
+        }
+    }
+
+    /// Transmits all segments that a sender may send now, and schedules its timer; `PLAIN`: its mode is plain.
+    #[inline(always)]
+    fn pump_as<const PLAIN: bool>(&mut self, connection: u32) {
         let now = self.now;
         let measured = now >= self.plan.warmup;
-        let turns = self.transports.outgoing[connection as usize].turns;
+        let mode = self.transports.outgoing[connection as usize].mode;
         loop {
-            if turns && !self.has_turn(connection) {
+            if !PLAIN && mode.takes_turns() && !self.has_turn(connection) {
                 break;
             }
             let out = &mut self.transports.outgoing[connection as usize];
             let Some(segment) = out.sender.poll(now) else { break };
+            if !PLAIN && mode.is_recorded() && segment.retransmission && segment.payload > 0 {
+                self.note_retransmission(connection, segment.seq);
+            }
+            let out = &mut self.transports.outgoing[connection as usize];
             if let Some(telemetry) = &mut self.telemetry {
                 telemetry.sent(out.flow, segment.seq);
             }

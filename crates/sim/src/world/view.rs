@@ -183,7 +183,7 @@ impl World {
     }
 
     /// Returns the name of the flow to which packets with this number belong.
-    fn packet_name(&self, number: u32) -> String {
+    pub(crate) fn packet_name(&self, number: u32) -> String {
         let flows = self.plan.flows.len();
         match (number as usize).checked_sub(flows) {
             None => self.plan.flows[number as usize].name().to_string(),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use tailback_measure::statistics::{Interval, mean_interval};
 use tailback_qdisc::Spec;
 use tailback_sim::plan::*;
-use tailback_sim::{FlowReport, Parts, PortReport, Report, Status, World};
+use tailback_sim::{FlowReport, Parts, PortReport, PortSeries, Report, Status, World};
 use tailback_traffic::{Application, Bulk, Cbr, Model, Phase, Poisson, UniformUniform};
 use tailback_transport::Tcp;
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
@@ -35,6 +35,16 @@ pub const PLAIN: BackPressure = BackPressure {
     end_stations: false,
 };
 pub const SCOPES: [Scope; 4] = [Scope::Plain, Scope::Class, Scope::Destination, Scope::ClassDestination];
+
+/// All kinds of records.
+pub const RECORDS: [RecordKind; 6] = [
+    RecordKind::Transfers,
+    RecordKind::TransportChanges,
+    RecordKind::ThroughputByFlow,
+    RecordKind::QueueByFlow,
+    RecordKind::QueueExtremes,
+    RecordKind::DelayDistribution,
+];
 
 pub fn scope(scope: Scope) -> BackPressure {
     BackPressure { scope, ..PLAIN }
@@ -95,6 +105,7 @@ impl Net {
                 sample: None,
                 per_flow_delay: false,
                 delay_variation: false,
+                record: Record::default(),
                 conditioners: Vec::new(),
                 labels: Vec::new(),
                 timeline: Vec::new(),
@@ -230,6 +241,16 @@ impl Net {
             report.ports.iter().map(|p| (p.stopped_s, p.slowed_s, p.stops.clone(), p.input_max_bytes)).collect()
         };
         assert_eq!(stops(&merged), stops(&plain), "merged and plain engine differ in their stops");
+        let records = |report: &Report| {
+            let series = report.series.as_ref().map(|series| {
+                let extremes = |port: &PortSeries| (port.queue_min_bytes.clone(), port.queue_max_bytes.clone());
+                (series.ports.values().map(extremes).collect::<Vec<_>>(), serde_json::json!(series.by_flow))
+            });
+            let tables =
+                serde_json::json!([report.transfers, report.transport_changes, report.queue_by_flow, report.delays]);
+            (series, tables)
+        };
+        assert_eq!(records(&merged), records(&plain), "merged and plain engine differ in their records");
         merged
     }
     /// Runs the merged engine alone, for long runs.

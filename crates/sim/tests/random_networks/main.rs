@@ -154,6 +154,7 @@ proptest! {
         net.plan.end = us(end).max(case.warmup);
         net.plan.sample = Some(Dur::from_ms(1));
         net.plan.delay_variation = true;
+        net.plan.record = Record::of(RECORDS, 1 + (case.seed % 700) as usize);
         let report = net.run();
         in_parts(&net, &case, &report);
         let [offered, delivered, dropped, inside] = counts(&report);
@@ -174,6 +175,7 @@ proptest! {
         let mut net = eventful(&case);
         net.plan.end = us(end).max(case.warmup);
         net.plan.sample = Some(Dur::from_us(2_500));
+        net.plan.record = Record::of(RECORDS, 1_000);
         let whole = net.run();
         let series = whole.series.as_ref().expect("samples are taken");
         let mut views_by_engine = Vec::new();

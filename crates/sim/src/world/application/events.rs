@@ -5,6 +5,7 @@ use super::state::State;
 use super::transfers::Slot;
 use crate::event_queue::Kind;
 use crate::world::World;
+use crate::world::connections::Write;
 use std::sync::Arc;
 use tailback_units::{Dur, Time};
 
@@ -59,8 +60,10 @@ impl World {
             return self.write(connection, bytes);
         }
         let (first, packets) = self.next_packets(flow, bytes);
+        let number = self.note_message(flow, bytes);
         if let Some(part) = self.applications.part(flow) {
             (part.first, part.packets, part.missing) = (first, packets, packets);
+            (part.number, part.bytes) = (number, bytes);
         }
         self.send_packets(flow, bytes);
     }
@@ -73,6 +76,10 @@ impl World {
         }
         part.missing -= 1;
         if part.missing == 0 {
+            let (number, bytes) = (part.number, part.bytes);
+            if number != Write::UNRECORDED {
+                self.note_completion(flow, number, bytes);
+            }
             self.application_arrived(flow);
         }
     }
@@ -256,7 +263,7 @@ impl World {
     }
 
     /// Returns the time that a transfer's segments would take over an idle path if all were sent at once.
-    fn idle_time(&self, flow: u32, bytes: u64) -> Dur {
+    pub(in crate::world) fn idle_time(&self, flow: u32, bytes: u64) -> Dur {
         let plan = &self.plan.flows[flow as usize];
         let (most, header) = plan
             .transport

@@ -98,6 +98,11 @@ pub(super) struct Part {
     pub(super) packets: u32,
     /// Without a transport: number of packets of the last message that have not arrived.
     pub(super) missing: u32,
+    /// Without a transport: number of the last message among the recorded transfers of the flow, or
+    /// [`Write::UNRECORDED`](crate::world::connections::Write).
+    pub(super) number: u32,
+    /// Without a transport: bytes of the last message.
+    pub(super) bytes: u64,
 }
 
 #[derive(Debug)]
@@ -130,6 +135,8 @@ impl Applications {
                     first: 0,
                     packets: 0,
                     missing: 0,
+                    number: 0,
+                    bytes: 0,
                 };
                 assert!(made.parts[flow as usize].replace(idle).is_none(), "a flow belongs to one application");
             };
