@@ -104,11 +104,12 @@ def trace(
 def _show(traces: list[tuple[Stored, pl.Expr | None]], limit: int) -> None:
     """Print a table of the first rows, and the number of all."""
     for one, chosen in traces:
-        found, body = 0, []
+        found = 0
+        body: list[list[str]] = []
         for rows in one.frames(chosen):
             found += rows.height
-            for row in rows.head(limit - len(body)).iter_rows(named=True):
-                body.append([_cell(name, row) for name in _SHOWN])
+            first = rows.head(limit - len(body)).iter_rows(named=True)
+            body += [[_cell(name, row) for name in _SHOWN] for row in first]
         shown = f", {len(body)} shown" if len(body) < found else ""
         title = f"seed {one.seed}: {found} rows{shown}"
         console().print(table(title, [name.removesuffix("_bytes") for name in _SHOWN], body, words=5))

@@ -247,14 +247,14 @@ class Simulation:
         """
         import polars as pl
 
-        from tailback.traces.columns import frame, schema
+        from tailback.traces.columns import Layout
 
         core = self._core
         if self._names is None:
             raise UsageError("the simulation has no trace; write Simulation(..., trace=True)")
-        types = schema(self._names)
-        chunks = [frame(count, chunk, types) for count, chunk in core.take_trace()]
-        return pl.concat(chunks) if chunks else pl.DataFrame(schema=types)
+        layout = Layout(self._names)
+        chunks = [layout.frame(count, chunk) for count, chunk in core.take_trace()]
+        return pl.concat(chunks) if chunks else pl.DataFrame(schema=layout.types)
 
     @property
     def trace_hash(self) -> str | None:

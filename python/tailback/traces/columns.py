@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cache
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import TYPE_CHECKING, NamedTuple
 
 from tailback import _native
 
 if TYPE_CHECKING:
+    import numpy as np
+    import numpy.typing as npt
     import polars as pl
 
     from tailback._native import TraceChunk
 
-__all__ = ["Column", "columns", "frame", "schema", "unframed"]
+__all__ = ["Column", "Layout", "columns", "schema", "unframed"]
 
 
 class Column(NamedTuple):
@@ -58,48 +60,62 @@ def schema(names: Mapping[str, Sequence[str]]) -> dict[str, pl.DataType]:
     return found
 
 
-def frame(count: int, chunk: TraceChunk, types: Mapping[str, pl.DataType]) -> pl.DataFrame:
-    """Return a chunk of `count` rows as a frame with the types of `schema`."""
-    import numpy as np
-    import polars as pl
+class Layout:
+    """Types and names of the columns of a trace, from the lists of names of its network."""
 
-    series = []
-    for column in columns():
-        numbers, extent = chunk[column.name]
-        kind = types[column.name]
-        if not column.is_list:
-            values = pl.Series(column.name, np.frombuffer(numbers, column.kind)).cast(kind)
-            if extent is not None:
-                valid = pl.Series(np.frombuffer(extent, bool))
-                values = values if valid.all() else values.zip_with(valid, pl.Series([None], dtype=kind))
-        else:
-            lengths = np.frombuffer(extent or b"", np.uint32)
-            values = _lists(np.frombuffer(numbers, column.kind), lengths, cast("pl.List", kind)).alias(column.name)
-        series.append(values)
-    made = pl.DataFrame(series)
-    assert made.height == count or count == 0, "each column has a value for each row"
-    return made
+    def __init__(self, names: Mapping[str, Sequence[str]]) -> None:
+        import polars as pl
+
+        self.types = schema(names)
+        self._names = {name: pl.Series(list(own), dtype=pl.Enum(list(own))) for name, own in names.items()}
+
+    def frame(self, count: int, chunk: TraceChunk) -> pl.DataFrame:
+        """Return a chunk of `count` rows as a frame."""
+        import numpy as np
+        import polars as pl
+
+        series = []
+        for column in columns():
+            numbers, extent = chunk[column.name]
+            values = pl.Series(column.name, np.frombuffer(numbers, column.kind))
+            if not column.is_list:
+                if extent is not None:
+                    valid = pl.Series(np.frombuffer(extent, bool))
+                    values = values if valid.all() else values.zip_with(valid, pl.Series([None], dtype=values.dtype))
+                values = self._named(column, values)
+            else:
+                sizes = np.frombuffer(extent or b"", np.uint32)
+                values = _lists(self._named(column, values), sizes)
+            series.append(values.alias(column.name))
+        made = pl.DataFrame(series)
+        assert made.height == count, "each column has a value for each row"
+        return made
+
+    def _named(self, column: Column, values: pl.Series) -> pl.Series:
+        """Return the names of which the values are the indices, if the column has names."""
+        import polars as pl
+
+        return values if column.names is None else self._names[column.names].gather(values.cast(pl.UInt32))
 
 
-def _lists(flat: object, lengths: object, kind: pl.List) -> pl.Series:
+def _lists(elements: pl.Series, lengths: npt.NDArray[np.uint32]) -> pl.Series:
     """Return the lists of these lengths of consecutive elements; an empty list is null."""
     import numpy as np
     import polars as pl
 
-    sizes = np.asarray(lengths)
-    present = sizes > 0
+    kind = pl.List(elements.dtype)
+    present = lengths > 0
     if not present.any():
-        return pl.Series([None] * len(sizes), dtype=kind)
-    found = sizes[present]
-    elements = pl.Series("values", np.asarray(flat))
-    if (found == found[0]).all():
-        lists = elements.reshape((len(found), int(found[0]))).cast(pl.List(elements.dtype))
+        return pl.Series([None], dtype=kind).new_from_index(0, len(lengths))
+    sizes = lengths[present]
+    if (sizes == sizes[0]).all():
+        lists = elements.reshape((len(sizes), int(sizes[0]))).cast(kind)
     else:
-        rows = pl.Series("row", np.repeat(np.arange(len(found)), found))
-        lists = pl.DataFrame([rows, elements]).group_by("row", maintain_order=True).agg("values")["values"]
-    place = pl.Series(np.cumsum(present) - 1)
-    place = place.zip_with(pl.Series(present), pl.Series([None], dtype=place.dtype))
-    return lists.gather(place).cast(kind)
+        rows = pl.Series("row", np.repeat(np.arange(len(sizes)), sizes))
+        frame = pl.DataFrame([rows, elements.alias("values")])
+        lists = frame.group_by("row", maintain_order=True).agg("values")["values"]
+    place = pl.Series(np.cumsum(present) - 1).zip_with(pl.Series(present), pl.Series([None], dtype=pl.Int64))
+    return lists.gather(place)
 
 
 def unframed(rows: pl.DataFrame) -> dict[str, tuple[bytes, bytes]]:

@@ -11,14 +11,13 @@ import json
 import os
 import shutil
 from contextlib import suppress
-from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailback import _native
 from tailback.errors import Cancelled, OutputError, UsageError
 from tailback.results.directory import write_file, writing
-from tailback.traces.columns import columns, frame, schema
+from tailback.traces.columns import Layout, columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -46,7 +45,7 @@ def replications(directory: Path) -> list[Path]:
 
 
 def prepare(trace: Trace) -> Path:
-    """Return the path of a trace's folder, without an earlier trace; raises OutputError if that must not be replaced."""
+    """Return the folder of a trace after removing an earlier one; raises OutputError if that is not allowed."""
     if trace.directory is None:
         raise UsageError("the trace has no directory; write such as trace=Trace('traces/first')")
     target = Path(os.path.realpath(trace.directory))
@@ -77,7 +76,7 @@ class Writer:
         self._folder = folder
         self._manifest = manifest
         self._part_rows = part_rows
-        self._types = schema(manifest["names"])
+        self._layout = Layout(manifest["names"])
         self._frames: list[pl.DataFrame] = []
         self._waiting = 0
         self._parts: list[int] = []
@@ -87,7 +86,7 @@ class Writer:
 
     def add(self, count: int, chunk: TraceChunk) -> None:
         """Add a chunk of rows; a full part is written; raises OutputError."""
-        self._frames.append(frame(count, chunk, self._types))
+        self._frames.append(self._layout.frame(count, chunk))
         self._waiting += count
         if self._waiting >= self._part_rows:
             self._write_part()
@@ -110,7 +109,7 @@ class Writer:
     def _write_part(self) -> None:
         import polars as pl
 
-        rows = pl.concat(self._frames, rechunk=False) if self._frames else pl.DataFrame(schema=self._types)
+        rows = pl.concat(self._frames, rechunk=False) if self._frames else pl.DataFrame(schema=self._layout.types)
         self._frames.clear()
         self._waiting = 0
         # Encoded in memory first, so that a full disk raises an OSError of the system, not an error of Polars.
