@@ -29,8 +29,7 @@ pub fn traced(scenario: &tailback_scenario::Scenario, seed: u64, chosen: Chosen)
 }
 
 fn selected(network: &Network, (flows, ports, events, frames, from, until): Chosen) -> PyResult<TracePlan> {
-    let selection =
-        Selection { flows, ports, events, frames, from: from.map(Time), until: until.map(Time) };
+    let selection = Selection { flows, ports, events, frames, from: from.map(Time), until: until.map(Time) };
     selection.plan(network).map_err(PyValueError::new_err)
 }
 
@@ -146,8 +145,8 @@ pub fn trace_network(scenario: &Scenario, seed: u64, chosen: Chosen) -> PyResult
 /// value, unit, and description.
 #[pyfunction]
 #[expect(clippy::type_complexity, reason = "a tuple for Python")]
-pub fn trace_columns()
--> Vec<(&'static str, &'static str, Option<&'static str>, bool, bool, &'static str, &'static str)> {
+pub fn trace_columns() -> Vec<(&'static str, &'static str, Option<&'static str>, bool, bool, &'static str, &'static str)>
+{
     let column = |spec: &tailback_trace::columns::Spec| {
         let names = spec.names.map(Names::name);
         (spec.name, spec.kind.name(), names, spec.is_list(), spec.is_optional(), spec.unit, spec.about)
@@ -194,7 +193,12 @@ impl TraceReader {
     }
 
     /// Adds the next rows; returns their lines.
-    fn add(&mut self, py: Python<'_>, count: usize, columns: BTreeMap<String, (PyBackedBytes, PyBackedBytes)>) -> PyResult<String> {
+    fn add(
+        &mut self,
+        py: Python<'_>,
+        count: usize,
+        columns: BTreeMap<String, (PyBackedBytes, PyBackedBytes)>,
+    ) -> PyResult<String> {
         let done = py.detach(|| {
             guarded(|| {
                 let columns = columns.iter().map(|(name, (numbers, extent))| (&**name, (&**numbers, &**extent)));

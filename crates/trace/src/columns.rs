@@ -560,7 +560,9 @@ pub fn rows(count: usize, columns: &BTreeMap<&str, (&[u8], &[u8])>) -> Result<Ve
         }
         readers.insert(spec.name, reader);
     }
-    (0..count).map(|at| row(at, &mut readers).ok_or_else(|| format!("row {at} has a number without a meaning"))).collect()
+    (0..count)
+        .map(|at| row(at, &mut readers).ok_or_else(|| format!("row {at} has a number without a meaning")))
+        .collect()
 }
 
 /// Returns a row of the columns; `None`: a number has no meaning.

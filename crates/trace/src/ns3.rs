@@ -56,8 +56,7 @@ impl Ns3 {
             EventKind::Drop => ('d', row.port, "TxQueue/Drop"),
             _ => return,
         };
-        let (Some((node, _)), Some(device)) =
-            (self.places.ports.get(port as usize), self.devices.get(port as usize))
+        let (Some((node, _)), Some(device)) = (self.places.ports.get(port as usize), self.devices.get(port as usize))
         else {
             return;
         };

@@ -28,7 +28,8 @@ pub struct Ends {
 impl Places {
     /// Returns the places of a network.
     pub fn of(network: &Network) -> Places {
-        let ends = |flow: &crate::network::Flow| Ends { from: flow.from, to: flow.to, has_transport: flow.has_transport };
+        let ends =
+            |flow: &crate::network::Flow| Ends { from: flow.from, to: flow.to, has_transport: flow.has_transport };
         Places {
             ports: network.ports.iter().map(|port| (port.from, port.to)).collect(),
             flows: network.flows.iter().map(ends).collect(),

@@ -33,7 +33,7 @@ MANIFEST = "trace.json"
 """Name of the manifest in the folder of a replication."""
 VERSION = 1
 """Version of the format of a folder."""
-PART_ROWS = 1_000_000
+PART_ROWS = 500_000
 """Number of rows of a part."""
 _PREFIX = "seed-"
 
@@ -71,11 +71,10 @@ def prepare(trace: Trace) -> Path:
 class Writer:
     """Writes the chunks of one replication's trace."""
 
-    def __init__(self, folder: Path, manifest: dict[str, Any], part_rows: int = PART_ROWS) -> None:
+    def __init__(self, folder: Path, manifest: dict[str, Any]) -> None:
         """Create the folder and its manifest; `manifest["names"]` has the lists of names of the network."""
         self._folder = folder
         self._manifest = manifest
-        self._part_rows = part_rows
         self._layout = Layout(manifest["names"])
         self._frames: list[pl.DataFrame] = []
         self._waiting = 0
@@ -88,7 +87,7 @@ class Writer:
         """Add a chunk of rows; a full part is written; raises OutputError."""
         self._frames.append(self._layout.frame(count, chunk))
         self._waiting += count
-        if self._waiting >= self._part_rows:
+        if self._waiting >= PART_ROWS:
             self._write_part()
 
     def close(self, state: str, **found: object) -> None:
