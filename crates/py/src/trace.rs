@@ -136,7 +136,7 @@ pub fn trace_network(scenario: &Scenario, seed: u64, chosen: Chosen) -> PyResult
     let flows: Vec<_> = network.flows.iter().map(|flow| (flow.from, flow.to, flow.has_transport)).collect();
     let groups: Vec<_> = network.flows.iter().map(|flow| &flow.group).collect();
     Ok(serde_json::json!({
-        "names": names, "state": state, "port_ends": ports, "flow_ends": flows, "flow_groups": groups,
+        "names": names, "state_names": state, "port_ends": ports, "flow_ends": flows, "flow_groups": groups,
     })
     .to_string())
 }

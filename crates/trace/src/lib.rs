@@ -5,6 +5,8 @@ mod network;
 mod ns2;
 mod ns3;
 mod places;
+#[cfg(test)]
+mod sample;
 mod selection;
 
 pub use network::{Flow, Network, Port};

@@ -73,3 +73,29 @@ fn flags(row: &Row, is_ack: bool) -> String {
     ];
     places.iter().collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{acknowledgement, lost_segment, mark, places};
+
+    // Flags as in `trace/trace.cc` of ns-2.35: C echo, A window reduced, E congestion experienced, N ECN-capable.
+    #[test]
+    fn segments_and_acknowledgements_have_the_lines_written_by_hand() {
+        let mut ns2 = Ns2::new(places());
+        let rows = [mark(), lost_segment(), acknowledgement(), lost_segment()];
+        assert_eq!(
+            ns2.lines(&rows),
+            "d 0.5 0 1 tcp 1500 ---AE-N 0 0.0 1.0 3 0\n\
+             r 1.25 1 0 ack 40 C------ 0 1.0 0.0 4 1\n\
+             d 0.5 0 1 tcp 1500 ---AE-N 0 0.0 1.0 3 0\n"
+        );
+        assert_eq!(ns2.lines(&rows[2..3]), "r 1.25 1 0 ack 40 C------ 0 1.0 0.0 4 1\n", "numbers of packets are kept");
+    }
+
+    #[test]
+    fn rows_of_unknown_flows_and_ports_have_no_line() {
+        let rows = [Row { flow: 1, ..lost_segment() }, Row { port: 2, ..lost_segment() }];
+        assert_eq!(Ns2::new(places()).lines(&rows), "");
+    }
+}

@@ -127,3 +127,46 @@ fn dscp(value: u8) -> String {
         _ => "Unrecognized DSCP".to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sample::{acknowledgement, lost_segment, mark, places};
+
+    // EF is 46, so that the TOS octet of a marked packet is 46 * 4 + 3 = 0xbb.
+    #[test]
+    fn segments_and_acknowledgements_have_the_lines_written_by_hand() {
+        assert_eq!(
+            Ns3::new(places()).lines(&[mark(), lost_segment(), acknowledgement()]),
+            "d 0.5 /NodeList/1/DeviceList/0/$ns3::PointToPointNetDevice/PhyRxDrop ns3::PppHeader (Point-to-Point \
+             Protocol: IP (0x0021)) ns3::Ipv4Header (tos 0xbb DSCP EF ECN CE ttl 64 id 0 protocol 6 offset (bytes) 0 \
+             flags [none] length: 1500 10.0.0.1 > 10.0.0.2) ns3::TcpHeader (49153 > 9 [ACK|CWR] Seq=3 Ack=0 Win=65535) \
+             Payload (size=1460)\n\
+             r 1.25 /NodeList/0/DeviceList/0/$ns3::PointToPointNetDevice/MacRx ns3::PppHeader (Point-to-Point \
+             Protocol: IP (0x0021)) ns3::Ipv4Header (tos 0x0 DSCP Default ECN Not-ECT ttl 64 id 1 protocol 6 offset \
+             (bytes) 0 flags [none] length: 40 10.0.0.2 > 10.0.0.1) ns3::TcpHeader (9 > 49153 [ACK|ECE] Seq=0 Ack=5 \
+             Win=65535)\n"
+        );
+    }
+
+    #[test]
+    fn code_points_have_the_names_of_their_rfcs() {
+        let names = [0, 8, 10, 12, 14, 18, 34, 38, 40, 46, 48, 1, 16].map(dscp);
+        let expected = [
+            "Default",
+            "CS1",
+            "AF11",
+            "AF12",
+            "AF13",
+            "AF21",
+            "AF41",
+            "AF43",
+            "CS5",
+            "EF",
+            "CS6",
+            "Unrecognized DSCP",
+            "CS2",
+        ];
+        assert_eq!(names, expected);
+    }
+}

@@ -113,7 +113,8 @@ class Writer:
         self._waiting = 0
         # Encoded in memory first, so that a full disk raises an OSError of the system, not an error of Polars.
         buffer = io.BytesIO()
-        rows.write_parquet(buffer, row_group_size=100_000, statistics=True)
+        units = {column.name: column.unit for column in columns() if column.unit}
+        rows.write_parquet(buffer, row_group_size=100_000, metadata={"tailback.units": json.dumps(units)})
         name = f"part-{len(self._parts):05}.parquet"
         temporary, target = self._folder / f"{name}.tmp", self._folder / name
         with writing(target):
