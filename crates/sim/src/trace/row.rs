@@ -13,7 +13,7 @@ pub struct Row {
     pub time: Time,
     /// Position among the rows of the same time.
     pub order: Order,
-    /// What happened.
+    /// Kind of the event.
     pub event: EventKind,
     /// The frame to which it happened.
     pub frame: FrameKind,

@@ -23,7 +23,7 @@ pub(crate) struct Tracer {
     pub paused: BTreeMap<u32, u8>,
     /// Pauses of each port that its watchdog had ended at the last observation.
     pub ignored: BTreeMap<u32, u64>,
-    /// Number of acknowledgements sent, from which each gets a number that tells it from equal ones.
+    /// Number of acknowledgements sent, which distinguishes equal ones.
     acks: BTreeMap<u32, u16>,
     summary: Summary,
 }

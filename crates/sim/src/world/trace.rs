@@ -82,7 +82,7 @@ impl World {
         names
     }
 
-    /// Gives an acknowledgement a number by which it is told from equal ones, in the field of the payload's length,
+    /// Gives an acknowledgement a number that distinguishes it from equal ones, in the field of the payload's length,
     /// which acknowledgements do not use.
     #[cold]
     #[inline(never)]
