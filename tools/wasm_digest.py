@@ -17,7 +17,7 @@ from tailback import _native
 
 ROOT = Path(__file__).resolve().parent.parent
 SEED = 7
-# One run in so many is traced.
+# Every fourth run is traced.
 TRACED = 4
 # Durations by the name of the file: long enough for bursts to coincide, and short enough for a few seconds of
 # WebAssembly in total.

@@ -14,9 +14,9 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from conftest import Ran
 
 import tailback
-from conftest import Ran
 from tailback import _native
 from tailback.errors import OutputError, UsageError
 from tailback.traces import writer
@@ -25,8 +25,8 @@ from tailback.traces.reader import open_traces
 
 ROOT = Path(__file__).resolve().parents[2]
 
-# A host sends three packets of 1000 B at 10 ms. At 8 Mbit/s each takes 1 ms, and 5 ms more to arrive. The first is being
-# sent at once, the second waits, and the third finds no room for it: 2000 B do not fit into 1500 B.
+# A host sends three packets of 1000 B at 10 ms. At 8 Mbit/s each takes 1 ms, and 5 ms more to arrive. The first is sent
+# at once, the second waits, and the third is dropped: 2000 B do not fit into 1500 B.
 THREE = """
 tailback = 1
 [run]
@@ -129,6 +129,11 @@ def test_rows_of_every_kind_have_the_same_hash_after_they_were_read_from_files(m
     assert one.verify() == one.manifest["hash"]
     rows = tailback.read_trace(tmp_path / "traces").collect()
     assert rows.height == one.manifest["rows"] > 1000
+    states = one.manifest["state_names"]
+    with_state = rows.filter(pl.col("state").is_not_null())
+    assert with_state.height > 0
+    for port, number, length in with_state.select("port", "class", pl.col("state").list.len()).unique().rows():
+        assert len(states[port][number]) == length, (port, number)
     frames = set(rows["frame"])
     assert frames >= {"data", "ack", "syn", "queue"} | ({"pause"} if mechanism == "mac" else {"xoff", "xon"})
 
@@ -231,9 +236,7 @@ def ns3(event: str, time: str, node: int, source: str, number: int) -> str:
     )
 
 
-def test_the_text_of_ns_2_is_the_one_written_by_hand(
-    tailback: Callable[..., Ran], three: Path, tmp_path: Path
-) -> None:
+def test_the_text_of_ns_2_is_the_one_written_by_hand(tailback: Callable[..., Ran], three: Path, tmp_path: Path) -> None:
     assert tailback("run", three, "--trace", tmp_path / "traces", "--reps", "1").code == 0
     assert tailback("trace", tmp_path / "traces", "--format", "ns2").out == NS2
     limited = tailback("trace", tmp_path / "traces", "--format", "ns2", "--limit", "2", "--out", tmp_path / "run.tr")
@@ -241,9 +244,7 @@ def test_the_text_of_ns_2_is_the_one_written_by_hand(
     assert (tmp_path / "run.tr").read_text() == "".join(NS2.splitlines(keepends=True)[:2])
 
 
-def test_the_text_of_ns_3_is_the_one_written_by_hand(
-    tailback: Callable[..., Ran], three: Path, tmp_path: Path
-) -> None:
+def test_the_text_of_ns_3_is_the_one_written_by_hand(tailback: Callable[..., Ran], three: Path, tmp_path: Path) -> None:
     assert tailback("run", three, "--trace", tmp_path / "traces", "--reps", "1").code == 0
     assert tailback("trace", tmp_path / "traces", "--format", "ns3").out == "".join(
         [
@@ -259,9 +260,7 @@ def test_the_text_of_ns_3_is_the_one_written_by_hand(
     )
 
 
-def test_filters_show_the_rows_that_meet_all_of_them(
-    tailback: Callable[..., Ran], three: Path, tmp_path: Path
-) -> None:
+def test_filters_show_the_rows_that_meet_all_of_them(tailback: Callable[..., Ran], three: Path, tmp_path: Path) -> None:
     folder = tmp_path / "traces"
     assert tailback("run", three, "--trace", folder, "--reps", "2").code == 0
 
@@ -327,15 +326,15 @@ def test_after_a_full_disk_the_closed_parts_can_be_read(
     folder = tmp_path / "traces"
     monkeypatch.setattr(writer, "PART_ROWS", 2000)
     monkeypatch.setattr(_native, "trace", in_small_chunks(_native.trace))
-    sync, calls = os.fsync, []
+    rename, calls = Path.replace, []
 
-    def full(handle: int) -> None:
-        if "part-00002" in os.readlink(f"/proc/self/fd/{handle}"):
-            calls.append(handle)
+    def full(path: Path, target: Path) -> Path:
+        if path.name == "part-00002.parquet.tmp":
+            calls.append(path)
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
-        sync(handle)
+        return rename(path, target)
 
-    monkeypatch.setattr(os, "fsync", full)
+    monkeypatch.setattr(Path, "replace", full)
     ran = tailback("run", merge, "--trace", folder, "--reps", "1")
     assert ran.code == 4
     assert "disk is full" in ran.err
@@ -368,9 +367,7 @@ def in_small_chunks(trace: Callable[..., object]) -> Callable[..., object]:
 
     kinds = {column.name: column for column in columns()}
 
-    def cut(
-        column: tuple[bytes, bytes | None], name: str, start: int, size: int
-    ) -> tuple[bytes, bytes | None]:
+    def cut(column: tuple[bytes, bytes | None], name: str, start: int, size: int) -> tuple[bytes, bytes | None]:
         numbers, extent = column
         if kinds[name].is_list:
             assert not any(extent or b""), "the scenario has no lists"
@@ -458,7 +455,7 @@ def test_every_column_of_a_quantity_has_its_unit_in_its_name_and_a_description()
         assert column.unit == "" or column.name.endswith(suffixes[column.unit]), column.name
 
 
-def test_the_documentation_has_every_column(three: Path, tmp_path: Path) -> None:
+def test_the_documentation_has_every_column() -> None:
     page = (ROOT / "docs" / "traces.md").read_text(encoding="utf-8")
     for column in columns():
         assert f"| `{column.name}` |" in page, column.name

@@ -212,8 +212,8 @@ const fn named(name: &'static str, kind: Kind, names: Names, cells: Cells, about
 /// All columns.
 pub const COLUMNS: [Spec; 37] = [
     column("time_ps", Kind::U64, "ps", Cells::All(|row| row.time.0), "Time of the event."),
-    named("event", Kind::U8, Names::Events, Cells::All(|row| row.event as u64), "What happened."),
-    named("frame", Kind::U8, Names::Frames, Cells::All(|row| row.frame as u64), "The frame to which it happened."),
+    named("event", Kind::U8, Names::Events, Cells::All(|row| row.event as u64), "Kind of the event."),
+    named("frame", Kind::U8, Names::Frames, Cells::All(|row| row.frame as u64), "Kind of the frame."),
     named("port", Kind::U32, Names::Ports, Cells::All(|row| row.port.into()), "Output port, or the link behind it."),
     column(
         "class",

@@ -13,7 +13,7 @@ const IP: u32 = 20;
 const UDP: u32 = 8;
 /// Length of a TCP header without options, bytes (RFC 9293).
 const TCP: u32 = 20;
-/// Port of a sender: the first one that ns-3 gives to a socket that asks for none.
+/// Port of a sender: the first ephemeral port of ns-3.
 const SOURCE: u32 = 49153;
 /// Port of a receiver: the port of discard (RFC 863), as in the tutorial of ns-3.
 const SINK: u32 = 9;
