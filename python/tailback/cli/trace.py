@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Iterator
@@ -158,8 +157,9 @@ def _lines(rows: pl.DataFrame, form: str, *, heading: bool) -> str:
     import polars as pl
 
     if form == "json":
-        # Polars writes no object for null: it is left to the module of the standard library.
-        return "".join(json.dumps(row) + "\n" for row in rows.iter_rows(named=True))
+        # Polars 1.30 cannot write lists of enumerations.
+        names = [name for name, kind in rows.schema.items() if isinstance(kind, pl.List) and kind.inner == pl.Enum]
+        return rows.with_columns(pl.col(names).cast(pl.List(pl.String))).write_ndjson()
     lists = [
         pl.col(name).cast(pl.List(pl.String)).list.join(" ") for name, kind in rows.schema.items() if kind == pl.List
     ]

@@ -195,7 +195,7 @@ def _named(column: Column, sign: str, value: str, names: dict[str, list[str]], g
             advice = f"; did you mean {near[0]}?" if near else ""
             raise UsageError(f"no {column.name} of this trace is named {pattern!r}{advice}")
         chosen += fitting
-    found = pl.col(column.name).is_in(pl.Series(chosen, dtype=pl.Enum(known))).fill_null(value=False)
+    found = pl.col(column.name).is_in(chosen).fill_null(value=False)
     return found if sign == "=" else ~found
 
 
