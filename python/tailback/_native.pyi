@@ -37,9 +37,9 @@ __all__ = [
     "y1541_violations",
 ]
 
-TraceChunk = dict[str, tuple[bytes, bytes | None]]
+_TraceChunk = dict[str, tuple[bytes, bytes | None]]
 """Numbers of each column, and for lists their lengths (`uint32`), otherwise a byte for each row that has a value."""
-TraceChosen = tuple[list[str], list[str], list[str], list[str], int | None, int | None]
+_TraceChosen = tuple[list[str], list[str], list[str], list[str], int | None, int | None]
 """Selection of a trace: flows, ports, kinds of events, kinds of frames, first and last instant in picoseconds."""
 
 version: str
@@ -150,7 +150,7 @@ class Simulation:
         seed: int,
         engine: str | None = None,
         warmup_s: float | None = None,
-        trace: TraceChosen | None = None,
+        trace: _TraceChosen | None = None,
     ) -> Simulation: ...
     @property
     def now_ps(self) -> int:
@@ -193,7 +193,7 @@ class Simulation:
         """Record the data that arrives at a host from now on; `False`: there is no such host."""
     def take_delivered(self) -> list[tuple[int, str, int, int, int]]:
         """Return time, flow, sequence number, payload and time of generation of the recorded data."""
-    def take_trace(self) -> list[tuple[int, TraceChunk]]:
+    def take_trace(self) -> list[tuple[int, _TraceChunk]]:
         """Return the rows of the trace since the last call, in chunks with their numbers of rows."""
     @property
     def trace_summary(self) -> tuple[int, str] | None:
@@ -240,8 +240,8 @@ class TraceReader:
 def trace(
     scenario: Scenario,
     seed: int,
-    sink: Callable[[int, TraceChunk], object],
-    chosen: TraceChosen,
+    sink: Callable[[int, _TraceChunk], object],
+    chosen: _TraceChosen,
     cancel: Cancel | None = None,
     progress: Callable[[float], object] | None = None,
     engine: str | None = None,
@@ -254,7 +254,7 @@ def trace(
     name of `chosen` matches nothing.
     """
 
-def trace_network(scenario: Scenario, seed: int, chosen: TraceChosen) -> str:
+def trace_network(scenario: Scenario, seed: int, chosen: _TraceChosen) -> str:
     """Return names and ends of ports and flows as JSON; raises ValueError if a name of `chosen` matches nothing."""
 
 def trace_columns() -> list[tuple[str, str, str | None, bool, bool, str, str]]:

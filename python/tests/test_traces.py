@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -57,8 +58,8 @@ def three(tmp_path: Path) -> Path:
     return path
 
 
-def manifest(folder: Path, seed: int = 1) -> dict[str, object]:
-    found: dict[str, object] = json.loads((folder / f"seed-{seed}" / "trace.json").read_text())
+def manifest(folder: Path, seed: int = 1) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / f"seed-{seed}" / "trace.json").read_text())
     return found
 
 
@@ -66,6 +67,8 @@ def every_kind(mechanism: str = "") -> tailback.Scenario:
     scenario = tailback.load(ROOT / "tools" / "every_kind.toml")
     if mechanism == "mac":
         return scenario.set({"backpressure.signal": {"kind": "mac", "quanta": 1000}})
+    if mechanism == "red":
+        return scenario.set({"backpressure.scope": "none", "network.discipline.kind": "red"})
     return scenario
 
 
@@ -121,7 +124,7 @@ def test_the_sums_of_rows_are_the_counters_of_the_report(merge: Path, tmp_path: 
             assert found["size_bytes"].sum() == counts[name]["bytes"], (port["name"], event)
 
 
-@pytest.mark.parametrize("mechanism", ["", "mac"])
+@pytest.mark.parametrize("mechanism", ["", "mac", "red"])
 def test_rows_of_every_kind_have_the_same_hash_after_they_were_read_from_files(mechanism: str, tmp_path: Path) -> None:
     scenario = every_kind(mechanism)
     tailback.run(scenario, 7, 1, trace=tmp_path / "traces")
@@ -129,13 +132,16 @@ def test_rows_of_every_kind_have_the_same_hash_after_they_were_read_from_files(m
     assert one.verify() == one.manifest["hash"]
     rows = tailback.read_trace(tmp_path / "traces").collect()
     assert rows.height == one.manifest["rows"] > 1000
-    states = one.manifest["state_names"]
-    with_state = rows.filter(pl.col("state").is_not_null())
-    assert with_state.height > 0
-    for port, number, length in with_state.select("port", "class", pl.col("state").list.len()).unique().rows():
-        assert len(states[port][number]) == length, (port, number)
     frames = set(rows["frame"])
-    assert frames >= {"data", "ack", "syn", "queue"} | ({"pause"} if mechanism == "mac" else {"xoff", "xon"})
+    assert (
+        frames
+        >= {"data", "ack", "syn"} | {"": {"queue", "xoff", "xon"}, "mac": {"queue", "pause"}, "red": set()}[mechanism]
+    )
+    # The names of the state's numbers are in the manifest.
+    with_state = rows.filter(pl.col("state").is_not_null())
+    assert with_state.is_empty() == (mechanism != "red")
+    for port, number, length in with_state.select("port", "class", pl.col("state").list.len()).unique().rows():
+        assert len(one.manifest["state_names"][port][number]) == length, (port, number)
 
 
 def test_lists_of_unequal_lengths_are_read_as_they_were_written() -> None:
@@ -177,6 +183,16 @@ def test_a_selection_is_the_same_part_of_the_whole_trace(merge: Path, tmp_path: 
         "start_ps": 5 * 10**11,
         "until_ps": 15 * 10**11,
     }
+
+
+def test_a_flow_with_brackets_in_its_name_is_not_a_pattern(
+    tailback: Callable[..., Ran], merge: Path, tmp_path: Path
+) -> None:
+    assert tailback("run", merge, "--trace", tmp_path / "traces", "--reps", "1").code == 0
+    ran = tailback("trace", tmp_path / "traces", "--filter", "flow=data[2]", "--format", "json", "--limit", "5")
+    assert [json.loads(line)["flow"] for line in ran.out.splitlines()] == ["data[2]"] * 5
+    ran = tailback("trace", tmp_path / "traces", "--filter", "flow!=data", "--format", "csv")
+    assert len(ran.out.splitlines()) == 1, "`data` is the group of all flows"
 
 
 def test_a_name_that_matches_nothing_is_a_usage_error_with_the_nearest_name(
@@ -282,6 +298,8 @@ def test_filters_show_the_rows_that_meet_all_of_them(tailback: Callable[..., Ran
     assert len(csv) == 1 + 2 * 8
     assert csv[0].startswith("seed,time_ps,event,")
     assert csv[-1].startswith(f"2,{17 * MS},deliver,")
+    limited = tailback("trace", folder, "--format", "csv", "--limit", "10").out.splitlines()
+    assert limited == csv[:11]
     for condition, advice in (
         ("evnt=drop", "did you mean event?"),
         ("event=dropp", "did you mean drop?"),
@@ -405,6 +423,7 @@ def test_after_a_signal_the_closed_parts_can_be_read(
     else:
         assert found["state"] == "interrupted"
         assert found["rows"] == rows.height
+        assert found["parts"][-1] % 100_000 != 0, "the rows up to the signal are a part, too, and no whole chunk"
         assert not list(folder.glob("*/*.tmp"))
 
 
@@ -444,6 +463,7 @@ def test_a_trace_without_rows_can_be_read(three: Path, tmp_path: Path) -> None:
     assert rows.columns == ["seed", *(column.name for column in columns())]
     (one,) = open_traces(tmp_path / "traces")
     assert one.verify()
+    assert [path.name for path in one.parts] == ["part-00000.parquet"], "other programs find the columns in it"
     with pytest.raises(OutputError, match="no trace"):
         tailback.read_trace(tmp_path / "none")
 

@@ -13,9 +13,12 @@ if TYPE_CHECKING:
     import numpy.typing as npt
     import polars as pl
 
-    from tailback._native import TraceChunk
+__all__ = ["Chunk", "Column", "Layout", "columns", "schema", "unframed"]
 
-__all__ = ["Column", "Layout", "columns", "schema", "unframed"]
+
+Chunk = dict[str, tuple[bytes, bytes | None]]
+"""Columns of the core: for each its numbers, and their extent: for lists the lengths (`uint32`), otherwise for each row
+a byte that is 1 if it has a value; `None`: every row has one."""
 
 
 class Column(NamedTuple):
@@ -69,7 +72,7 @@ class Layout:
         self.types = schema(names)
         self._names = {name: pl.Series(list(own), dtype=pl.Enum(list(own))) for name, own in names.items()}
 
-    def frame(self, count: int, chunk: TraceChunk) -> pl.DataFrame:
+    def frame(self, count: int, chunk: Chunk) -> pl.DataFrame:
         """Return a chunk of `count` rows as a frame."""
         import numpy as np
         import polars as pl

@@ -17,14 +17,13 @@ from typing import TYPE_CHECKING, Any
 from tailback import _native
 from tailback.errors import Cancelled, OutputError, UsageError
 from tailback.results.directory import write_file, writing
-from tailback.traces.columns import Layout, columns
+from tailback.traces.columns import Chunk, Layout, columns
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     import polars as pl
 
-    from tailback._native import TraceChunk
     from tailback.traces.selection import Trace
 
 __all__ = ["MANIFEST", "PART_ROWS", "VERSION", "Writer", "prepare", "replications", "write_trace"]
@@ -83,7 +82,7 @@ class Writer:
             folder.mkdir(parents=True, exist_ok=True)
         self._write_manifest("running")
 
-    def add(self, count: int, chunk: TraceChunk) -> None:
+    def add(self, count: int, chunk: Chunk) -> None:
         """Add a chunk of rows; a full part is written; raises OutputError."""
         self._frames.append(self._layout.frame(count, chunk))
         self._waiting += count
