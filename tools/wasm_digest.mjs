@@ -1,8 +1,9 @@
-// Runs scenarios in the WebAssembly module and prints their digests, one per line.
+// Runs scenarios in the WebAssembly module and prints for each a line with its digest and, if it is to be traced, the hash
+// of its packet trace, otherwise "-".
 //
 //     node wasm_digest.mjs MODULE.wasm < runs.json
 //
-// where runs.json is a list of {"name", "toml", "seed"}. The module's interface is described in crates/wasm. An invalid
+// where runs.json is a list of {"name", "toml", "seed", "traced"}. The module's interface is described in crates/wasm. An invalid
 // scenario is an error with its name.
 
 import { readFileSync } from "node:fs";
@@ -57,13 +58,28 @@ function stepped(toml, seed) {
   return JSON.parse(answer());
 }
 
+// Returns the number of rows and the hash of the packet trace of a run in steps, whose rows are taken after each.
+function traceHash(toml, seed) {
+  const handle = withText(toml, (at, length) => wasm.tailback_open_traced(at, length, BigInt(seed)));
+  if (handle === 0) throw new Error(answer());
+  const end = BigInt.asUintN(64, wasm.tailback_end(handle));
+  for (let more = true; more; ) {
+    more = wasm.tailback_run_until(handle, end, 20000n) === 2;
+    if (wasm.tailback_take_trace(handle) !== 0) throw new Error(answer());
+  }
+  if (wasm.tailback_trace_hash(handle) !== 0) throw new Error(answer());
+  const hash = answer().replace(" ", ":");
+  wasm.tailback_close(handle);
+  return hash;
+}
+
 let number = 0;
-for (const { name, toml, seed } of JSON.parse(readFileSync(0, "utf8"))) {
+for (const { name, toml, seed, traced } of JSON.parse(readFileSync(0, "utf8"))) {
   try {
     const { digest } = run(toml, seed);
     // Every fifth run in steps, too.
     if (number++ % 5 === 0 && stepped(toml, seed).digest !== digest) throw new Error("a run in steps has another digest");
-    console.log(digest);
+    console.log(`${digest} ${traced ? traceHash(toml, seed) : "-"}`);
   } catch (error) {
     throw new Error(`${name}: ${error.message}`);
   }

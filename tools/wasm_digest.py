@@ -1,8 +1,8 @@
-"""Compares the digests of the WebAssembly module with those of the native engine.
+"""Compares the digests and trace hashes of the WebAssembly module with those of the native engine.
 
 The runs are the scenarios of the gallery and the benchmarks, shortened, and `every_kind.toml` under each back-pressure
-mechanism and each queue discipline, without and with ECN. The exit code is 1 if a digest differs, or if a run moved no
-packet or, with transports, delivered nothing.
+mechanism and each queue discipline, without and with ECN. Every fourth run is traced as well. The exit code is 1 if a
+digest or the hash of a packet trace differs, or if a run moved no packet or, with transports, delivered nothing.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from tailback import _native
 
 ROOT = Path(__file__).resolve().parent.parent
 SEED = 7
+# Every fourth run is traced.
+TRACED = 4
 # Durations by the name of the file: long enough for bursts to coincide, and short enough for a few seconds of
 # WebAssembly in total.
 SHORT = {
@@ -105,22 +107,38 @@ def scenarios() -> list[tuple[str, _native.Scenario]]:
     return found
 
 
+def trace_hash(scenario: _native.Scenario) -> str:
+    """Return the number of rows and the hash of the packet trace of a run, as `ROWS:HASH`."""
+    _, rows, found = _native.trace(scenario, SEED, lambda *_: None, ([], [], [], [], None, None))
+    return f"{rows}:{found}"
+
+
 def main() -> None:
-    """Run each scenario natively and in WebAssembly, and compare the digests."""
+    """Run each scenario natively and in WebAssembly, and compare digests and trace hashes."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("module", type=Path, help="the WebAssembly module")
     module = parser.parse_args().module
 
     runs = scenarios()
     reports = [json.loads(scenario.run(SEED)) for _, scenario in runs]
-    request = [{"name": name, "toml": scenario.to_toml(), "seed": SEED} for name, scenario in runs]
+    hashes = [trace_hash(scenario) if number % TRACED == 0 else "-" for number, (_, scenario) in enumerate(runs)]
+    request = [
+        {"name": name, "toml": scenario.to_toml(), "seed": SEED, "traced": number % TRACED == 0}
+        for number, (name, scenario) in enumerate(runs)
+    ]
     command = ["node", str(ROOT / "tools" / "wasm_digest.mjs"), str(module)]
     answer = subprocess.run(command, input=json.dumps(request), stdout=subprocess.PIPE, text=True, check=True)
 
     failed = 0
-    for (name, _), report, wasm in zip(runs, reports, answer.stdout.split(), strict=True):
+    found = [line.split() for line in answer.stdout.splitlines()]
+    for (name, _), report, trace, (wasm, wasm_trace) in zip(runs, reports, hashes, found, strict=True):
         verdict = "ok" if report["digest"] == wasm else f"FAILED: WebAssembly has {wasm}"
         failed += report["digest"] != wasm
+        if trace != wasm_trace:
+            failed += 1
+            verdict = f"FAILED: the trace {trace} is {wasm_trace} in WebAssembly"
+        elif trace != "-":
+            verdict += f", trace of {trace.replace(':', ' rows, ', 1)}"
         if report["packet_hops"] == 0:
             failed += 1
             verdict = "FAILED: no packet moved, so nothing was compared"
@@ -129,7 +147,7 @@ def main() -> None:
             failed += 1
             verdict = "FAILED: no transport delivered anything, so none was compared"
         print(f"{name}: {report['digest']}, {report['packet_hops']} packet-hops: {verdict}")
-    print(f"{len(runs) - failed} passed, {failed} failed")
+    print(f"{len(runs) - failed} passed, {failed} failed; {len(hashes) - hashes.count('-')} traces were compared")
     sys.exit(failed > 0)
 
 

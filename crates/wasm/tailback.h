@@ -32,6 +32,9 @@ uint32_t tailback_run(const uint8_t *toml, size_t len, uint64_t seed);
 uint32_t tailback_open(const uint8_t *toml, size_t len, uint64_t seed);
 uint32_t tailback_close(uint32_t handle);
 
+/* The same with a packet trace of all events, whose rows are kept until they are taken. */
+uint32_t tailback_open_traced(const uint8_t *toml, size_t len, uint64_t seed);
+
 /* Time up to which all events have been handled, last instant of the run, time of the next event (UINT64_MAX: none). */
 uint64_t tailback_now(uint32_t handle);
 uint64_t tailback_end(uint32_t handle);
@@ -61,6 +64,14 @@ uint32_t tailback_record(uint32_t handle, const uint8_t *host, size_t len);
 /* The answer has a line for each recorded packet since the last call: time of arrival, sequence number, payload bytes, time
  * of generation, flow. */
 uint32_t tailback_receive(uint32_t handle);
+
+/* The answer has a line for each row of the packet trace since the last call: time, event, frame, port, class, number of
+ * the packet or segment, identity of the packet, payload, buffer and wire bytes, waiting packets and their bytes, flow or
+ * `-`. See docs/traces.md. */
+uint32_t tailback_take_trace(uint32_t handle);
+
+/* The answer is the number of rows that were taken so far, a space, and their hash. */
+uint32_t tailback_trace_hash(uint32_t handle);
 
 /* The answer is the scenario with all changes made so far in its timeline, as TOML. */
 uint32_t tailback_scenario(uint32_t handle);

@@ -28,6 +28,8 @@ from tailback.scenario.warnings import ScenarioWarning
 from tailback.study import FailedRuns, Study, Sweep
 from tailback.study.compare import compare
 from tailback.study.sweep import open_sweep, sweep
+from tailback.traces.reader import read_trace
+from tailback.traces.selection import Trace
 
 __version__ = _native.version
 
@@ -50,6 +52,7 @@ __all__ = [
     "Study",
     "Sweep",
     "TailbackError",
+    "Trace",
     "UsageError",
     "__version__",
     "compare",
@@ -59,6 +62,7 @@ __all__ = [
     "load",
     "names",
     "open_sweep",
+    "read_trace",
     "run",
     "schema",
     "source",

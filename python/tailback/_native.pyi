@@ -10,6 +10,7 @@ __all__ = [
     "ScenarioError",
     "Simulation",
     "Study",
+    "TraceReader",
     "digest_version",
     "explain",
     "export_router",
@@ -25,6 +26,9 @@ __all__ = [
     "speech_rating",
     "study_schema",
     "t_quantile",
+    "trace",
+    "trace_columns",
+    "trace_network",
     "translate_router",
     "version",
     "video_score",
@@ -32,6 +36,11 @@ __all__ = [
     "y1541_limits",
     "y1541_violations",
 ]
+
+_TraceChunk = dict[str, tuple[bytes, bytes | None]]
+"""Numbers of each column, and for lists their lengths (`uint32`), otherwise a byte for each row that has a value."""
+_TraceChosen = tuple[list[str], list[str], list[str], list[str], int | None, int | None]
+"""Selection of a trace: flows, ports, kinds of events, kinds of frames, first and last instant in picoseconds."""
 
 version: str
 """Version of the package and of the core, such as "0.1.0"."""
@@ -136,7 +145,12 @@ class Simulation:
     """A run that is stepped through; see `tailback.Simulation`. Times are picoseconds, views are JSON."""
 
     def __new__(
-        cls, scenario: Scenario, seed: int, engine: str | None = None, warmup_s: float | None = None
+        cls,
+        scenario: Scenario,
+        seed: int,
+        engine: str | None = None,
+        warmup_s: float | None = None,
+        trace: _TraceChosen | None = None,
     ) -> Simulation: ...
     @property
     def now_ps(self) -> int:
@@ -179,6 +193,11 @@ class Simulation:
         """Record the data that arrives at a host from now on; `False`: there is no such host."""
     def take_delivered(self) -> list[tuple[int, str, int, int, int]]:
         """Return time, flow, sequence number, payload and time of generation of the recorded data."""
+    def take_trace(self) -> list[tuple[int, _TraceChunk]]:
+        """Return the rows of the trace since the last call, in chunks with their numbers of rows."""
+    @property
+    def trace_summary(self) -> tuple[int, str] | None:
+        """Number and hash of the rows taken so far; `None`: no trace is kept."""
     def scenario(self) -> Scenario:
         """Return the scenario with all changes made so far in its timeline."""
     def report(self) -> str:
@@ -198,6 +217,48 @@ class Study:
         """Return the document as JSON with defaults filled in."""
     def refuse(self, path: str, message: str, suggestion: str | None = None) -> ScenarioError:
         """Return an error about the value at `path`, with its place in the file."""
+
+@final
+class TraceReader:
+    """Reads the columns of a trace in order: their hash, and their lines in a text format."""
+
+    def __new__(
+        cls,
+        form: str | None = None,
+        port_ends: list[tuple[int, int]] | None = None,
+        flow_ends: list[tuple[int, int, bool]] | None = None,
+    ) -> TraceReader: ...
+    def add(self, count: int, columns: dict[str, tuple[bytes, bytes]]) -> str:
+        """Add the next rows and return their lines; raises ValueError if they are not rows of a trace."""
+    @property
+    def rows(self) -> int:
+        """Number of rows so far."""
+    @property
+    def hash(self) -> str:
+        """Hash of the rows so far."""
+
+def trace(
+    scenario: Scenario,
+    seed: int,
+    sink: Callable[[int, _TraceChunk], object],
+    chosen: _TraceChosen,
+    cancel: Cancel | None = None,
+    progress: Callable[[float], object] | None = None,
+    engine: str | None = None,
+    warmup_s: float | None = None,
+    parallel: int = 1,
+) -> tuple[str, int, str]:
+    """Run one replication and pass each chunk of its trace to `sink`; return the report, number and hash of the rows.
+
+    An exception of `sink` ends the run. Raises `Cancelled` after the rows up to the cancellation, and ValueError if a
+    name of `chosen` matches nothing.
+    """
+
+def trace_network(scenario: Scenario, seed: int, chosen: _TraceChosen) -> str:
+    """Return names and ends of ports and flows as JSON; raises ValueError if a name of `chosen` matches nothing."""
+
+def trace_columns() -> list[tuple[str, str, str | None, bool, bool, str, str]]:
+    """Return name, type, list of names, is a list, is optional, unit and description of each column of traces."""
 
 def schema() -> str:
     """Return the JSON Schema of the scenario document."""

@@ -18,6 +18,7 @@ LAYERS = (
     "scenario",
     "results",
     "plotting",
+    "traces",
     "run",
     "study",
     "bounds",

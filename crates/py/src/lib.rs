@@ -11,6 +11,7 @@ mod run;
 mod scenario;
 mod simulation;
 mod study;
+mod trace;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -91,6 +92,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(router::translate_router, module)?)?;
     module.add_function(wrap_pyfunction!(router::export_router, module)?)?;
     module.add_function(wrap_pyfunction!(router::patch_router, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_network, module)?)?;
+    module.add_function(wrap_pyfunction!(trace::trace_columns, module)?)?;
+    module.add_class::<trace::TraceReader>()?;
     module.add_function(wrap_pyfunction!(study_schema, module)?)?;
     module.add_function(wrap_pyfunction!(names, module)?)?;
     module.add_function(wrap_pyfunction!(explain, module)?)?;

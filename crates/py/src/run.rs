@@ -34,6 +34,13 @@ impl Cancel {
     }
 }
 
+impl Cancel {
+    /// Returns the flag, which another thread may set.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        self.0.clone()
+    }
+}
+
 /// Runs a plan in at most `parallel` partitions with a thread each; returns the result of `extract` for the report.
 /// Raises `Cancelled`, or the exception of `progress`, which is called with the fraction of the simulated time that has
 /// passed.
@@ -45,7 +52,7 @@ pub fn run<T: Send>(
     progress: Option<&Py<PyAny>>,
     extract: impl FnOnce(&Report) -> T + Send,
 ) -> PyResult<T> {
-    let flag = cancel.map(|cancel| cancel.0.clone());
+    let flag = cancel.map(Cancel::flag);
     let cancelled = || flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
     let done = py.detach(|| {
         guarded(|| {

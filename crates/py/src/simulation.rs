@@ -4,8 +4,10 @@ use crate::error::raise;
 use crate::panics::{guarded, whole};
 use crate::run::json;
 use crate::scenario::{Scenario, engine_named, instant};
+use crate::trace::{CHUNK_ROWS, Chosen, chunk, traced};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::PyDict;
 use tailback_scenario::Setting;
 use tailback_sim::Status;
 use tailback_units::Time;
@@ -34,11 +36,18 @@ impl Simulation {
 #[pymethods]
 impl Simulation {
     #[new]
-    #[pyo3(signature = (scenario, seed, engine = None, warmup_s = None))]
-    fn new(scenario: &Scenario, seed: u64, engine: Option<&str>, warmup_s: Option<f64>) -> PyResult<Simulation> {
+    #[pyo3(signature = (scenario, seed, engine = None, warmup_s = None, trace = None))]
+    fn new(
+        scenario: &Scenario,
+        seed: u64,
+        engine: Option<&str>,
+        warmup_s: Option<f64>,
+        trace: Option<Chosen>,
+    ) -> PyResult<Simulation> {
         let engine = engine.map(engine_named).transpose()?;
         let warmup = warmup_s.map(instant).transpose()?;
-        let run = Setting { seed, engine, warmup };
+        let trace = trace.map(|chosen| traced(scenario.inner(), seed, chosen)).transpose()?;
+        let run = Setting { seed, engine, warmup, trace };
         whole(|| Ok(Simulation(Some(tailback_scenario::Simulation::new(scenario.inner(), run)))))
     }
 
@@ -130,6 +139,15 @@ impl Simulation {
             .into_iter()
             .map(|(flow, packet)| (packet.at.0, flow, packet.sequence, packet.bytes, packet.born.0))
             .collect())
+    }
+
+    fn take_trace<'py>(&mut self, py: Python<'py>) -> PyResult<Vec<(usize, Bound<'py, PyDict>)>> {
+        let rows = self.running()?.take_trace();
+        rows.chunks(CHUNK_ROWS).map(|rows| Ok((rows.len(), chunk(py, rows)?))).collect()
+    }
+    #[getter]
+    fn trace_summary(&mut self) -> PyResult<Option<(u64, String)>> {
+        Ok(self.running()?.trace_summary().map(|summary| (summary.rows(), summary.hash())))
     }
 
     fn scenario(&mut self) -> PyResult<Scenario> {

@@ -7,8 +7,8 @@ pub(crate) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
-/// A parsed pattern.
-pub(crate) struct Glob(Vec<Token>);
+/// A parsed pattern of names.
+pub struct Glob(Vec<Token>);
 
 /// Part of a pattern.
 enum Token {

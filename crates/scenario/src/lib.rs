@@ -28,6 +28,7 @@ mod warnings;
 pub use error::{Problem, ScenarioError};
 pub use explain::{explain, names};
 pub use files::Files;
+pub use glob::Glob;
 pub use pilot::PILOT_LENGTHS;
 pub use scenario::{Scenario, build};
 pub use schema::schema;

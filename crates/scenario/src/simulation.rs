@@ -9,7 +9,8 @@ use crate::set::value_of;
 use crate::tuning::{Pair, Tuned, is_tunable, last_key, magnitude};
 use serde_json::{Map, Value};
 use tailback_document::{Path, Step};
-use tailback_sim::plan::{Engine, Plan};
+use tailback_sim::plan::{Engine, Plan, TracePlan};
+use tailback_sim::trace::{Row, Summary};
 use tailback_sim::{Delivered, FlowView, NodeView, PortView, Report, Status, Untimely, View, World};
 use tailback_units::{Dur, Size, Time};
 
@@ -33,7 +34,7 @@ pub struct Simulation {
 }
 
 /// Settings of a run that replace those of the scenario.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Setting {
     /// Seed of the replication.
     pub seed: u64,
@@ -41,12 +42,15 @@ pub struct Setting {
     pub engine: Option<Engine>,
     /// End of the warm-up; `None`: that of the scenario, and zero if it is "auto".
     pub warmup: Option<Time>,
+    /// Rows of the packet trace; `None`: no trace.
+    pub trace: Option<TracePlan>,
 }
 
 impl Setting {
     fn plan(&self, scenario: &Scenario) -> Plan {
         let plan = build(scenario, self.seed, self.engine);
-        Plan { warmup: self.warmup.unwrap_or(plan.warmup), ..plan }
+        let trace = self.trace.clone().map(Box::new);
+        Plan { warmup: self.warmup.unwrap_or(plan.warmup), trace, ..plan }
     }
 }
 
@@ -199,9 +203,22 @@ impl Simulation {
         delivered.into_iter().map(|packet| (self.world.flow_name(packet.flow), packet)).collect()
     }
 
+    /// Returns the plan of the run, whose random choices have been drawn.
+    pub fn plan(&self) -> &Plan {
+        self.world.plan()
+    }
+    /// Returns the rows of the packet trace since the last call, in order; without a trace, there are none.
+    pub fn take_trace(&mut self) -> Vec<Row> {
+        self.world.take_trace()
+    }
+    /// Returns the number and hash of the rows taken so far; `None`: the run writes no trace.
+    pub fn trace_summary(&self) -> Option<&Summary> {
+        self.world.trace_summary()
+    }
+
     /// Moves to `t`. If `t` is before the current time, the run is replayed from its start with the changes for times
     /// up to `t`; later changes are discarded. Returns `true` if the run was replayed. Recording of delivered data ends
-    /// with a replay.
+    /// with a replay, and the packet trace begins anew.
     pub fn jump(&mut self, t: Time) -> bool {
         if t >= self.now() {
             self.run_until(t);

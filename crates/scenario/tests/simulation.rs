@@ -5,7 +5,7 @@ use tailback_sim::World;
 use tailback_sim::plan::Engine;
 use tailback_units::{Dur, Time};
 
-const SETTING: Setting = Setting { seed: 1, engine: None, warmup: None };
+const SETTING: Setting = Setting { seed: 1, engine: None, warmup: None, trace: None };
 
 /// Frames of 1000 B without overhead over 8 Mbit/s: each takes 1 ms. One arrives every 2 ms, the first at 0.
 const LINE: &str = r#"

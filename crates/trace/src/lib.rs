@@ -1,5 +1,16 @@
 //! Packet traces ([`tailback_sim::trace`]) in the forms in which they leave the engine.
 
+pub mod columns;
 mod network;
+mod ns2;
+mod ns3;
+mod places;
+#[cfg(test)]
+mod sample;
+mod selection;
 
 pub use network::{Flow, Network, Port};
+pub use ns2::Ns2;
+pub use ns3::Ns3;
+pub use places::{Ends, Places};
+pub use selection::Selection;

@@ -15,5 +15,5 @@ pub(crate) fn setting(scenario: &Scenario, seed: u64) -> Result<Setting, String>
             Some(found.ok_or("no steady state was found by the pilot runs; raise run.duration, or set run.warmup")?)
         }
     };
-    Ok(Setting { seed, engine: None, warmup })
+    Ok(Setting { seed, warmup, ..Setting::default() })
 }

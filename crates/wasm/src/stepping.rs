@@ -8,7 +8,9 @@ use crate::memory::{RESULT, text_at};
 use crate::setting::setting;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use tailback_scenario::{Scenario, Simulation};
+use tailback_scenario::{Scenario, Setting, Simulation};
+use tailback_sim::plan::{TracePlan, port_names};
+use tailback_sim::trace::Row;
 use tailback_units::Time;
 
 /// Outcome of a call.
@@ -54,18 +56,11 @@ fn after(now: Time, at_ps: u64) -> Option<Time> {
     (at_ps > now.0).then_some(Time(at_ps))
 }
 
-/// Opens a simulation of the scenario in the `len` bytes at `at`, TOML in UTF-8. Returns its handle; 0: the last result
-/// is the text of the error.
-///
-/// # Safety
-///
-/// The `len` bytes at `at` are initialised memory.
-#[unsafe(no_mangle)]
-pub unsafe extern "C" fn tailback_open(at: *const u8, len: usize, seed: u64) -> u32 {
-    // SAFETY: by the contract above.
-    let opened = unsafe { text_at(at, len) }.and_then(|text| {
+/// Opens a simulation of a scenario, with or without a packet trace of all events; returns its handle, or 0.
+fn open(text: Result<&str, String>, seed: u64, trace: Option<TracePlan>) -> u32 {
+    let opened = text.and_then(|text| {
         let scenario = Scenario::from_toml(text, "<scenario>").map_err(|error| error.rendered())?;
-        let setting = setting(&scenario, seed)?;
+        let setting = Setting { trace, ..setting(&scenario, seed)? };
         Ok(Simulation::new(&scenario, setting))
     });
     match opened {
@@ -79,6 +74,30 @@ pub unsafe extern "C" fn tailback_open(at: *const u8, len: usize, seed: u64) -> 
             0
         }
     }
+}
+
+/// Opens a simulation of the scenario in the `len` bytes at `at`, TOML in UTF-8. Returns its handle; 0: the last result
+/// is the text of the error.
+///
+/// # Safety
+///
+/// The `len` bytes at `at` are initialised memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tailback_open(at: *const u8, len: usize, seed: u64) -> u32 {
+    // SAFETY: by the contract above.
+    open(unsafe { text_at(at, len) }, seed, None)
+}
+
+/// Opens a simulation as [`tailback_open`] does, with a packet trace of all events, whose rows are kept until
+/// [`tailback_take_trace`] takes them.
+///
+/// # Safety
+///
+/// The `len` bytes at `at` are initialised memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tailback_open_traced(at: *const u8, len: usize, seed: u64) -> u32 {
+    // SAFETY: by the contract above.
+    open(unsafe { text_at(at, len) }, seed, Some(TracePlan::default()))
 }
 
 /// Closes a simulation.
@@ -200,6 +219,39 @@ pub extern "C" fn tailback_receive(handle: u32) -> u32 {
     })
 }
 
+/// Answers with the rows of the packet trace since the last call, one line each: time in picoseconds, event, frame, port,
+/// class, number of the packet or segment, identity of the packet, payload, buffer and wire bytes, waiting packets and
+/// their bytes, and the flow; `-` in place of a flow for rows without one.
+#[unsafe(no_mangle)]
+pub extern "C" fn tailback_take_trace(handle: u32) -> u32 {
+    with(handle, |simulation| {
+        let rows = simulation.take_trace();
+        let plan = simulation.plan();
+        let ports = port_names(&plan.nodes, &plan.links);
+        let line = |row: &Row| {
+            let flow = plan.flows.get(row.flow as usize).map_or_else(|| "-".to_owned(), |flow| flow.name().to_string());
+            let (event, frame, port) = (row.event.name(), row.frame.name(), &ports[row.port as usize]);
+            let Row { time, class, sequence, packet, payload, size, wire, queue_packets, queue_bytes, .. } = row;
+            format!(
+                "{} {event} {frame} {port} {class} {sequence} {packet} {payload} {size} {wire} {queue_packets} \
+                 {queue_bytes} {flow}\n",
+                time.0
+            )
+        };
+        Ok(rows.iter().map(line).collect())
+    })
+}
+
+/// Answers with the number of rows that were taken so far and their hash, `ROWS HASH`; at the end of a run the hash is
+/// that of its whole trace. Refuses a simulation without a trace.
+#[unsafe(no_mangle)]
+pub extern "C" fn tailback_trace_hash(handle: u32) -> u32 {
+    with(handle, |simulation| {
+        let summary = simulation.trace_summary().ok_or("the simulation was opened without a trace")?;
+        Ok(format!("{} {}", summary.rows(), summary.hash()))
+    })
+}
+
 /// Answers with the scenario that has all changes made so far in its timeline, as TOML.
 #[unsafe(no_mangle)]
 pub extern "C" fn tailback_scenario(handle: u32) -> u32 {
@@ -245,7 +297,7 @@ mod tests {
         String::from_utf8(answer.to_vec()).expect("answers are UTF-8")
     }
 
-    fn open(text: &str) -> u32 {
+    fn open_plain(text: &str) -> u32 {
         // SAFETY: the text is initialised memory.
         unsafe { tailback_open(text.as_ptr(), text.len(), 3) }
     }
@@ -262,7 +314,7 @@ mod tests {
 
     #[test]
     fn steps_give_the_report_of_a_run_to_the_end() {
-        let handle = open(SCENARIO);
+        let handle = open_plain(SCENARIO);
         assert!(handle > 0, "{}", result());
         while tailback_run_until(handle, tailback_end(handle), 7) == Status::Running as u32 {}
         assert_eq!(tailback_now(handle), 100_000_000_000);
@@ -273,7 +325,7 @@ mod tests {
 
     #[test]
     fn a_changed_run_is_exported_as_a_scenario_with_its_digest() {
-        let handle = open(SCENARIO);
+        let handle = open_plain(SCENARIO);
         assert_eq!(tailback_run_until(handle, 50_000_000_000, 0), 0);
         assert_eq!(change(handle, "links[0].rate=2Mbit/s\n", 0), 0, "{}", result());
         assert_eq!(result(), "50000000001");
@@ -293,9 +345,57 @@ mod tests {
         assert_ne!(digest(&result()), digest(&replicate(SCENARIO, 3).unwrap()));
     }
 
+    fn open_traced(text: &str) -> u32 {
+        // SAFETY: the text is initialised memory.
+        unsafe { tailback_open_traced(text.as_ptr(), text.len(), 3) }
+    }
+
+    #[test]
+    fn a_trace_has_the_same_hash_in_any_steps_and_leaves_the_digest() {
+        let handle = open_traced(SCENARIO);
+        tailback_run_until(handle, 100_000_000_000, 0);
+        assert_eq!(tailback_take_trace(handle), 0);
+        let whole = result();
+        assert_eq!(tailback_trace_hash(handle), 0);
+        let hash = result();
+        // 1000 B at 5 Mbit/s are 1.6 ms: packets start at 0, 1.6, ... and 99.2 ms, and at 100 ms nothing is sent.
+        let starts: Vec<&str> = whole.lines().filter(|line| line.contains(" dequeue data a->b ")).collect();
+        assert_eq!(starts.len(), 63, "{whole}");
+        assert!(starts[62].starts_with("99200000000 dequeue data a->b 0 62 "), "{}", starts[62]);
+        assert!(starts[62].ends_with(" 1000 1018 1038 1 1018 data"), "{}", starts[62]);
+        assert_eq!(tailback_report(handle), 0);
+        assert_eq!(digest(&result()), digest(&replicate(SCENARIO, 3).expect("the scenario runs")));
+
+        let handle = open_traced(SCENARIO);
+        let mut rows = String::new();
+        for step in 1..=9 {
+            while tailback_run_until(handle, step * 100_000_000_000 / 9, 5) == Status::Running as u32 {
+                tailback_take_trace(handle);
+                rows += &result();
+            }
+        }
+        tailback_run_until(handle, 100_000_000_000, 0);
+        tailback_take_trace(handle);
+        rows += &result();
+        assert_eq!(rows, whole);
+        tailback_trace_hash(handle);
+        assert_eq!(result(), hash);
+        tailback_close(handle);
+    }
+
+    #[test]
+    fn without_a_trace_there_are_no_rows_and_no_hash() {
+        let handle = open_plain(SCENARIO);
+        tailback_run_until(handle, 50_000_000_000, 0);
+        assert_eq!((tailback_take_trace(handle), result().as_str()), (0, ""));
+        assert_eq!(tailback_trace_hash(handle), 1);
+        assert!(result().contains("without a trace"), "{}", result());
+        tailback_close(handle);
+    }
+
     #[test]
     fn mistakes_are_refused_with_their_text() {
-        let handle = open(SCENARIO);
+        let handle = open_plain(SCENARIO);
         assert_eq!(change(handle, "links[0].delay=5ms", 0), 1);
         assert!(result().contains("run.tunable"), "{}", result());
         assert_eq!(change(handle, "nonsense", 0), 1);
@@ -311,13 +411,13 @@ mod tests {
             assert_eq!(refused, 1);
             assert!(result().starts_with("no simulation has the handle"), "{}", result());
         }
-        assert_eq!(open("nonsense"), 0);
+        assert_eq!(open_plain("nonsense"), 0);
         assert!(!result().is_empty());
     }
 
     #[test]
     fn a_jump_back_is_a_replay() {
-        let handle = open(SCENARIO);
+        let handle = open_plain(SCENARIO);
         tailback_run_until(handle, 50_000_000_000, 0);
         tailback_view(handle);
         let then = result();

@@ -31,6 +31,7 @@ COMMANDS = {
     "compare": ("simulate", "compare", "Compare two runs or scenarios, paired by seed."),
     "plot": ("draw", "plot", "Draw a run directory, a sweep, or the network of a scenario."),
     "flent": ("draw", "flent", "Write the samples of a run as a data file of flent."),
+    "trace": ("trace", "trace", "Show, filter, verify or export a packet trace."),
     "import": ("router", "import_", "Make a scenario from a router's configuration, such as Cisco MQC or Linux tc."),
     "export": ("router", "export", "Write a scenario's policy as Cisco MQC or Linux tc."),
     "verdict": ("router", "verdict", "Compare delay, loss and jitter of a router policy's classes with their targets."),

@@ -40,6 +40,7 @@ __all__ = [
     "settings_option",
     "strict_option",
     "threads_option",
+    "trace_options",
 ]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -151,6 +152,37 @@ strict_option = click.option("--strict", is_flag=True, help="Treat warnings as e
 estimate_option = click.option("--estimate", is_flag=True, help="Only estimate the run time, from a short trial.")
 quiet_option = click.option("-q", "--quiet", is_flag=True, help="No progress bar and no notes on stderr.")
 output_option = click.option("--out", type=click.Path(path_type=Path), help="Run directory to write.")
+
+
+def trace_options(command: Command) -> Command:
+    """Add the options of packet traces."""
+
+    def listed(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[str]:
+        del ctx, parameter
+        return [name.strip() for text in values for name in text.split(",") if name.strip()]
+
+    for option in (
+        click.option("--trace-until", type=DURATION_TEXT, metavar="TIME", help="Last instant of the trace."),
+        click.option("--trace-from", type=DURATION_TEXT, metavar="TIME", help="First instant of the trace."),
+        click.option(
+            "--trace-frame", multiple=True, callback=listed, metavar="NAME,…", help="Trace only these kinds of frames."
+        ),
+        click.option(
+            "--trace-event", multiple=True, callback=listed, metavar="NAME,…", help="Trace only these kinds of events."
+        ),
+        click.option("--trace-port", multiple=True, metavar="PATTERN", help="Trace only these ports; may be repeated."),
+        click.option(
+            "--trace-flow", multiple=True, metavar="PATTERN", help="Trace only these flows or groups; may be repeated."
+        ),
+        click.option(
+            "--trace",
+            type=click.Path(path_type=Path),
+            metavar="DIR",
+            help="Write a packet trace: a folder of Parquet files for each replication.",
+        ),
+    ):
+        command = option(command)
+    return command
 
 
 def executor_options(command: Command) -> Command:

@@ -23,6 +23,7 @@ from tailback.cli.options import (
     settings_option,
     strict_option,
     threads_option,
+    trace_options,
 )
 from tailback.cli.output import (
     console,
@@ -39,6 +40,7 @@ from tailback.cli.output import (
 from tailback.errors import EXIT_INTERRUPTED, EXIT_OK, EXIT_SCENARIO, UsageError
 from tailback.results.formatting import digits, quantity
 from tailback.results.metrics import METRICS, Estimate
+from tailback.traces.selection import Trace
 
 if TYPE_CHECKING:
     from tailback.cli.output import Rows
@@ -69,7 +71,7 @@ Examples:
 @settings_option
 @allow_files_option
 @output_option
-@click.option("--force", is_flag=True, help="Replace the run directory given by --out.")
+@click.option("--force", is_flag=True, help="Replace the directories given by --out and --trace.")
 @click.option("--warmup", help='Length of the warm-up, which is not measured, such as 20s, or "auto".')
 @click.option("--engine", type=click.Choice(["merged", "plain"]), help="Event engine; same results, plain is slower.")
 @threads_option
@@ -80,6 +82,7 @@ Examples:
     show_default=True,
     help="Maximum number of parts of the network, each on a thread of its own; same results. For one large run.",
 )
+@trace_options
 @metric_option("Columns of the table of flows, instead of the default ones.")
 @strict_option
 @estimate_option
@@ -98,6 +101,13 @@ def run(
     engine: Literal["merged", "plain"] | None,
     threads: int | None,
     parallel: int,
+    trace: Path | None,
+    trace_flow: tuple[str, ...],
+    trace_port: tuple[str, ...],
+    trace_event: list[str],
+    trace_frame: list[str],
+    trace_from: str | None,
+    trace_until: str | None,
     metrics: list[str],
     strict: bool,
     estimate: bool,
@@ -108,7 +118,8 @@ def run(
     """Run the scenario FILE and show loss, delay and throughput with their confidence intervals.
 
     With --out, write a run directory: manifest, scenario and Parquet tables. Ctrl-C keeps the finished replications.
-    Valid but suspicious settings are warnings; with --strict, a scenario with warnings is not run.
+    With --trace, write a row for each event of a packet; results are the same. Valid but suspicious settings are
+    warnings; with --strict, a scenario with warnings is not run.
     """
     from tailback.results.directory import check_target
     from tailback.run.cost import replication_cost
@@ -119,6 +130,9 @@ def run(
         raise UsageError("--series needs --json; --out writes the time series to series.parquet")
     if scoped := next((name for name in metrics if "[" in name), None):
         raise UsageError(f"write {scoped.partition('[')[0]} instead of {scoped}: the table has a row for each group")
+    traced = Trace(trace, trace_flow, trace_port, trace_event, trace_frame, trace_from, trace_until, force)
+    if trace is None and traced.as_json():
+        raise UsageError("the options --trace-... select rows of a trace; write its folder by --trace DIR")
     scenario = _load(file, settings, allow_files)
     if series and scenario.run_config.get("sample") is None:
         raise UsageError("the scenario samples no time series; set the interval, such as --set run.sample=10ms")
@@ -141,7 +155,15 @@ def run(
     try:
         with progress_bar(Path(file).name, quiet=quiet) as progress:
             result = run_scenario(
-                scenario, seed, reps, threads, warmup=warmup, engine=engine, parallel=parallel, progress=progress
+                scenario,
+                seed,
+                reps,
+                threads,
+                warmup=warmup,
+                engine=engine,
+                parallel=parallel,
+                trace=None if trace is None else traced,
+                progress=progress,
             )
     except Interrupted as stop:
         result, interrupted = stop.result, True
@@ -158,6 +180,8 @@ def run(
         print_note(f"{rows} rows of the table {name} are left out, since they are above run.record-limit")
     if out is not None and result.reports and not quiet:
         print_note(f"written: {out}")
+    if trace is not None and not quiet:
+        print_note(f"trace: {trace}; `tailback trace {trace}` shows it")
     if interrupted:
         kept = "they are in the run directory" if out is not None and result.reports else "no directory was written"
         print_error(f"interrupted after {len(result.reports)} replications; {kept}")

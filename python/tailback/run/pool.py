@@ -18,6 +18,7 @@ from tailback.errors import Cancelled, ExecutorError, RunError
 from tailback.results.report import Report
 from tailback.run.executors import Backend, default_threads, given, open_backend
 from tailback.scenario import Scenario, Variant
+from tailback.traces.selection import Trace
 
 __all__ = ["Done", "Failed", "Outcome", "Pool", "Progress", "Task", "default_threads"]
 
@@ -52,6 +53,8 @@ class Task(Generic[Key]):
     """Event engine, `merged` or `plain`; `None`: that of the scenario."""
     parallel: int = 1
     """Maximum number of threads of the replication itself."""
+    trace: Trace | None = None
+    """Packet trace to be written; `None`: none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,8 +359,16 @@ def _run(
     on_progress: Callable[[float], None] | None,
 ) -> Done[Key, Value]:
     start = time.thread_time()
+    native = task.scenario.native
     try:
-        text = task.scenario.native.run(task.seed, cancel, on_progress, task.engine, task.warmup_s, task.parallel)
+        if task.trace is None:
+            text = native.run(task.seed, cancel, on_progress, task.engine, task.warmup_s, task.parallel)
+        else:
+            from tailback.traces.writer import write_trace
+
+            text = write_trace(
+                task.trace, native, task.seed, cancel, on_progress, task.engine, task.warmup_s, task.parallel
+            )
     except RuntimeError as error:
         raise RunError(f"the run with seed {task.seed} failed: {error}") from error
     cpu_s = time.thread_time() - start

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import Executor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from os import PathLike
 from typing import Literal, cast
 
@@ -17,6 +17,7 @@ from tailback.run.executors import Backend
 from tailback.run.pool import Pool, Progress, Task, default_threads
 from tailback.run.result import Result, Warmup
 from tailback.scenario import Scenario, load
+from tailback.traces.selection import Trace
 
 __all__ = ["Interrupted", "check_seeds", "run", "seeds"]
 
@@ -75,6 +76,7 @@ def run(
     warmup: str | None = None,
     engine: Literal["merged", "plain"] | None = None,
     parallel: int = 1,
+    trace: Trace | str | PathLike[str] | None = None,
     progress: Progress | None = None,
     executor: Executor | Backend | None = None,
 ) -> Result:
@@ -89,6 +91,7 @@ def run(
         engine: Event engine, "merged" or "plain"; both give the same digest. Default: the scenario's.
         parallel: Maximum number of parts into which the network of each replication is divided, 1 to 1024, each on a
             thread of its own; the digest does not depend on it. For few large replications; see `Scenario.parts`.
+        trace: Packet trace to be written, or only its folder; the digest does not depend on it. See `Trace`.
         progress: Called repeatedly with the number of replications done, which may be a fraction, and that of all.
         executor: Any executor of `concurrent.futures`, or one of `tailback.run.executors`. Its owner closes it.
 
@@ -97,6 +100,7 @@ def run(
         UsageError: A seed is out of range, or a number of replications or parts is too large.
         ValueError: A number of replications or parts is below 1.
         RunError: No steady state was found for an automatic warm-up, or the simulator failed.
+        OutputError: The trace cannot be written.
         Interrupted: Ctrl-C; its `result` has the finished replications.
 
     """
@@ -115,13 +119,19 @@ def run(
         raise UsageError(f"parallel is {parallel}; write 1 to {MAX_PARTS} threads")
     if threads is None and executor is None and parallel > 1:
         threads = max(default_threads() // parallel, 1)
+    if trace is not None:
+        from tailback.traces.writer import prepare
+
+        trace = trace if isinstance(trace, Trace) else Trace(trace)
+        trace.network(scenario.native, base)
+        trace = replace(trace, directory=prepare(trace))
     confidence = cast(float, config["confidence"])
     with Pool(threads, executor) as pool:
         start = _warmup(scenario, engine, parallel, pool)
         result = Result(scenario, start or Warmup("auto"), confidence, base)
         if start is None:
             raise Interrupted(result)
-        _Replications(result, pool, precision, engine, parallel, progress).replicate({None: count})
+        _Replications(result, pool, precision, engine, parallel, trace, progress).replicate({None: count})
     result.state = "complete"
     return result
 
@@ -135,6 +145,7 @@ class _Replications(Replicated[None]):
     precision: _Precision | None
     engine: str | None
     parallel: int
+    trace: Trace | None
     progress: Progress | None
 
     @property
@@ -150,7 +161,9 @@ class _Replications(Replicated[None]):
         result = self.result
         missing = seeds(result.base_seed, wanted[None])[len(result.reports) :]
         warmup_s = result.warmup.override_s
-        tasks = [Task(None, result.scenario, seed, warmup_s, self.engine, self.parallel) for seed in missing]
+        tasks = [
+            Task(None, result.scenario, seed, warmup_s, self.engine, self.parallel, self.trace) for seed in missing
+        ]
         outcome = self.pool.run(tasks, _whole, self.progress)
         # After Ctrl-C a later replication may have finished before an earlier one; all finished ones are kept.
         result.add([done.value for done in outcome.done], sum(done.cpu_s for done in outcome.done))

@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping
 from os import PathLike
 from types import TracebackType
-from typing import Literal, NamedTuple, cast
+from typing import TYPE_CHECKING, Literal, NamedTuple, cast
 
 from tailback import _native
 from tailback.errors import UsageError
@@ -14,6 +14,10 @@ from tailback.results.report import Report
 from tailback.run.view import FlowView, NodeView, PortView, View
 from tailback.scenario import Scenario, load
 from tailback.scenario.values import Value, toml_value
+from tailback.traces.selection import Trace
+
+if TYPE_CHECKING:
+    import polars as pl
 
 __all__ = ["Delivered", "Simulation"]
 
@@ -59,6 +63,7 @@ class Simulation:
         *,
         warmup: str | None = None,
         engine: Literal["merged", "plain"] | None = None,
+        trace: Trace | bool = False,
     ) -> None:
         """Build the network of a scenario, or of its file, before the first event.
 
@@ -67,10 +72,11 @@ class Simulation:
             seed: Seed of the replication. Default: the scenario's.
             warmup: Warm-up, such as "20s". Default: the scenario's. "auto" is refused, since it needs a pilot run.
             engine: "merged" or "plain"; both give the same digest. Default: the scenario's.
+            trace: `True`, or a `Trace` without a directory: the packet trace is kept for `take_trace`.
 
         Raises:
             ScenarioError: The scenario is invalid; the message has the place and a correction.
-            UsageError: The seed is out of range, or the warm-up is "auto".
+            UsageError: The seed is out of range, the warm-up is "auto", or a name in the trace matches nothing.
 
         """
         if not isinstance(scenario, Scenario):
@@ -83,7 +89,12 @@ class Simulation:
         chosen = cast(int, config["seed"]) if seed is None else seed
         if not 0 <= chosen < 2**63:
             raise UsageError(f"the seed {chosen} is not from 0 to 2^63 - 1")
-        self._open: _native.Simulation | None = _native.Simulation(scenario.native, chosen, engine)
+        wanted = trace if isinstance(trace, Trace) else Trace() if trace else None
+        if wanted is not None and wanted.directory is not None:
+            raise UsageError("the trace of a simulation is taken by take_trace, and has no directory")
+        self._names = None if wanted is None else wanted.network(scenario.native, chosen)["names"]
+        selection = None if wanted is None else wanted.chosen()
+        self._open: _native.Simulation | None = _native.Simulation(scenario.native, chosen, engine, None, selection)
         self._scenario = scenario
 
     def __enter__(self) -> Simulation:
@@ -227,6 +238,29 @@ class Simulation:
         """Return the data packets that have arrived at recorded hosts since the last call, in order of time."""
         taken = self._core.take_delivered()
         return [Delivered(at / _PS, flow, sequence, size, born / _PS) for at, flow, sequence, size, born in taken]
+
+    def take_trace(self) -> pl.DataFrame:
+        """Return the rows of the packet trace since the last call, in order, with the columns of `read_trace`.
+
+        The rows of the current instant follow later if it may still have events. Rows that are not taken are kept in
+        memory: take them after each step. A jump back begins the trace anew. Raises UsageError without `trace`.
+        """
+        import polars as pl
+
+        from tailback.traces.columns import Layout
+
+        core = self._core
+        if self._names is None:
+            raise UsageError("the simulation has no trace; write Simulation(..., trace=True)")
+        layout = Layout(self._names)
+        chunks = [layout.frame(count, chunk) for count, chunk in core.take_trace()]
+        return pl.concat(chunks) if chunks else pl.DataFrame(schema=layout.types)
+
+    @property
+    def trace_hash(self) -> str | None:
+        """Hash of the rows taken so far, as in the manifest of a written trace; `None` without `trace`."""
+        summary = self._core.trace_summary
+        return None if summary is None else summary[1]
 
     def scenario(self) -> Scenario:
         """Return the scenario with all changes made so far in its timeline."""

@@ -1,11 +1,13 @@
 //! Properties of packet traces: equal rows for both engines, any number of threads and any steps; rows whose sums are the
-//! counters of the report; a trace of some ports and flows that is the same part of the whole trace.
+//! counters of the report; columns from which the rows can be read back; a trace of some ports and flows that is the
+//! same part of the whole trace.
 
 use std::collections::BTreeMap;
 use tailback_random::Rng;
 use tailback_sim::plan::{Engine, EventKind, FrameKind, Plan, TracePlan};
 use tailback_sim::trace::{Row, Summary};
 use tailback_sim::{Report, World};
+use tailback_trace::columns::{COLUMNS, Columns};
 use tailback_units::Time;
 
 /// Rank of the end of the warm-up among the events of one instant.
@@ -21,6 +23,7 @@ pub fn check(
     let (rows, report) = run(traced.clone(), 1)?;
     compares(&report, "a traced run")?;
     sums(plan, &rows, whole)?;
+    columns(&rows)?;
     let (plain, _) = run(Plan { engine: Engine::Plain, ..traced.clone() }, 1)?;
     same(&rows, &plain, "the plain engine")?;
     for threads in 2..=3 {
@@ -157,4 +160,16 @@ fn sums(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
         }
     }
     Ok(())
+}
+
+/// Checks that rows can be read back from their columns.
+fn columns(rows: &[Row]) -> Result<(), String> {
+    let made = Columns::of(rows);
+    let named = COLUMNS.iter().zip(&made.columns);
+    let columns = named.map(|(spec, column)| (spec.name, (&*column.numbers, &*column.extent))).collect();
+    let back = tailback_trace::columns::rows(rows.len(), &columns)?;
+    match (0..rows.len()).find(|at| rows[*at] != back[*at]) {
+        None => Ok(()),
+        Some(at) => Err(format!("columns of {:?} are read as {:?}", rows[at], back[at])),
+    }
 }
