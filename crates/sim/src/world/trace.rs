@@ -96,7 +96,7 @@ impl World {
     #[cold]
     #[inline(never)]
     pub(super) fn trace_enqueue(&mut self, port: u32, packet: &Packet) {
-        let row = self.packet_row(EventKind::Enqueue, port, packet);
+        let row = self.queue_row(EventKind::Enqueue, port, packet);
         if let Some(tracer) = &mut self.trace {
             tracer.entered = row.clone();
         }
@@ -120,6 +120,7 @@ impl World {
             Some(packet) => self.packet_row(EventKind::Mark, port, packet),
             None => entered.map(|entered| Row {
                 event: EventKind::Mark,
+                turn: 0,
                 ecn: Ecn::Ce,
                 state: self.law_state(port, class),
                 ..entered
@@ -135,7 +136,7 @@ impl World {
     #[inline(never)]
     pub(super) fn trace_dequeue(&mut self, port: u32, packet: &Packet) {
         self.trace_marks(port, usize::from(packet.class()), Some(packet));
-        let row = self.packet_row(EventKind::Dequeue, port, packet);
+        let row = self.queue_row(EventKind::Dequeue, port, packet);
         self.write_row(row);
     }
 
@@ -143,7 +144,7 @@ impl World {
     #[cold]
     #[inline(never)]
     pub(super) fn trace_drop(&mut self, port: u32, packet: &Packet, why: Reason) {
-        let row = self.packet_row(EventKind::Drop, port, packet).map(|row| Row { reason: Some(why), ..row });
+        let row = self.queue_row(EventKind::Drop, port, packet).map(|row| Row { reason: Some(why), ..row });
         self.write_row(row);
     }
 
@@ -296,6 +297,7 @@ impl World {
         Some(Row {
             time: self.now,
             order: Order::default(),
+            turn: 0,
             event,
             frame,
             port,
@@ -332,6 +334,13 @@ impl World {
             detail: control_detail(control, port),
             ..row
         })
+    }
+
+    /// Returns the row of a packet that arrives at the queue of a port, leaves it or is dropped there; `None`: it is not
+    /// selected, but counts.
+    fn queue_row(&mut self, event: EventKind, port: u32, packet: &Packet) -> Option<Row> {
+        let turn = self.trace.as_mut().map_or(0, |tracer| tracer.next_turn(port));
+        self.packet_row(event, port, packet).map(|row| Row { turn, ..row })
     }
 
     /// Returns the row of a data packet or an acknowledgement; `None`: it is not selected.
