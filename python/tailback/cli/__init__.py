@@ -30,6 +30,7 @@ COMMANDS = {
     "sweep": ("sweep", "sweep", "Run a study or a grid of settings; resume it where it stopped."),
     "compare": ("simulate", "compare", "Compare two runs or scenarios, paired by seed."),
     "plot": ("simulate", "plot", "Draw a run directory, or the network of a scenario."),
+    "why": ("why", "why", "Explain why a packet was late or dropped, or what filled a queue."),
     "import": ("router", "import_", "Make a scenario from a router's configuration, such as Cisco MQC or Linux tc."),
     "export": ("router", "export", "Write a scenario's policy as Cisco MQC or Linux tc."),
     "verdict": ("router", "verdict", "Compare delay, loss and jitter of a router policy's classes with their targets."),

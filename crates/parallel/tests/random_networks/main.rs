@@ -19,6 +19,7 @@ mod shrink;
 mod switching;
 mod timeline;
 mod trace;
+mod why;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::Write;

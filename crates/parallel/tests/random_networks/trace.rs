@@ -21,6 +21,7 @@ pub fn check(
     let (rows, report) = run(traced.clone(), 1)?;
     compares(&report, "a traced run")?;
     sums(plan, &rows, whole)?;
+    crate::why::check(plan, &rows, whole)?;
     let (plain, _) = run(Plan { engine: Engine::Plain, ..traced.clone() }, 1)?;
     same(&rows, &plain, "the plain engine")?;
     for threads in 2..=3 {
