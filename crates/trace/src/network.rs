@@ -3,8 +3,8 @@
 use tailback_qdisc::Accounting;
 use tailback_sim::World;
 use tailback_sim::plan::{
-    ChangeKind, ConditionerPlan, Fabric, FlowPlan, NodeId, NodeKind, Place, Plan, Response, Scope, SwitchPlan, Watchdog,
-    port_names,
+    ChangeKind, ConditionerPlan, Fabric, FlowPlan, NodeId, NodeKind, Place, Plan, Response, Scope, SwitchPlan,
+    Watchdog, port_names,
 };
 use tailback_units::{Dur, Rate, Time};
 

@@ -11,7 +11,7 @@ use tailback_trace::why::{
 use tailback_units::Time;
 
 /// A network of two switches: hosts a and b at s1, hosts c and d at s2.
-const PAIR: &str = r#"
+const PAIR: &str = r"
 tailback = 1
 [hosts]
 a = {}
@@ -21,7 +21,7 @@ d = {}
 [switches]
 s1 = {}
 s2 = {}
-"#;
+";
 
 fn plan(document: &str) -> Plan {
     let scenario = Scenario::from_toml(document, "test.toml").unwrap_or_else(|error| panic!("{}", error.rendered()));
@@ -227,7 +227,7 @@ fn a_storm_is_found_upstream_through_the_queue_that_it_fills() {
     // d stops s2->d; its queue of 50 kB fills in about 130 ms · (3 Mbit/s) and stops s1->s2, where the victim waits, which
     // never goes to d.
     let document = line(PFC, "duration = \"300ms\"")
-        + &flow("hot", "a", "d", "20Mbit/s").replace("poisson\"", "poisson\"")
+        + &flow("hot", "a", "d", "20Mbit/s")
         + &flow("victim", "b", "c", "500kbit/s")
         + STORM;
     let story = story(&document, "victim", Query::At(Time(60_000_000_000)));
@@ -304,8 +304,7 @@ fn a_loss_on_the_link_is_no_drop_of_a_queue() {
 #[test]
 fn a_ring_of_stops_is_named_with_all_its_ports() {
     // Each of five links in a ring carries two flows; the inputs of the switches stop each other (see the document).
-    let document =
-        include_str!("../../../python/tailback/gallery/datacentre/pfc_failure_modes/ring.toml").to_owned();
+    let document = include_str!("../../../python/tailback/gallery/datacentre/pfc_failure_modes/ring.toml").to_owned();
     let late = Query::At(Time(11_000_000_000));
     let story = story(&document, "f1", late);
     assert_eq!(story.culprit.kind, "ring", "{}", story.text());
@@ -317,9 +316,10 @@ fn a_ring_of_stops_is_named_with_all_its_ports() {
 
 fn has_end(stop: &StopNode, is: &dyn Fn(&End) -> bool) -> bool {
     stop.end.as_ref().is_some_and(is)
-        || stop.causes.iter().any(|cause| {
-            cause.end.as_ref().is_some_and(is) || cause.stops.iter().any(|inner| has_end(inner, is))
-        })
+        || stop
+            .causes
+            .iter()
+            .any(|cause| cause.end.as_ref().is_some_and(is) || cause.stops.iter().any(|inner| has_end(inner, is)))
 }
 
 #[test]

@@ -74,10 +74,8 @@ fn chosen(log: &Log<'_>, rows: &[Row]) -> Vec<Found> {
         until: last.map_or(Time::NEVER, |row| row.time),
     };
     let of = |event: Option<EventKind>| {
-        let mut all: Vec<Found> = (ends.values().copied())
-            .filter(|(_, last)| last.map(|row| row.event) == event)
-            .map(found)
-            .collect();
+        let mut all: Vec<Found> =
+            (ends.values().copied()).filter(|(_, last)| last.map(|row| row.event) == event).map(found).collect();
         all.sort_by_key(|found| (found.from, found.packet));
         all
     };
@@ -99,9 +97,9 @@ fn chosen(log: &Log<'_>, rows: &[Row]) -> Vec<Found> {
 /// Returns delivered packets in whose time in the network a notification took effect at a port of their path.
 fn held(log: &Log<'_>, delivered: &[Found]) -> Vec<Found> {
     let crosses = |found: &&Found| {
-        log.of_packet(found.packet).filter(|row| row.event == EventKind::Enqueue).any(|row| {
-            log.effects(row.port).any(|(_, effect)| (found.from..found.until).contains(&effect.time))
-        })
+        log.of_packet(found.packet)
+            .filter(|row| row.event == EventKind::Enqueue)
+            .any(|row| log.effects(row.port).any(|(_, effect)| (found.from..found.until).contains(&effect.time)))
     };
     delivered.iter().filter(crosses).copied().collect()
 }
@@ -137,14 +135,11 @@ impl Checks<'_> {
         }
     }
 
-    fn stop(
-        &self,
-        stop: &StopNode,
-        told: &mut BTreeSet<String>,
-        above: &mut BTreeSet<String>,
-    ) -> Result<(), String> {
+    fn stop(&self, stop: &StopNode, told: &mut BTreeSet<String>, above: &mut BTreeSet<String>) -> Result<(), String> {
         match &stop.end {
-            None if stop.causes.is_empty() => return Err(format!("the stop of {} has neither cause nor end", stop.port)),
+            None if stop.causes.is_empty() => {
+                return Err(format!("the stop of {} has neither cause nor end", stop.port));
+            }
             None => _ = told.insert(stop.port.clone()),
             Some(End::Above { port }) => _ = above.insert(port.clone()),
             Some(End::Ring { ports }) => {

@@ -212,7 +212,7 @@ impl<'a> Blame<'a> {
             bytes: *bytes,
         };
         let mut shares: Vec<Share> = self.worst_shares.iter().map(share).filter(|share| share.packets > 0).collect();
-        shares.sort_by(|a, b| b.bytes.cmp(&a.bytes));
+        shares.sort_by_key(|share| std::cmp::Reverse(share.bytes));
         (Worst { time_ps: self.worst_at.0, bytes: self.worst, shares }, rows)
     }
 }

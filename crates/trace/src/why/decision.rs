@@ -110,22 +110,15 @@ fn memory(log: &Log<'_>, row: &Row) -> Option<MemoryUse> {
                 } else {
                     waiting_at(log, other, row.time)
                 };
-                let own: Vec<usize> =
-                    waits.into_iter().filter(|index| log.row(*index).packet != row.packet).collect();
+                let own: Vec<usize> = waits.into_iter().filter(|index| log.row(*index).packet != row.packet).collect();
                 let bytes: u64 = own.iter().map(|index| u64::from(log.row(*index).size)).sum();
                 ports.push((log.port_name(other), bytes));
                 all.extend(own);
             }
             ports.retain(|(_, bytes)| *bytes > 0);
-            ports.sort_by(|a, b| b.1.cmp(&a.1));
+            ports.sort_by_key(|(_, bytes)| std::cmp::Reverse(*bytes));
             let flows = shares(log, all.iter().map(|index| log.row(*index)));
-            Some(MemoryUse {
-                node: log.node_name(node),
-                memory_bytes: memory,
-                used_bytes: total(&flows),
-                ports,
-                flows,
-            })
+            Some(MemoryUse { node: log.node_name(node), memory_bytes: memory, used_bytes: total(&flows), ports, flows })
         }
         Some(Reason::InputBufferFull) => {
             let Memory::Crossbar(memory) = log.network.memories[usize::from(port.to)] else { return None };

@@ -183,11 +183,11 @@ fn hop(log: &Log<'_>, port: u32, from: Time, is_first: bool, stay: &Stay<'_>) ->
     let Some(arrival) = stay.arrival else {
         // Dropped before the queue, or after it by a conditioner at the end of the link.
         let wait = until.since(from).0;
-        if is_first { hop.waits.source_ps = wait } else { hop.waits.input_ps = wait };
+        *(if is_first { &mut hop.waits.source_ps } else { &mut hop.waits.input_ps }) = wait;
         return hop;
     };
     let entry = arrival.time.since(from).0;
-    if is_first { hop.waits.source_ps = entry } else { hop.waits.input_ps = entry };
+    *(if is_first { &mut hop.waits.source_ps } else { &mut hop.waits.input_ps }) = entry;
     if hop.waits.input_ps > 0 {
         hop.at_input = input(log, arrival, from);
     }

@@ -224,7 +224,8 @@ fn wait_culprit(story: &PacketStory, hop: &Hop, kind: &str, wait: u64) -> Culpri
             Culprit { kind: "link-down".to_owned(), port, words, ..Culprit::default() }
         }
         _ => {
-            let words = format!("it waited {at} with an idle transmitter: a shaper, a limiter or the discipline held it");
+            let words =
+                format!("it waited {at} with an idle transmitter: a shaper, a limiter or the discipline held it");
             Culprit { kind: "held".to_owned(), port, words, ..Culprit::default() }
         }
     }
@@ -270,12 +271,7 @@ fn drop_culprit(story: &PacketStory, decision: &Decision) -> Culprit {
             words = "the switch had no memory for it".to_owned();
             let mut culprit = (flow, port);
             if let Some(memory) = &decision.memory {
-                let _ = write!(
-                    words,
-                    " ({} of {} in use)",
-                    size(memory.used_bytes),
-                    size(memory.memory_bytes)
-                );
+                let _ = write!(words, " ({} of {} in use)", size(memory.used_bytes), size(memory.memory_bytes));
                 if let Some((port, bytes)) = memory.ports.first() {
                     let _ = write!(words, "; {} of it waits at {port}", percent(*bytes, memory.used_bytes));
                     culprit.1 = Some(port.clone());
@@ -298,8 +294,7 @@ fn drop_culprit(story: &PacketStory, decision: &Decision) -> Culprit {
             words = "the input of the crossbar was full".to_owned();
             let mut flow = None;
             if let Some(memory) = &decision.memory {
-                let _ =
-                    write!(words, " ({} of {} in use)", size(memory.used_bytes), size(memory.memory_bytes));
+                let _ = write!(words, " ({} of {} in use)", size(memory.used_bytes), size(memory.memory_bytes));
                 if let Some(share) = memory.flows.first() {
                     let _ = write!(words, "; {} of it is {}'s", percent(share.bytes, memory.used_bytes), share.flow);
                     flow = Some(share.flow.clone());
@@ -421,10 +416,9 @@ fn verdict(story: &PacketStory) -> String {
         "dropped" => {
             format!("{flow} packet {packet}{again} was dropped at {place} at {}: {words}", instant(story.until_ps))
         }
-        "delivered" => format!(
-            "{flow} packet {packet}{again} was delivered at {} after {delay}: {words}",
-            instant(story.until_ps)
-        ),
+        "delivered" => {
+            format!("{flow} packet {packet}{again} was delivered at {} after {delay}: {words}", instant(story.until_ps))
+        }
         _ => format!("{flow} packet {packet}{again} was still at {place} at the end, after {delay}: {words}"),
     }
 }

@@ -9,6 +9,7 @@ use super::spans::Spans;
 use super::stops::intervals;
 use super::text::{instant, percent, size};
 use serde::Serialize;
+use std::fmt::Write;
 use tailback_units::Time;
 
 /// Explanation of a port's queue at its longest, and of its composition over the run.
@@ -69,13 +70,14 @@ pub fn port(log: &Log<'_>, number: u32, (worst, rows): (Worst, Vec<BlameRow>)) -
         ),
     };
     if chain.is_some() {
-        verdict += &format!("; it was stopped: {}", culprit.words);
+        let _ = write!(verdict, "; it was stopped: {}", culprit.words);
     }
     let drops: u64 = rows.iter().map(|row| row.dropped_packets).sum();
     if let Some(most) = rows.iter().max_by_key(|row| row.dropped_packets)
         && drops > 0
     {
-        verdict += &format!("; {drops} packets were dropped over the run, {} of {}", most.dropped_packets, most.flow);
+        let _ =
+            write!(verdict, "; {drops} packets were dropped over the run, {} of {}", most.dropped_packets, most.flow);
     }
     PortStory { verdict, port: name, worst, blame: rows, stopped_ps: stopped.length(), chain, culprit, needs }
 }

@@ -45,7 +45,7 @@ pub(super) fn shares<'r>(log: &Log<'_>, rows: impl IntoIterator<Item = &'r Row>)
         bytes,
     };
     let mut found: Vec<Share> = sums.into_iter().map(share).collect();
-    found.sort_by(|a, b| b.bytes.cmp(&a.bytes));
+    found.sort_by_key(|share| std::cmp::Reverse(share.bytes));
     found
 }
 

@@ -116,8 +116,7 @@ impl PacketStory {
                 );
             }
             if !hop.at_input.is_empty() {
-                let _ =
-                    writeln!(out, "{}: before it at the input: {}", hop.port, composition(&hop.at_input));
+                let _ = writeln!(out, "{}: before it at the input: {}", hop.port, composition(&hop.at_input));
             }
         }
         for decision in &self.decisions {
@@ -131,7 +130,8 @@ impl PacketStory {
     }
 
     fn table(&self, out: &mut String) {
-        let names = ["source", "input", "behind", "stopped", "slowed", "link down", "held", "serialisation", "propagation"];
+        let names =
+            ["source", "input", "behind", "stopped", "slowed", "link down", "held", "serialisation", "propagation"];
         let used: Vec<usize> =
             (0..names.len()).filter(|at| self.hops.iter().any(|hop| hop.waits.parts()[*at].1 > 0)).collect();
         let mut rows = vec![vec!["port".to_owned(), "from".to_owned()]];
