@@ -224,9 +224,9 @@ const PFC: &str = "scope = \"class\"\nsignal = { kind = \"mac\" }\nend-stations 
 
 #[test]
 fn a_storm_is_found_upstream_through_the_queue_that_it_fills() {
-    // d stops s2->d; its queue of 50 kB fills in about 130 ms · (3 Mbit/s) and stops s1->s2, where the victim waits, which
-    // never goes to d.
-    let document = line(PFC, "duration = \"300ms\"")
+    // d stops s2->d; its queue of 50 kB passes 40 kB about 16 ms later, at 20 Mbit/s, and stops s1->s2, where the victim
+    // waits, which never goes to d. Without the storm, the link to d has five times the rate of its flow.
+    let document = line(PFC, "duration = \"300ms\"").replace("5Mbit/s", "100Mbit/s")
         + &flow("hot", "a", "d", "20Mbit/s")
         + &flow("victim", "b", "c", "500kbit/s")
         + STORM;
@@ -324,9 +324,9 @@ fn has_end(stop: &StopNode, is: &dyn Fn(&End) -> bool) -> bool {
 
 #[test]
 fn a_watchdog_that_ends_a_storm_is_named_next_to_the_host() {
-    // The watchdog of s2 ignores the pauses of d after 5 ms, long before the storm ends.
+    // The watchdog of s2 ignores the pauses of d after 30 ms, before the storm ends.
     let document = line(PFC, "duration = \"300ms\"")
-        .replace("s2 = {}", "s2 = { watchdog = { after = \"5ms\", restore = \"200ms\" } }")
+        .replace("s2 = {}", "s2 = { watchdog = { after = \"30ms\", restore = \"200ms\" } }")
         + &flow("hot", "a", "d", "2Mbit/s")
         + STORM;
     let story = story(&document, "hot", Query::WorstDelay);
@@ -334,9 +334,8 @@ fn a_watchdog_that_ends_a_storm_is_named_next_to_the_host() {
     assert!(story.culprit.watchdog);
     let stop = story.chain.iter().find(|stop| stop.port == "s2->d").expect("s2->d was stopped");
     assert_eq!(stop.ended, Ended::Watchdog);
-    // The storm's first frame of 84 B at 5 Mbit/s arrives 0.1344 ms after its start at 20 ms, or after the frame that d
-    // was sending, which is none.
-    assert_eq!((stop.since_ps, stop.until_ps), (20_134_400_000, Some(25_134_400_000)));
+    // The storm's first frame of 84 B takes 134.4 us at 5 Mbit/s and 1 us on 200 m of cable.
+    assert_eq!((stop.since_ps, stop.until_ps), (20_135_400_000, Some(50_135_400_000)));
 }
 
 #[test]
