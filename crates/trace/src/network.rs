@@ -1,10 +1,11 @@
 //! Names and properties of a network's nodes, ports and flows, by the indices of trace rows.
 
-use tailback_qdisc::Accounting;
+use tailback_qdisc::signals::{Signals, Threshold};
+use tailback_qdisc::{Accounting, Site};
 use tailback_sim::World;
 use tailback_sim::plan::{
-    ChangeKind, ConditionerPlan, Fabric, FlowPlan, NodeId, NodeKind, Place, Plan, Response, Scope, SwitchPlan,
-    Watchdog, port_names,
+    ChangeKind, ConditionerPlan, Fabric, FlowPlan, NodeId, NodeKind, Place, Plan, QueuePlan, Response, Scope,
+    SwitchPlan, Watchdog, port_names,
 };
 use tailback_units::{Dur, Rate, Time};
 
@@ -72,6 +73,8 @@ pub struct Port {
     pub state: Vec<Vec<&'static str>>,
     /// Kind of the queue discipline.
     pub law: &'static str,
+    /// Queue lengths and waiting times at which the discipline reacts, those of the highest class.
+    pub thresholds: Vec<Threshold>,
     /// Limit of each class, buffer bytes; `u64::MAX`: unbounded.
     pub limits: Vec<u64>,
     /// Limit of each class, packets; `u64::MAX`: unbounded.
@@ -153,6 +156,7 @@ impl Network {
                 delay: link.delay,
                 state: (0..usize::from(plan.classes)).map(|class| world.trace_state_names(number, class)).collect(),
                 law: queue.discipline.kind(),
+                thresholds: thresholds(queue, link.rate[side]),
                 limits: queue.limits.clone(),
                 places: queue.places.clone(),
                 shapes: queue.shaper.is_some(),
@@ -223,6 +227,14 @@ fn notices(plan: &Plan, from: NodeId, to: NodeId) -> Option<Notices> {
     let law = switch(plan, to).or_else(|| switch(plan, from))?.backpressure.as_ref()?;
     let slows = matches!(law.response, Response::Rate { .. });
     Some(Notices { scope: law.scope, slows, response_time: law.response_time })
+}
+
+fn thresholds(queue: &QueuePlan, rate: Rate) -> Vec<Threshold> {
+    let rate = queue.shaper.map_or(rate, |shaper| shaper.rate.min(rate));
+    let site = Site { bytes: queue.limits[0], packets: queue.places[0], rate };
+    let mut found = Vec::new();
+    queue.discipline.each_threshold(&site, &mut |threshold| found.push(threshold));
+    found
 }
 
 fn rates(plan: &Plan, port: u32) -> Vec<(Time, Rate)> {

@@ -2,9 +2,11 @@
 
 use super::log::Log;
 use super::queue::{Share, at_input, shares, total, waiting_at, waiting_before};
+use super::units::{size, span};
 use crate::Memory;
 use serde::Serialize;
 use tailback_qdisc::Reason;
+use tailback_qdisc::signals::{Length, Threshold};
 use tailback_sim::plan::EventKind;
 use tailback_sim::trace::Row;
 
@@ -26,6 +28,8 @@ pub struct Decision {
     pub law: &'static str,
     /// Numbers of the discipline after the decision, by name.
     pub numbers: Vec<(&'static str, f64)>,
+    /// Thresholds of the discipline in its parameters, such as `max 9 kB`; of early drops and marks.
+    pub thresholds: Vec<String>,
     /// Buffer bytes of the packet.
     pub bytes: u64,
     /// Bytes of its class in the queue, without it.
@@ -81,6 +85,10 @@ pub(super) fn decision(log: &Log<'_>, row: &Row) -> Decision {
         time_ps: row.time.0,
         law: port.law,
         numbers: names.iter().copied().zip(row.state.iter().copied()).collect(),
+        thresholds: match row.reason {
+            None | Some(Reason::Early | Reason::Unresponsive) => port.thresholds.iter().map(threshold).collect(),
+            _ => Vec::new(),
+        },
         bytes: row.size.into(),
         queue_bytes: row.queue_bytes,
         queue_packets: row.queue_packets,
@@ -90,6 +98,15 @@ pub(super) fn decision(log: &Log<'_>, row: &Row) -> Decision {
         conditioners,
         loss: is(Reason::LinkLoss).then_some(port.loss),
     }
+}
+
+fn threshold(threshold: &Threshold) -> String {
+    let value = match threshold.length {
+        Length::Bytes(bytes) => size(bytes.round() as u64),
+        Length::Packets(packets) => format!("{packets} packets"),
+        Length::Wait(wait) => span(wait.0),
+    };
+    format!("{} {value}", threshold.path)
 }
 
 fn memory(log: &Log<'_>, row: &Row) -> Option<MemoryUse> {

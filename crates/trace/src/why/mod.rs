@@ -17,6 +17,8 @@ mod queue;
 mod spans;
 mod stops;
 mod text;
+mod units;
+mod words;
 
 pub use blame::{Blame, BlameRow, Worst};
 pub use chain::{CauseNode, End, Group, StopNode};

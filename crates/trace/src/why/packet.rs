@@ -7,7 +7,8 @@ use super::hops::{Hop, hops};
 use super::log::Log;
 use super::queue::{Share, label, total};
 use super::stops::Ended;
-use super::text::{instant, numbers, percent, place, size, span};
+use super::units::{instant, percent, size, span};
+use super::words::{numbers, place};
 use serde::Serialize;
 use std::fmt::Write;
 use tailback_qdisc::Reason;
@@ -258,8 +259,9 @@ fn drop_culprit(story: &PacketStory, decision: &Decision) -> Culprit {
         }
         Some(Reason::Early) => {
             words = format!("early drop by {}", decision.law);
-            if !decision.numbers.is_empty() {
-                let _ = write!(words, " ({})", numbers(decision));
+            let numbers = numbers(decision);
+            if !numbers.is_empty() {
+                let _ = write!(words, " ({numbers})");
             }
             ("early-drop", flow, Some(decision.law.to_owned()), port)
         }

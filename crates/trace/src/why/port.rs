@@ -7,7 +7,7 @@ use super::packet::{Culprit, chain_culprit};
 use super::queue::waiting_at;
 use super::spans::Spans;
 use super::stops::intervals;
-use super::text::{instant, percent, size};
+use super::units::{instant, percent, size};
 use serde::Serialize;
 use std::fmt::Write;
 use tailback_units::Time;

@@ -223,7 +223,10 @@ impl<'a> State<'a> {
         let pause = &mut self.pauses[which];
         if pause.until < now {
             pause.since = Time::NEVER;
-            pause.extend(pause.until, Ended::Expired, &covers_of(which), &mut self.done);
+            // A pause that was ended by a notification, the watchdog or its link has not expired.
+            if pause.until > pause.now {
+                pause.extend(pause.until, Ended::Expired, &covers_of(which), &mut self.done);
+            }
             pause.now = now;
         } else {
             pause.extend(now, Ended::InForce, &covers_of(which), &mut self.done);
