@@ -38,8 +38,10 @@ def figure(story: Mapping[str, Any]) -> Figure:
 def _packet(story: Mapping[str, Any]) -> Figure:
     hops: Sequence[Mapping[str, Any]] = story["hops"]
     bars = [hop for hop in hops if hop["before"]]
-    drawn = new(1, 2 if bars else 1, width=8.4, height=1.5 + 0.42 * len(hops))
-    axes = drawn.axes
+    ratios = {"height_ratios": [len(hops), max(len(bars), 1)]} if bars else {}
+    rows = 2 if bars else 1
+    drawn = new(1, rows, width=8.4, height=(2.4 + 0.34 * (len(hops) + len(bars))) / rows, gridspec_kw=ratios)
+    axes = drawn.axes[0]
     start = int(story["from_ps"])
     longest = max(int(story["until_ps"]) - start, 1)
     scale, unit = _unit(longest)
@@ -50,40 +52,56 @@ def _packet(story: Mapping[str, Any]) -> Figure:
             length = int(hop["waits"][key])
             if not length:
                 continue
-            label = "" if key in seen else name
-            seen.add(key)
-            axes[0].barh(place, length / scale, left=(at - start) / scale, color=colour, label=label, height=0.6)
+            label = "" if name in seen else name
+            seen.add(name)
+            axes.barh(place, length / scale, left=(at - start) / scale, color=colour, label=label, height=0.6)
             at += length
+        axes.annotate(
+            f" {_time(int(hop['until_ps']) - int(hop['from_ps']))}",
+            ((int(hop["until_ps"]) - start) / scale, place),
+            xytext=(8 if hop["dropped"] else 0, 0),
+            textcoords="offset points",
+            va="center",
+            fontsize=9,
+        )
         if hop["dropped"]:
-            axes[0].plot([(int(hop["until_ps"]) - start) / scale], [place], "x", color="#d55e00", markersize=9, mew=2.5)
-    axes[0].set_yticks(range(len(hops)), [str(hop["port"]) for hop in hops])
-    axes[0].invert_yaxis()
-    axes[0].set_xlabel(f"time since the packet was sent, {unit}")
-    axes[0].set_title(_wrapped(str(story["verdict"])))
-    axes[0].legend(ncols=3, loc="upper left", bbox_to_anchor=(0.0, -0.42 / (0.4 + 0.22 * len(hops))))
+            axes.plot([(int(hop["until_ps"]) - start) / scale], [place], "x", color="#d55e00", markersize=9, mew=2.5)
+    axes.set_xlim(0, 1.13 * longest / scale)
+    _places(axes, [str(hop["port"]) for hop in hops])
+    axes.set_xlabel(f"time since the packet was sent, {unit}")
+    axes.set_title(_wrapped(str(story["verdict"])))
+    if seen:
+        drawn.legend(*axes.get_legend_handles_labels(), loc="outside lower left", ncols=3)
     if bars:
-        _composition(axes[1], [str(hop["port"]) for hop in bars], [hop["before"] for hop in bars])
-        axes[1].set_title("in the queue before it, by flow")
+        _composition(drawn.axes[1], [str(hop["port"]) for hop in bars], [hop["before"] for hop in bars])
+        drawn.axes[1].set_title("bytes before it in the queue, by flow")
     return drawn
 
 
 def _port(story: Mapping[str, Any]) -> Figure:
-    drawn = new(1, 2, width=8.4, height=2.9)
-    worst = story["worst"]
-    _composition(drawn.axes[0], [f"{story['port']} at {int(worst['time_ps']) * 1e-12:.6f} s"], [worst["shares"]])
-    drawn.axes[0].set_title(_wrapped(str(story["verdict"])))
     rows = story["blame"][:_MOST]
+    count = 1 + max(len(rows), 1)
+    ratios = {"height_ratios": [1, max(len(rows), 1)]}
+    drawn = new(1, 2, width=8.4, height=(2.2 + 0.34 * count) / 2, gridspec_kw=ratios)
+    worst = story["worst"]
+    _composition(drawn.axes[0], ["at its longest"], [worst["shares"]])
+    drawn.axes[0].set_title(_wrapped(str(story["verdict"])))
     axes = drawn.axes[1]
-    axes.barh(range(len(rows)), [100 * float(row["share"]) for row in rows], color=COLOURS[0], height=0.6)
-    axes.set_yticks(range(len(rows)), [f"{row['flow']}, class {row['class']}" for row in rows])
+    axes.barh(range(len(rows)), [100 * float(row["share"]) for row in rows], color="#777777", height=0.6)
     for place, row in enumerate(rows):
         if row["dropped_packets"]:
-            axes.annotate(
-                f" {row['dropped_packets']} dropped", (100 * float(row["share"]), place), va="center", fontsize=9
-            )
-    axes.invert_yaxis()
+            text = f" {row['dropped_packets']} dropped"
+            axes.annotate(text, (100 * float(row["share"]), place), va="center", fontsize=9)
+    _places(axes, [f"{row['flow']}, class {row['class']}" for row in rows])
+    axes.set_xlim(0, 113)
     axes.set_xlabel("part of the queue over the run, %")
     return drawn
+
+
+def _places(axes: Axes, names: Sequence[str]) -> None:
+    """Label the bars, the first at the top, all of the same thickness."""
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(max(len(names), 1) - 0.4, -0.6)
 
 
 def _composition(axes: Axes, names: Sequence[str], queues: Sequence[Sequence[Mapping[str, Any]]]) -> None:
@@ -106,8 +124,7 @@ def _composition(axes: Axes, names: Sequence[str], queues: Sequence[Sequence[Map
             seen.add(name)
             axes.barh(place, count / 1e3, left=left, color=colours.get(name, "#bbbbbb"), label=label, height=0.6)
             left += count / 1e3
-    axes.set_yticks(range(len(names)), names)
-    axes.invert_yaxis()
+    _places(axes, names)
     axes.set_xlabel("kB")
     axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5))
 
@@ -117,6 +134,11 @@ def _unit(longest_ps: int) -> tuple[float, str]:
         if longest_ps >= scale:
             return scale, unit
     return 1e3, "ns"
+
+
+def _time(ps: int) -> str:
+    scale, unit = _unit(ps)
+    return f"{ps / scale:.3g} {unit}"
 
 
 def _wrapped(text: str, width: int = 96) -> str:
