@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
-from conftest import Ran
 
 import tailback as package
 from tailback.errors import RunError, UsageError
 
+Cli = Callable[..., Any]
 EXAMPLE = Path(__file__).parents[2] / "docs" / "examples" / "why.toml"
 
 
@@ -42,7 +43,7 @@ def test_a_run_directory_is_repeated_with_its_digest(tmp_path: Path) -> None:
         package.why(directory, flow="web")
 
 
-def test_the_command_writes_text_json_and_a_figure(tailback: Callable[..., Ran], tmp_path: Path) -> None:
+def test_the_command_writes_text_json_and_a_figure(tailback: Cli, tmp_path: Path) -> None:
     figure = tmp_path / "why.svg"
     text = tailback("why", EXAMPLE, "--flow", "web", "--out", figure)
     assert (text.code, text.out.startswith("web packet ")) == (0, True)
@@ -71,9 +72,7 @@ def test_the_command_writes_text_json_and_a_figure(tailback: Callable[..., Ran],
         (["--flow", "web", "--out", "why.txt"], "does not end in .png, .svg or .pdf"),
     ],
 )
-def test_a_wrong_choice_is_refused_with_advice(
-    tailback: Callable[..., Ran], arguments: list[str], message: str
-) -> None:
+def test_a_wrong_choice_is_refused_with_advice(tailback: Cli, arguments: list[str], message: str) -> None:
     done = tailback("why", EXAMPLE, *arguments)
     assert done.code == 2
     assert message in " ".join(done.err.split())

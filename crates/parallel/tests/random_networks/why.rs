@@ -3,16 +3,47 @@
 //! a storm, or closes a ring.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::atomic::{AtomicU64, Ordering};
 use tailback_sim::Report;
 use tailback_sim::plan::{ChangeKind, EventKind, FrameKind, Plan};
 use tailback_sim::trace::{Cause, Detail, Row};
 use tailback_trace::Network;
-use tailback_trace::why::{CauseNode, End, Found, Log, PacketStory, StopNode, intervals, packet};
+use tailback_trace::why::{CauseNode, End, Ended, Found, Log, PacketStory, StopNode, intervals, packet};
 use tailback_units::Time;
 
 /// Packets that are explained in each network: delivered ones by delay, delivered ones by time, dropped ones, and ones in
 /// the network at the end.
 const EACH: [usize; 4] = [3, 2, 3, 2];
+
+/// Parts of explanations that must occur in a few hundred networks, each with the number seen by this process.
+static SEEN: [(&str, AtomicU64); 13] = [
+    ("packets", AtomicU64::new(0)),
+    ("drops", AtomicU64::new(0)),
+    ("packets that were in the network at the end", AtomicU64::new(0)),
+    ("bytes before a packet", AtomicU64::new(0)),
+    ("stops", AtomicU64::new(0)),
+    ("stops that only slow", AtomicU64::new(0)),
+    ("stops ended by a watchdog", AtomicU64::new(0)),
+    ("stops behind stops", AtomicU64::new(0)),
+    ("causes that are inputs", AtomicU64::new(0)),
+    ("causes that are limits of a destination", AtomicU64::new(0)),
+    ("ends at a congested queue", AtomicU64::new(0)),
+    ("ends at a storm", AtomicU64::new(0)),
+    ("rings", AtomicU64::new(0)),
+];
+
+/// Counts a part of an explanation.
+fn seen(name: &str, number: u64) {
+    let (_, count) = SEEN.iter().find(|(own, _)| *own == name).expect("a part of the list");
+    count.fetch_add(number, Ordering::Relaxed);
+}
+
+/// Checks that every part has occurred; called after some hundreds of networks.
+pub fn covered() {
+    let counts: Vec<(&str, u64)> = SEEN.iter().map(|(name, count)| (*name, count.load(Ordering::Relaxed))).collect();
+    assert!(counts.iter().all(|(_, count)| *count > 0), "explanations: {counts:?}");
+    println!("explanations: {counts:?}");
+}
 
 /// Checks explanations of some packets of a traced run; two of three seeds are checked.
 pub fn check(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
@@ -113,6 +144,9 @@ struct Checks<'a> {
 
 impl Checks<'_> {
     fn story(&self, found: Found, story: &PacketStory) -> Result<(), String> {
+        seen("packets", 1);
+        seen("drops", (story.fate == "dropped").into());
+        seen("packets that were in the network at the end", (story.fate == "in-network").into());
         let until = if found.until == Time::NEVER { story.until_ps } else { found.until.0 };
         let parts: u64 = story.hops.iter().map(|hop| hop.waits.total()).sum();
         if (story.from_ps, story.until_ps) != (found.from.0, until) || parts != until - found.from.0 {
@@ -120,6 +154,7 @@ impl Checks<'_> {
         }
         for hop in &story.hops {
             let before: u64 = hop.before.iter().map(|share| share.bytes).sum();
+            seen("bytes before a packet", before);
             if before != hop.queue_bytes {
                 return Err(format!("{}: {before} B before it, {} B measured", hop.port, hop.queue_bytes));
             }
@@ -136,6 +171,9 @@ impl Checks<'_> {
     }
 
     fn stop(&self, stop: &StopNode, told: &mut BTreeSet<String>, above: &mut BTreeSet<String>) -> Result<(), String> {
+        seen("stops", 1);
+        seen("stops that only slow", stop.slows.into());
+        seen("stops ended by a watchdog", (stop.ended == Ended::Watchdog).into());
         match &stop.end {
             None if stop.causes.is_empty() => {
                 return Err(format!("the stop of {} has neither cause nor end", stop.port));
@@ -143,6 +181,7 @@ impl Checks<'_> {
             None => _ = told.insert(stop.port.clone()),
             Some(End::Above { port }) => _ = above.insert(port.clone()),
             Some(End::Ring { ports }) => {
+                seen("rings", 1);
                 for name in ports {
                     let number = self.network.ports.iter().position(|port| port.name == *name);
                     let at = Time(stop.at_ps);
@@ -172,6 +211,7 @@ impl Checks<'_> {
             return Err(format!("{} is the cause of an earlier stop: {cause:?}", cause.port));
         }
         if let Some(End::Storm { host }) = &cause.end {
+            seen("ends at a storm", 1);
             let storms = |change: &&tailback_sim::plan::Change| match change.what {
                 ChangeKind::PauseStorm { node, on } => {
                     change.at <= known && self.network.nodes[usize::from(node)] == *host && on
@@ -193,6 +233,10 @@ impl Checks<'_> {
         if count(EventKind::Congested, known) <= count(EventKind::Relieved, before) {
             return Err(format!("{} was not congested at {known:?}: {cause:?}", cause.port));
         }
+        seen("stops behind stops", cause.stops.len() as u64);
+        seen("causes that are inputs", cause.input.into());
+        seen("causes that are limits of a destination", cause.destination.is_some().into());
+        seen("ends at a congested queue", matches!(cause.end, Some(End::Congested { .. })).into());
         match &cause.end {
             Some(End::Congested { .. }) => {}
             None if !cause.stops.is_empty() => {}

@@ -14,7 +14,7 @@ pub struct Row {
     /// Position among the rows of the same time.
     pub order: Order,
     /// Number of the row among the arrivals, departures and drops at its port's queue, from 1: their causal order, also
-    /// within an instant; 0: the row is none of them.
+    /// within an instant; 0: another event.
     pub turn: u64,
     /// What happened.
     pub event: EventKind,
