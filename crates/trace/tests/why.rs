@@ -339,6 +339,17 @@ fn a_watchdog_that_ends_a_storm_is_named_next_to_the_host() {
 }
 
 #[test]
+fn the_longest_queue_of_a_stopped_port_is_explained_by_the_storm() {
+    let document =
+        line(PFC, "duration = \"100ms\"").replace("5Mbit/s", "100Mbit/s") + &flow("hot", "a", "d", "20Mbit/s") + STORM;
+    let story = port_story(&document, "s2->d");
+    assert_eq!((story.culprit.kind.as_str(), story.culprit.actor.as_deref()), ("storm", Some("d")));
+    // The queue passes 80 % of its 50 kB within the storm, and the packets under way then still arrive.
+    assert!((40_000..50_000).contains(&story.worst.bytes), "{:?}", story.worst);
+    assert!((20_000_000_000..80_000_000_000).contains(&story.worst.time_ps), "{:?}", story.worst);
+}
+
+#[test]
 fn the_queue_of_a_port_is_blamed_on_the_flood() {
     let story = port_story(&merge("buffer = \"10kB\"", ""), "s->d");
     assert!(story.worst.bytes <= 10_000 && story.worst.bytes > 9_000, "{:?}", story.worst);

@@ -8,15 +8,15 @@ use tailback_sim::Report;
 use tailback_sim::plan::{ChangeKind, EventKind, FrameKind, Plan};
 use tailback_sim::trace::{Cause, Detail, Row};
 use tailback_trace::Network;
-use tailback_trace::why::{CauseNode, End, Ended, Found, Log, PacketStory, StopNode, intervals, packet};
+use tailback_trace::why::{CauseNode, End, Ended, Found, Keeper, Log, PacketStory, StopNode, intervals, packet};
 use tailback_units::Time;
 
-/// Packets that are explained in each network: delivered ones by delay, delivered ones by time, dropped ones, and ones in
-/// the network at the end.
-const EACH: [usize; 4] = [3, 2, 3, 2];
+/// Packets that are explained in each network: delivered ones by delay, delivered ones by time, dropped ones, ones in the
+/// network at the end, and delivered ones on whose path a notification took effect.
+const EACH: [usize; 5] = [3, 2, 3, 4, 8];
 
 /// Parts of explanations that must occur in a few hundred networks, each with the number seen by this process.
-static SEEN: [(&str, AtomicU64); 13] = [
+static SEEN: [(&str, AtomicU64); 12] = [
     ("packets", AtomicU64::new(0)),
     ("drops", AtomicU64::new(0)),
     ("packets that were in the network at the end", AtomicU64::new(0)),
@@ -29,7 +29,6 @@ static SEEN: [(&str, AtomicU64); 13] = [
     ("causes that are limits of a destination", AtomicU64::new(0)),
     ("ends at a congested queue", AtomicU64::new(0)),
     ("ends at a storm", AtomicU64::new(0)),
-    ("rings", AtomicU64::new(0)),
 ];
 
 /// Counts a part of an explanation.
@@ -54,11 +53,36 @@ pub fn check(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
     let log = Log::new(&network, rows.to_vec());
     stopped(&log, report)?;
     let checks = Checks { plan, network: &network, log: &log, rows };
-    for found in chosen(&log, rows) {
+    let chosen = chosen(&log, rows);
+    if let Some(found) = chosen.last() {
+        selected(&network, &log, *found, rows)?;
+    }
+    for found in chosen {
         let Some(story) = packet(&log, found, (1, 1)) else { return Err(format!("no rows of {found:?}")) };
         checks.story(found, &story).map_err(|fault| format!("{fault}\n{}", story.text()))?;
     }
     Ok(())
+}
+
+/// Compares the explanation of a packet from the whole trace with that from the rows that a keeper keeps.
+fn selected(network: &Network, log: &Log<'_>, found: Found, rows: &[Row]) -> Result<(), String> {
+    let json = |story: &PacketStory| serde_json::to_value(story).expect("a story has text keys");
+    let whole = packet(log, found, (1, 1)).ok_or("no rows")?;
+    let mut from = found.from;
+    loop {
+        let mut keeper = Keeper::new(from, found.until);
+        keeper.add(rows.to_vec());
+        let story = packet(&Log::new(network, keeper.finish()), found, (1, 1)).ok_or("no rows are kept")?;
+        if story.needs >= from {
+            // Notifications after the end of the packet are not kept: they end stops that it did not see.
+            let known = |story: &PacketStory| (json(story)["hops"].clone(), json(story)["decisions"].clone());
+            if known(&story) != known(&whole) || story.culprit.kind != whole.culprit.kind {
+                return Err(format!("the kept rows give another story:\n{}\n{}", story.text(), whole.text()));
+            }
+            return Ok(());
+        }
+        from = story.needs;
+    }
 }
 
 /// Compares the time for which each port was stopped with the report.
@@ -118,7 +142,7 @@ fn chosen(log: &Log<'_>, rows: &[Row]) -> Vec<Found> {
     slow.sort_by_key(|found| std::cmp::Reverse(found.until.since(found.from)));
     let mut all: Vec<Found> = slow.into_iter().take(EACH[0]).collect();
     // Packets that waited while their port was stopped, of which the largest delays may be none.
-    all.extend(held(log, &delivered).into_iter().take(EACH[0]));
+    all.extend(spread(&held(log, &delivered), EACH[4]));
     all.extend(spread(&delivered, EACH[1]));
     all.extend(spread(&of(Some(EventKind::Drop)), EACH[2]));
     all.extend(spread(&of(None), EACH[3]));
@@ -181,7 +205,6 @@ impl Checks<'_> {
             None => _ = told.insert(stop.port.clone()),
             Some(End::Above { port }) => _ = above.insert(port.clone()),
             Some(End::Ring { ports }) => {
-                seen("rings", 1);
                 for name in ports {
                     let number = self.network.ports.iter().position(|port| port.name == *name);
                     let at = Time(stop.at_ps);

@@ -23,6 +23,8 @@ pub struct Blame<'a> {
     /// Packets in the queue.
     waiting: BTreeMap<u64, (Key, u64)>,
     bytes: u64,
+    /// The packet that arrived last, its arrival, and the arrival before it.
+    newest: (u64, Time, Time),
     worst: u64,
     worst_at: Time,
     worst_shares: BTreeMap<Key, (u64, u64)>,
@@ -97,6 +99,7 @@ impl<'a> Blame<'a> {
             sums: BTreeMap::new(),
             waiting: BTreeMap::new(),
             bytes: 0,
+            newest: (0, Time::ZERO, Time::ZERO),
             worst: 0,
             worst_at: Time::ZERO,
             worst_shares: BTreeMap::new(),
@@ -144,6 +147,7 @@ impl<'a> Blame<'a> {
                 (sum.packets, sum.bytes) = (sum.packets + 1, sum.bytes + size);
                 self.bytes += size;
                 self.waiting.insert(row.packet, (key, size));
+                self.newest = (row.packet, row.time, self.newest.1);
             }
             EventKind::Dequeue | EventKind::Drop => {
                 if row.event == EventKind::Drop {
@@ -153,7 +157,10 @@ impl<'a> Blame<'a> {
                     *sum.reasons.entry(reason).or_default() += 1;
                 }
                 // A packet that leaves at the instant at which the queue is longest was in it.
-                self.note(row.time, (row.event == EventKind::Drop).then_some(row.packet));
+                self.note((row.event == EventKind::Drop).then_some(row.packet));
+                if row.event == EventKind::Drop && self.newest.0 == row.packet {
+                    self.newest.1 = self.newest.2;
+                }
                 if let Some((key, size)) = self.waiting.remove(&row.packet) {
                     let sum = self.sums.entry(key).or_default();
                     sum.settle(row.time);
@@ -167,13 +174,15 @@ impl<'a> Blame<'a> {
     }
 
     /// Notes the composition of the queue if it is the longest so far; `but`: a packet that was refused.
-    fn note(&mut self, now: Time, but: Option<u64>) {
+    fn note(&mut self, but: Option<u64>) {
         let refused = but.and_then(|packet| self.waiting.get(&packet)).copied();
         let bytes = self.bytes - refused.map_or(0, |(_, size)| size);
         if bytes <= self.worst {
             return;
         }
-        (self.worst, self.worst_at) = (bytes, now);
+        // The queue has been as long since its last growth.
+        let (newest, at, before) = self.newest;
+        (self.worst, self.worst_at) = (bytes, if but == Some(newest) { before } else { at });
         self.worst_shares =
             self.sums.iter().map(|(key, sum)| (*key, (sum.packets, sum.bytes))).filter(|(_, s)| s.0 > 0).collect();
         if let Some((key, size)) = refused
@@ -187,7 +196,7 @@ impl<'a> Blame<'a> {
     pub fn finish(mut self) -> (Worst, Vec<BlameRow>) {
         self.settle();
         let end = self.network.end;
-        self.note(end, None);
+        self.note(None);
         self.sums.values_mut().for_each(|sum| sum.settle(end.max(sum.since)));
         let name = |(flow, acks, _): Key| flow_label(&self.network.flows[flow as usize].name, acks);
         let total: u128 = self.sums.values().map(|sum| sum.area).sum();

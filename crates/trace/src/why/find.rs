@@ -144,7 +144,7 @@ impl Finder {
 }
 
 /// Keeps the rows that explain an interval: all rows of the interval, the earlier rows of packets that are in the network
-/// at its start, and all earlier rows of notifications and congested queues. Its memory is thus that of the packets in the
+/// at its start, those of the last transmission of each port, and all earlier rows of notifications and congested queues. Its memory is thus that of the packets in the
 /// network, of the interval and of the notifications, and not that of the run.
 #[derive(Debug)]
 pub struct Keeper {
@@ -152,6 +152,9 @@ pub struct Keeper {
     until: Time,
     /// Rows before the interval of packets that are in the network.
     live: BTreeMap<u64, Vec<(u64, Row)>>,
+    /// By port: rows of the last transmission among the packets that have left the network, with its number. A packet
+    /// that a cut-through switch drops is still being transmitted to it.
+    last: BTreeMap<u32, (u64, Vec<(u64, Row)>)>,
     /// Other rows, each with its number.
     kept: Vec<(u64, Row)>,
     number: u64,
@@ -162,7 +165,15 @@ pub struct Keeper {
 impl Keeper {
     /// Returns the keeper of the rows that explain an interval, with its ends.
     pub fn new(from: Time, until: Time) -> Keeper {
-        Keeper { from, until, live: BTreeMap::new(), kept: Vec::new(), number: 0, gone: Default::default() }
+        Keeper {
+            from,
+            until,
+            live: BTreeMap::new(),
+            last: BTreeMap::new(),
+            kept: Vec::new(),
+            number: 0,
+            gone: Default::default(),
+        }
     }
 
     /// Adds the next rows.
@@ -178,7 +189,9 @@ impl Keeper {
                 }
                 if matches!(row.event, EventKind::Deliver | EventKind::Drop) {
                     self.gone.1.insert(row.packet);
-                    self.live.remove(&row.packet);
+                    if let Some(rows) = self.live.remove(&row.packet) {
+                        self.keep_transmissions(&rows);
+                    }
                 } else if !self.gone.1.contains(&row.packet) {
                     self.live.entry(row.packet).or_default().push((self.number, row));
                 }
@@ -188,9 +201,24 @@ impl Keeper {
         }
     }
 
+    /// Keeps the transmissions of a packet that has left the network, as far as none is known that began later.
+    fn keep_transmissions(&mut self, rows: &[(u64, Row)]) {
+        for (number, start) in rows.iter().filter(|(_, row)| row.event == EventKind::Dequeue) {
+            if self.last.get(&start.port).is_some_and(|(known, _)| known > number) {
+                continue;
+            }
+            let here =
+                |row: &Row| row.port == start.port && matches!(row.event, EventKind::Enqueue | EventKind::Dequeue);
+            let received = rows.iter().rev().find(|(at, row)| at < number && row.event == EventKind::Receive);
+            let own = rows.iter().filter(|(_, row)| here(row));
+            self.last.insert(start.port, (*number, received.into_iter().chain(own).cloned().collect()));
+        }
+    }
+
     /// Returns the number of rows that are kept.
     pub fn len(&self) -> usize {
-        self.kept.len() + self.live.values().map(Vec::len).sum::<usize>()
+        let last = self.last.values().map(|(_, rows)| rows.len()).sum::<usize>();
+        self.kept.len() + self.live.values().map(Vec::len).sum::<usize>() + last
     }
     /// Returns `true` if no row is kept.
     pub fn is_empty(&self) -> bool {
@@ -201,7 +229,9 @@ impl Keeper {
     pub fn finish(self) -> Vec<Row> {
         let mut all = self.kept;
         all.extend(self.live.into_values().flatten());
+        all.extend(self.last.into_values().flat_map(|(_, rows)| rows));
         all.sort_by_key(|(number, _)| *number);
+        all.dedup_by_key(|(number, _)| *number);
         all.into_iter().map(|(_, row)| row).collect()
     }
 }

@@ -376,7 +376,7 @@ fn cause_culprit(stop: &StopNode, cause: &CauseNode) -> Option<Culprit> {
                 kind: "storm".to_owned(),
                 port: Some(stop.port.clone()),
                 actor: Some(host.clone()),
-                words: format!("{host} sends PAUSE frames continuously to {}", stop.port),
+                words: format!("{host} sends PAUSE frames continuously and stops {}", stop.port),
                 ..Culprit::default()
             });
         }

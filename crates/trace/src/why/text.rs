@@ -212,7 +212,7 @@ impl PortStory {
         let _ = writeln!(out);
         let _ = writeln!(out, "at its longest: {}", composition(&self.worst.shares));
         if self.stopped_ps > 0 {
-            let _ = writeln!(out, "stopped by notifications for {} of the run", span(self.stopped_ps));
+            let _ = writeln!(out, "notifications had stopped it for {} until then", span(self.stopped_ps));
         }
         let _ = writeln!(out);
         let titles = ["flow", "class", "share", "mean", "arrived", "dropped", "marked", "reasons"];
