@@ -23,6 +23,7 @@ from tailback.results.report import Report
 from tailback.run.result import Result
 from tailback.run.simulate import Interrupted, run
 from tailback.run.simulation import Simulation
+from tailback.run.why import Explanation, why
 from tailback.scenario import Precision, Scenario, discipline, kind, load, source, tcp
 from tailback.scenario.warnings import ScenarioWarning
 from tailback.study import FailedRuns, Study, Sweep
@@ -36,6 +37,7 @@ __version__ = _native.version
 __all__ = [
     "Cancelled",
     "ExecutorError",
+    "Explanation",
     "FailedRuns",
     "Interrupted",
     "Interval",
@@ -68,6 +70,7 @@ __all__ = [
     "source",
     "sweep",
     "tcp",
+    "why",
 ]
 
 

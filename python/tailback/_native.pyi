@@ -32,6 +32,9 @@ __all__ = [
     "translate_router",
     "version",
     "video_score",
+    "why_names",
+    "why_packet",
+    "why_port",
     "y1541_class",
     "y1541_limits",
     "y1541_violations",
@@ -333,3 +336,31 @@ def y1541_violations(class_: int, delay_s: float, variation_s: float, loss: floa
 
 def y1541_class(delay_s: float, variation_s: float, loss: float) -> int:
     """Return the strictest class of ITU-T Y.1541, 0 to 5, that a stream meets."""
+
+def why_names(scenario: Scenario, seed: int) -> str:
+    """Return the names of the flows and ports of a run as JSON: `flows` and `ports`."""
+
+def why_packet(
+    scenario: Scenario,
+    seed: int,
+    flow: int,
+    query: str,
+    value: int,
+    warmup_s: float | None = None,
+    parallel: int = 1,
+    cancel: Cancel | None = None,
+) -> str:
+    """Explain a packet of the flow with this index as JSON: `digest`, `packets`, `drops` and `stories`.
+
+    `query` is `packet` (number `value`), `at` (`value` picoseconds), `worst` (delay) or `drop` (number `value`).
+    """
+
+def why_port(
+    scenario: Scenario,
+    seed: int,
+    number: int,
+    warmup_s: float | None = None,
+    parallel: int = 1,
+    cancel: Cancel | None = None,
+) -> str:
+    """Explain the queue of the port with this index as JSON: `digest` and `story`."""

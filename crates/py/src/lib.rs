@@ -12,6 +12,7 @@ mod scenario;
 mod simulation;
 mod study;
 mod trace;
+mod why;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -103,6 +104,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(parse_duration, module)?)?;
     module.add_function(wrap_pyfunction!(parse_bytes, module)?)?;
     module.add_function(wrap_pyfunction!(t_quantile, module)?)?;
+    module.add_function(wrap_pyfunction!(why::why_names, module)?)?;
+    module.add_function(wrap_pyfunction!(why::why_packet, module)?)?;
+    module.add_function(wrap_pyfunction!(why::why_port, module)?)?;
     module.add_function(wrap_pyfunction!(quality::speech_rating, module)?)?;
     module.add_function(wrap_pyfunction!(quality::mos, module)?)?;
     module.add_function(wrap_pyfunction!(quality::video_score, module)?)?;

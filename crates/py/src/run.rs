@@ -19,6 +19,13 @@ const CHECKS_PER_PROGRESS: u64 = 10;
 #[pyclass(frozen, module = "tailback._native")]
 pub struct Cancel(Arc<AtomicBool>);
 
+impl Cancel {
+    /// Returns the flag.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        self.0.clone()
+    }
+}
+
 #[pymethods]
 impl Cancel {
     #[new]

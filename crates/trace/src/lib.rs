@@ -8,8 +8,9 @@ mod places;
 #[cfg(test)]
 mod sample;
 mod selection;
+pub mod why;
 
-pub use network::{Flow, Network, Port};
+pub use network::{Flow, Memory, Network, Notices, Port};
 pub use ns2::Ns2;
 pub use ns3::Ns3;
 pub use places::{Ends, Places};

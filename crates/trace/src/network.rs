@@ -1,7 +1,12 @@
 //! Names and properties of a network's nodes, ports and flows, by the indices of trace rows.
 
+use tailback_qdisc::signals::{Signals, Threshold};
+use tailback_qdisc::{Accounting, Site};
 use tailback_sim::World;
-use tailback_sim::plan::{FlowPlan, NodeId, NodeKind, Plan, port_names};
+use tailback_sim::plan::{
+    ChangeKind, ConditionerPlan, Fabric, FlowPlan, NodeId, NodeKind, Place, Plan, QueuePlan, Response, Scope,
+    SwitchPlan, Watchdog, port_names,
+};
 use tailback_units::{Dur, Rate, Time};
 
 /// The network of a trace.
@@ -11,6 +16,8 @@ pub struct Network {
     pub nodes: Vec<String>,
     /// `true` for nodes that are hosts.
     pub hosts: Vec<bool>,
+    /// Memory of each node.
+    pub memories: Vec<Memory>,
     /// Output ports.
     pub ports: Vec<Port>,
     /// Flows.
@@ -23,6 +30,30 @@ pub struct Network {
     pub warmup: Time,
     /// Last instant of the run.
     pub end: Time,
+}
+
+/// Memory of a node in which packets wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// Each output queue has its own limit.
+    Queues,
+    /// Output queues share a memory of this size, buffer bytes.
+    Shared(u64),
+    /// Output queues share a memory of this size, which is accounted by input.
+    ByInput(u64),
+    /// Packets wait at the inputs of a crossbar, each with this memory.
+    Crossbar(u64),
+}
+
+/// Notifications that a port may receive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Notices {
+    /// Traffic that they name.
+    pub scope: Scope,
+    /// `true` if the traffic is slowed and not stopped.
+    pub slows: bool,
+    /// Time from the reception to the effect.
+    pub response_time: Dur,
 }
 
 /// An output port.
@@ -40,6 +71,46 @@ pub struct Port {
     pub delay: Dur,
     /// By class: names of the state variables in rows ([`tailback_sim::trace::Row::state`]).
     pub state: Vec<Vec<&'static str>>,
+    /// Kind of the queue discipline.
+    pub law: &'static str,
+    /// Queue lengths and waiting times at which the discipline reacts, those of the highest class.
+    pub thresholds: Vec<Threshold>,
+    /// Limit of each class, buffer bytes; `u64::MAX`: unbounded.
+    pub limits: Vec<u64>,
+    /// Limit of each class, packets; `u64::MAX`: unbounded.
+    pub places: Vec<u64>,
+    /// `true` if a shaper may hold packets.
+    pub shapes: bool,
+    /// Changes of the link's rate in the timeline.
+    pub rates: Vec<(Time, Rate)>,
+    /// Times at which the link goes down (`false`) or comes up.
+    pub states: Vec<(Time, bool)>,
+    /// Probability of loss on the link at the start.
+    pub loss: f64,
+    /// Bytes that the link carries for each frame in addition to its wire bytes.
+    pub accounting: Option<Accounting>,
+    /// Bytes of a frame that must have arrived at the other end, a cut-through switch, before it is forwarded.
+    pub header: Option<u32>,
+    /// Notifications that the port may receive; `None`: it receives none.
+    pub notices: Option<Notices>,
+    /// Watchdog of the port against pauses that last too long.
+    pub watchdog: Option<Watchdog>,
+    /// Names of the conditioners before the queue and after the link.
+    pub conditioners: Vec<String>,
+}
+
+impl Port {
+    /// Returns the rate of the link at `time`.
+    pub fn rate_at(&self, time: Time) -> Rate {
+        self.rates.iter().take_while(|(at, _)| *at <= time).last().map_or(self.rate, |(_, rate)| *rate)
+    }
+
+    /// Returns the time for which a frame of `wire` bytes occupies the transmitter from `time` on, unless its tail is
+    /// still arriving.
+    pub fn tx_time(&self, time: Time, wire: u16) -> Dur {
+        let bytes = self.accounting.map_or(u32::from(wire), |accounting| accounting.of(wire));
+        self.rate_at(time).clock().tx_time(bytes)
+    }
 }
 
 /// A flow.
@@ -59,29 +130,55 @@ pub struct Flow {
     pub has_transport: bool,
     /// Bytes that the transport adds to a segment; 0 without a transport.
     pub header: u32,
+    /// Names of the conditioners at the source.
+    pub conditioners: Vec<String>,
 }
 
 impl Network {
     /// Returns the network of a plan; its random choices of hosts are drawn as in the run.
     pub fn of(plan: &Plan) -> Network {
-        let world = World::new(plan.clone());
+        // Traced ports have the general form, in which disciplines have the state that rows contain.
+        let world = World::new(Plan { trace: Some(Box::default()), ..plan.clone() });
         let plan = world.plan();
         let port = |(number, name): (u32, String)| {
             let (link, side) = (&plan.links[number as usize / 2], number as usize % 2);
+            let (from, to) = (link.ends[side], link.ends[1 - side]);
+            let queue = &link.queue[side];
+            let conditioned = |c: &&ConditionerPlan| match c.place {
+                Place::Source => false,
+                Place::Egress { port } | Place::Ingress { port } => port == number,
+            };
             Port {
                 name,
-                from: link.ends[side],
-                to: link.ends[1 - side],
+                from,
+                to,
                 rate: link.rate[side],
                 delay: link.delay,
                 state: (0..usize::from(plan.classes)).map(|class| world.trace_state_names(number, class)).collect(),
+                law: queue.discipline.kind(),
+                thresholds: thresholds(queue, link.rate[side]),
+                limits: queue.limits.clone(),
+                places: queue.places.clone(),
+                shapes: queue.shaper.is_some(),
+                rates: rates(plan, number),
+                states: states(plan, number),
+                loss: link.loss,
+                accounting: link.accounting,
+                header: match switch(plan, to).map(|next| &next.fabric) {
+                    Some(Fabric::CutThrough { header }) => Some(*header),
+                    _ => None,
+                },
+                notices: notices(plan, from, to),
+                watchdog: switch(plan, from).and_then(|own| own.watchdog),
+                conditioners: plan.conditioners.iter().filter(conditioned).map(|c| c.name.clone()).collect(),
             }
         };
         Network {
             nodes: plan.nodes.iter().map(|node| node.name.clone()).collect(),
             hosts: plan.nodes.iter().map(|node| matches!(node.kind, NodeKind::Host(_))).collect(),
+            memories: plan.nodes.iter().map(|node| memory(&node.kind)).collect(),
             ports: (0u32..).zip(port_names(&plan.nodes, &plan.links)).map(port).collect(),
-            flows: plan.flows.iter().map(flow).collect(),
+            flows: (0u32..).zip(&plan.flows).map(|(number, own)| flow(plan, number, own)).collect(),
             classes: plan.classes,
             header: plan.framing.header,
             warmup: plan.warmup,
@@ -90,14 +187,71 @@ impl Network {
     }
 }
 
-fn flow(plan: &FlowPlan) -> Flow {
+fn flow(plan: &Plan, number: u32, own: &FlowPlan) -> Flow {
+    let conditions = |c: &&ConditionerPlan| {
+        c.place == Place::Source && c.flows.as_ref().is_none_or(|flows| flows.binary_search(&number).is_ok())
+    };
     Flow {
-        name: plan.name().to_string(),
-        group: plan.group.clone(),
-        from: plan.from,
-        to: plan.to,
-        class: plan.class,
-        has_transport: plan.transport.is_some(),
-        header: plan.transport.as_ref().map_or(0, |tcp| tcp.header.0 as u32),
+        name: own.name().to_string(),
+        group: own.group.clone(),
+        from: own.from,
+        to: own.to,
+        class: own.class,
+        has_transport: own.transport.is_some(),
+        header: own.transport.as_ref().map_or(0, |tcp| tcp.header.0 as u32),
+        conditioners: plan.conditioners.iter().filter(conditions).map(|c| c.name.clone()).collect(),
     }
+}
+
+/// Returns the switch with this index; `None`: the node is a host.
+fn switch(plan: &Plan, node: NodeId) -> Option<&SwitchPlan> {
+    match &plan.nodes[usize::from(node)].kind {
+        NodeKind::Switch(switch) => Some(switch),
+        NodeKind::Host(_) => None,
+    }
+}
+
+fn memory(kind: &NodeKind) -> Memory {
+    let NodeKind::Switch(switch) = kind else { return Memory::Queues };
+    match switch.fabric {
+        Fabric::OutputQueued | Fabric::CutThrough { .. } => Memory::Queues,
+        Fabric::SharedMemory { memory, .. } => Memory::Shared(memory),
+        Fabric::SharedBuffer(ref plan) => Memory::ByInput(plan.memory),
+        Fabric::InputFifo { buffer } | Fabric::VirtualOutputQueues { buffer, .. } => Memory::Crossbar(buffer),
+    }
+}
+
+/// Returns the notifications that the port from `from` to `to` may receive: those of a switch, or of a host in a storm,
+/// which has the law of its switch.
+fn notices(plan: &Plan, from: NodeId, to: NodeId) -> Option<Notices> {
+    let law = switch(plan, to).or_else(|| switch(plan, from))?.backpressure.as_ref()?;
+    let slows = matches!(law.response, Response::Rate { .. });
+    Some(Notices { scope: law.scope, slows, response_time: law.response_time })
+}
+
+fn thresholds(queue: &QueuePlan, rate: Rate) -> Vec<Threshold> {
+    let rate = queue.shaper.map_or(rate, |shaper| shaper.rate.min(rate));
+    let site = Site { bytes: queue.limits[0], packets: queue.places[0], rate };
+    let mut found = Vec::new();
+    queue.discipline.each_threshold(&site, &mut |threshold| found.push(threshold));
+    found
+}
+
+fn rates(plan: &Plan, port: u32) -> Vec<(Time, Rate)> {
+    let (own, side) = (port / 2, port as usize % 2);
+    let rate = |what: &ChangeKind| match what {
+        ChangeKind::LinkRate(link, rate) if *link == own => Some(*rate),
+        ChangeKind::LinkRates(link, rates) if *link == own => Some(rates[side]),
+        _ => None,
+    };
+    plan.timeline.iter().filter_map(|change| Some((change.at, rate(&change.what)?))).collect()
+}
+
+fn states(plan: &Plan, port: u32) -> Vec<(Time, bool)> {
+    let state = |what: &ChangeKind| match what {
+        ChangeKind::LinkDown(link) if *link == port / 2 => Some(false),
+        ChangeKind::LinkUp(link) if *link == port / 2 => Some(true),
+        _ => None,
+    };
+    plan.timeline.iter().filter_map(|change| Some((change.at, state(&change.what)?))).collect()
 }

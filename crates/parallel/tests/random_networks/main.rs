@@ -19,6 +19,7 @@ mod shrink;
 mod switching;
 mod timeline;
 mod trace;
+mod why;
 
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::io::Write;
@@ -80,6 +81,9 @@ fn judge_all(first: u64, count: u32) {
             number + 1,
             smallest(seed)
         );
+    }
+    if count >= 100 {
+        why::covered();
     }
     let hops = hops.into_inner();
     assert!(

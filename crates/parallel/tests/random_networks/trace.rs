@@ -24,6 +24,7 @@ pub fn check(
     compares(&report, "a traced run")?;
     sums(plan, &rows, whole)?;
     columns(&rows)?;
+    crate::why::check(plan, &rows, whole)?;
     let (plain, _) = run(Plan { engine: Engine::Plain, ..traced.clone() }, 1)?;
     same(&rows, &plain, "the plain engine")?;
     for threads in 2..=3 {

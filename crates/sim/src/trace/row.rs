@@ -13,6 +13,9 @@ pub struct Row {
     pub time: Time,
     /// Position among the rows of the same time.
     pub order: Order,
+    /// Number of the row among the arrivals, departures and drops at its port's queue, from 1: their causal order, also
+    /// within an instant; 0: another event.
+    pub turn: u64,
     /// Kind of the event.
     pub event: EventKind,
     /// Kind of the frame to which it happened.
@@ -138,7 +141,7 @@ impl Row {
     /// Adds the row to a digest.
     pub fn digest(&self, digest: &mut Digest) {
         let Order { kind, component, port } = self.order;
-        for value in [self.time.0, u64::from(kind), u64::from(component), u64::from(port)] {
+        for value in [self.time.0, u64::from(kind), u64::from(component), u64::from(port), self.turn] {
             digest.u64(value);
         }
         let head = [self.event as u64, self.frame as u64, self.port.into(), self.class.into(), self.flow.into()];

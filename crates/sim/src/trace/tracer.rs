@@ -25,6 +25,8 @@ pub(crate) struct Tracer {
     pub ignored: BTreeMap<u32, u64>,
     /// Number of acknowledgements sent by each connection, which distinguishes equal ones.
     acks: BTreeMap<u32, u16>,
+    /// Arrivals, departures and drops at the queue of each port so far.
+    turns: BTreeMap<u32, u64>,
     summary: Summary,
 }
 
@@ -40,6 +42,7 @@ impl Tracer {
             paused: BTreeMap::new(),
             ignored: BTreeMap::new(),
             acks: BTreeMap::new(),
+            turns: BTreeMap::new(),
             summary: Summary::default(),
         }
     }
@@ -65,6 +68,13 @@ impl Tracer {
     pub fn next_ack(&mut self, connection: u32) -> u16 {
         let number = self.acks.entry(connection).or_default();
         *number = number.wrapping_add(1);
+        *number
+    }
+
+    /// Returns the number of the next arrival, departure or drop at the queue of a port.
+    pub fn next_turn(&mut self, port: u32) -> u64 {
+        let number = self.turns.entry(port).or_default();
+        *number += 1;
         *number
     }
 

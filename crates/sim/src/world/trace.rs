@@ -113,7 +113,7 @@ impl World {
     #[cold]
     #[inline(never)]
     pub(super) fn trace_enqueue(&mut self, port: u32, packet: &Packet) {
-        let row = self.packet_row(EventKind::Enqueue, port, packet);
+        let row = self.queue_row(EventKind::Enqueue, port, packet);
         if let Some(tracer) = &mut self.trace {
             tracer.entered = row.clone();
         }
@@ -137,6 +137,7 @@ impl World {
             Some(packet) => self.packet_row(EventKind::Mark, port, packet),
             None => entered.map(|entered| Row {
                 event: EventKind::Mark,
+                turn: 0,
                 ecn: Ecn::Ce,
                 state: self.law_state(port, class),
                 ..entered
@@ -156,7 +157,7 @@ impl World {
         };
         let packet = &packet;
         self.trace_marks(port, usize::from(packet.class()), Some(packet));
-        let row = self.packet_row(EventKind::Dequeue, port, packet);
+        let row = self.queue_row(EventKind::Dequeue, port, packet);
         // The queue before the event, as in all rows.
         self.write_row(row.map(|row| Row {
             queue_packets: row.queue_packets + 1,
@@ -169,7 +170,7 @@ impl World {
     #[cold]
     #[inline(never)]
     pub(super) fn trace_drop(&mut self, port: u32, packet: &Packet, why: Reason) {
-        let row = self.packet_row(EventKind::Drop, port, packet).map(|row| Row { reason: Some(why), ..row });
+        let row = self.queue_row(EventKind::Drop, port, packet).map(|row| Row { reason: Some(why), ..row });
         self.write_row(row);
     }
 
@@ -330,6 +331,7 @@ impl World {
         Some(Row {
             time: self.now,
             order: Order::default(),
+            turn: 0,
             event,
             frame,
             port,
@@ -366,6 +368,13 @@ impl World {
             detail: control_detail(control, port),
             ..row
         })
+    }
+
+    /// Returns the row of a packet that arrives at the queue of a port, leaves it or is dropped there; `None`: it is not
+    /// selected, but counts.
+    fn queue_row(&mut self, event: EventKind, port: u32, packet: &Packet) -> Option<Row> {
+        let turn = self.trace.as_mut().map_or(0, |tracer| tracer.next_turn(port));
+        self.packet_row(event, port, packet).map(|row| Row { turn, ..row })
     }
 
     /// Returns the row of a data packet or an acknowledgement; `None`: it is not selected.

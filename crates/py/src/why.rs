@@ -1,0 +1,175 @@
+//! Explanations of packets and queues ([`tailback_trace::why`]): runs with traces, without the interpreter lock.
+
+use crate::panics::guarded;
+use crate::run::{Cancel, Cancelled};
+use crate::scenario::{Scenario, instant};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use pyo3::prelude::*;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use tailback_scenario::build;
+use tailback_sim::plan::{Plan, TracePlan};
+use tailback_sim::trace::Row;
+use tailback_trace::Network;
+use tailback_trace::why::{Blame, Finder, Found, Keeper, Log, Query, packet, port};
+use tailback_units::Time;
+
+/// Maximum number of transmissions of a packet that are explained.
+const MOST: usize = 20;
+
+/// A run that is repeated with other selections of rows.
+struct Runs {
+    plan: Plan,
+    parallel: usize,
+    cancel: Option<Arc<AtomicBool>>,
+}
+
+impl Runs {
+    /// Runs the plan, passes its rows to `take`, and returns the digest.
+    fn run(&self, selection: TracePlan, mut take: impl FnMut(Vec<Row>)) -> PyResult<String> {
+        let plan = Plan { trace: Some(Box::new(selection)), ..self.plan.clone() };
+        let world = tailback_parallel::run_traced(plan, self.parallel, |_, rows| {
+            take(rows);
+            match &self.cancel {
+                Some(flag) if flag.load(Ordering::Relaxed) => Err(Cancelled::new_err("cancelled")),
+                _ => Ok(()),
+            }
+        })?;
+        Ok(world.report().digest)
+    }
+
+    /// Returns the rows that explain an interval.
+    fn rows(&self, from: Time, until: Time) -> PyResult<Vec<Row>> {
+        let mut keeper = Keeper::new(from, until);
+        let selection = TracePlan { until, ..TracePlan::default() };
+        self.run(selection, |rows| keeper.add(rows))?;
+        Ok(keeper.finish())
+    }
+}
+
+fn runs(
+    scenario: &Scenario,
+    seed: u64,
+    warmup_s: Option<f64>,
+    parallel: usize,
+    cancel: Option<&Cancel>,
+) -> PyResult<Runs> {
+    let mut plan = build(scenario.inner(), seed, None);
+    if let Some(seconds) = warmup_s {
+        plan.warmup = instant(seconds)?;
+    }
+    Ok(Runs { plan, parallel, cancel: cancel.map(Cancel::flag) })
+}
+
+fn detached(py: Python<'_>, work: impl FnOnce() -> PyResult<String> + Send) -> PyResult<String> {
+    py.detach(|| guarded(work)).unwrap_or_else(|message| Err(PyRuntimeError::new_err(message)))
+}
+
+/// Returns the names of flows and ports as JSON.
+#[pyfunction]
+pub fn why_names(py: Python<'_>, scenario: PyRef<'_, Scenario>, seed: u64) -> PyResult<String> {
+    let plan = build(scenario.inner(), seed, None);
+    detached(py, || {
+        let network = Network::of(&plan);
+        let flows: Vec<_> = network.flows.iter().map(|flow| &flow.name).collect();
+        let ports: Vec<_> = network.ports.iter().map(|port| &port.name).collect();
+        Ok(serde_json::json!({ "flows": flows, "ports": ports }).to_string())
+    })
+}
+
+/// Explains a packet of the flow with the index `flow`; returns JSON. `query` is `packet`, `at` (`value`: picoseconds),
+/// `worst` or `drop`.
+#[pyfunction]
+#[pyo3(signature = (scenario, seed, flow, query, value, warmup_s = None, parallel = 1, cancel = None))]
+#[expect(clippy::too_many_arguments, reason = "they are keywords in Python")]
+pub fn why_packet(
+    py: Python<'_>,
+    scenario: PyRef<'_, Scenario>,
+    seed: u64,
+    flow: u32,
+    query: &str,
+    value: u64,
+    warmup_s: Option<f64>,
+    parallel: usize,
+    cancel: Option<PyRef<'_, Cancel>>,
+) -> PyResult<String> {
+    let query = match query {
+        "packet" => Query::Packet(u32::try_from(value).map_err(|_| PyValueError::new_err("packet is too large"))?),
+        "at" => Query::At(Time(value)),
+        "worst" => Query::WorstDelay,
+        "drop" => Query::Drop(value),
+        _ => return Err(PyValueError::new_err("query is packet, at, worst or drop")),
+    };
+    let runs = runs(&scenario, seed, warmup_s, parallel, cancel.as_deref())?;
+    detached(py, || {
+        let network = Network::of(&runs.plan);
+        let mut finder = Finder::new(flow, query);
+        let digest = runs.run(finder.selection(network.flows.len()), |rows| finder.add(&rows))?;
+        let (packets, drops) = finder.counts();
+        let found = finder.finish();
+        let count = found.len();
+        let mut stories = Vec::new();
+        for (at, one) in found.into_iter().take(MOST).enumerate() {
+            stories.extend(explained(&runs, &network, one, (at + 1, count))?);
+        }
+        let found = serde_json::json!({ "digest": digest, "packets": packets, "drops": drops, "stories": stories });
+        Ok(found.to_string())
+    })
+}
+
+/// Explains a packet from the rows of another run, and of further runs if the tree of its stops reaches back before it.
+fn explained(
+    runs: &Runs,
+    network: &Network,
+    found: Found,
+    transmission: (usize, usize),
+) -> PyResult<Option<serde_json::Value>> {
+    let mut from = found.from;
+    loop {
+        let log = Log::new(network, runs.rows(from, found.until)?);
+        let Some(story) = packet(&log, found, transmission) else { return Ok(None) };
+        if story.needs >= from {
+            return Ok(Some(with_text(&story, &story.text())));
+        }
+        from = story.needs;
+    }
+}
+
+/// Explains the queue of the port with the index `number`; returns JSON.
+#[pyfunction]
+#[pyo3(signature = (scenario, seed, number, warmup_s = None, parallel = 1, cancel = None))]
+pub fn why_port(
+    py: Python<'_>,
+    scenario: PyRef<'_, Scenario>,
+    seed: u64,
+    number: u32,
+    warmup_s: Option<f64>,
+    parallel: usize,
+    cancel: Option<PyRef<'_, Cancel>>,
+) -> PyResult<String> {
+    let runs = runs(&scenario, seed, warmup_s, parallel, cancel.as_deref())?;
+    detached(py, || {
+        let network = Network::of(&runs.plan);
+        let mut blame = Blame::new(&network, number);
+        let digest = runs.run(blame.selection(), |rows| blame.add(rows))?;
+        let sums = blame.finish();
+        let at = Time(sums.0.time_ps);
+        let mut from = at;
+        loop {
+            let log = Log::new(&network, runs.rows(from, at)?);
+            let story = port(&log, number, sums.clone());
+            if story.needs >= from {
+                let story = with_text(&story, &story.text());
+                return Ok(serde_json::json!({ "digest": digest, "story": story }).to_string());
+            }
+            from = story.needs;
+        }
+    })
+}
+
+/// Returns an explanation as JSON, with its text under `text`.
+fn with_text(story: &impl serde::Serialize, text: &str) -> serde_json::Value {
+    let mut value = serde_json::to_value(story).expect("a story has text keys and finite numbers only");
+    value["text"] = text.into();
+    value
+}
