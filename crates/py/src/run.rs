@@ -34,6 +34,13 @@ impl Cancel {
     }
 }
 
+impl Cancel {
+    /// Returns the flag that is set by `cancel`.
+    pub fn flag(&self) -> Arc<AtomicBool> {
+        self.0.clone()
+    }
+}
+
 /// Runs a plan in at most `parallel` partitions with a thread each; returns the result of `extract` for the report.
 /// Raises `Cancelled`, or the exception of `progress`, which is called with the fraction of the simulated time that has
 /// passed.

@@ -12,6 +12,8 @@ import click
 from tailback.cli.options import (
     SETTINGS,
     allow_files_option,
+    capture_options,
+    chosen_capture,
     estimate_option,
     json_option,
     metric_option,
@@ -42,6 +44,7 @@ from tailback.results.metrics import METRICS, Estimate
 
 if TYPE_CHECKING:
     from tailback.cli.output import Rows
+    from tailback.run.capture import Sides
     from tailback.run.result import Result
     from tailback.scenario import Scenario
 
@@ -61,7 +64,8 @@ Examples:
   tailback run scenario.toml --reps 10 --out runs/first
   tailback run scenario.toml --set 'flows[data].source.rate=3Mbit/s' --set run.duration=10s
   tailback run scenario.toml --seed 7 --reps 1      one replication; the same digest each time
-  tailback run scenario.toml --metric goodput,jain,marks""",
+  tailback run scenario.toml --metric goodput,jain,marks
+  tailback run scenario.toml --reps 1 --pcap run.pcapng --pcap-port 'left->right'""",
 )
 @scenario_file
 @seed_option
@@ -84,6 +88,7 @@ Examples:
 @strict_option
 @estimate_option
 @json_option
+@capture_options
 @click.option("--series", is_flag=True, help="With --json: include the time series; needs run.sample.")
 @quiet_option
 def run(
@@ -104,6 +109,13 @@ def run(
     as_json: bool,
     series: bool,
     quiet: bool,
+    pcap: Path | None,
+    snaplen: int | None,
+    pcap_at: Sides | None,
+    pcap_ports: tuple[str, ...],
+    pcap_flows: tuple[str, ...],
+    pcap_from: str | None,
+    pcap_until: str | None,
 ) -> int:
     """Run the scenario FILE and show loss, delay and throughput with their confidence intervals.
 
@@ -119,6 +131,7 @@ def run(
         raise UsageError("--series needs --json; --out writes the time series to series.parquet")
     if scoped := next((name for name in metrics if "[" in name), None):
         raise UsageError(f"write {scoped.partition('[')[0]} instead of {scoped}: the table has a row for each group")
+    capture = chosen_capture(pcap, snaplen, pcap_at, pcap_ports, pcap_flows, pcap_from, pcap_until)
     scenario = _load(file, settings, allow_files)
     if series and scenario.run_config.get("sample") is None:
         raise UsageError("the scenario samples no time series; set the interval, such as --set run.sample=10ms")
@@ -141,7 +154,15 @@ def run(
     try:
         with progress_bar(Path(file).name, quiet=quiet) as progress:
             result = run_scenario(
-                scenario, seed, reps, threads, warmup=warmup, engine=engine, parallel=parallel, progress=progress
+                scenario,
+                seed,
+                reps,
+                threads,
+                warmup=warmup,
+                engine=engine,
+                parallel=parallel,
+                capture=capture,
+                progress=progress,
             )
     except Interrupted as stop:
         result, interrupted = stop.result, True

@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 from tailback import _native
 from tailback.errors import Cancelled, ExecutorError, RunError
 from tailback.results.report import Report
+from tailback.run.capture import Capture, captured
 from tailback.run.executors import Backend, default_threads, given, open_backend
 from tailback.scenario import Scenario, Variant
 
@@ -52,6 +53,8 @@ class Task(Generic[Key]):
     """Event engine, `merged` or `plain`; `None`: that of the scenario."""
     parallel: int = 1
     """Maximum number of threads of the replication itself."""
+    capture: Capture | None = None
+    """Capture of the replication's frames; `None`: there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -357,7 +360,19 @@ def _run(
 ) -> Done[Key, Value]:
     start = time.thread_time()
     try:
-        text = task.scenario.native.run(task.seed, cancel, on_progress, task.engine, task.warmup_s, task.parallel)
+        if task.capture is None:
+            text = task.scenario.native.run(task.seed, cancel, on_progress, task.engine, task.warmup_s, task.parallel)
+        else:
+            text = captured(
+                task.capture,
+                task.scenario.native,
+                task.seed,
+                cancel=cancel,
+                progress=on_progress,
+                engine=task.engine,
+                warmup_s=task.warmup_s,
+                parallel=task.parallel,
+            )
     except RuntimeError as error:
         raise RunError(f"the run with seed {task.seed} failed: {error}") from error
     cpu_s = time.thread_time() - start

@@ -13,6 +13,7 @@ from tailback.errors import RunError, UsageError
 from tailback.results.metrics import estimates, measures
 from tailback.results.report import Report
 from tailback.run.adaptive import Replicated
+from tailback.run.capture import Capture
 from tailback.run.executors import Backend
 from tailback.run.pool import Pool, Progress, Task, default_threads
 from tailback.run.result import Result, Warmup
@@ -75,6 +76,7 @@ def run(
     warmup: str | None = None,
     engine: Literal["merged", "plain"] | None = None,
     parallel: int = 1,
+    capture: Capture | None = None,
     progress: Progress | None = None,
     executor: Executor | Backend | None = None,
 ) -> Result:
@@ -89,13 +91,15 @@ def run(
         engine: Event engine, "merged" or "plain"; both give the same digest. Default: the scenario's.
         parallel: Maximum number of parts into which the network of each replication is divided, 1 to 1024, each on a
             thread of its own; the digest does not depend on it. For few large replications; see `Scenario.parts`.
+        capture: Frames that are written as pcapng, to a file for each replication.
         progress: Called repeatedly with the number of replications done, which may be a fraction, and that of all.
         executor: Any executor of `concurrent.futures`, or one of `tailback.run.executors`. Its owner closes it.
 
     Raises:
         ScenarioError: The scenario is invalid; the message has the place and a correction.
-        UsageError: A seed is out of range, or a number of replications or parts is too large.
+        UsageError: A seed is out of range, a number of replications or parts is too large, or a capture names no port.
         ValueError: A number of replications or parts is below 1.
+        OutputError: A capture could not be written.
         RunError: No steady state was found for an automatic warm-up, or the simulator failed.
         Interrupted: Ctrl-C; its `result` has the finished replications.
 
@@ -113,6 +117,8 @@ def run(
         raise ValueError(f"parallel is {parallel}; write 1 to {MAX_PARTS} threads")
     if parallel > MAX_PARTS:
         raise UsageError(f"parallel is {parallel}; write 1 to {MAX_PARTS} threads")
+    if capture is not None:
+        capture.check(scenario, base)
     if threads is None and executor is None and parallel > 1:
         threads = max(default_threads() // parallel, 1)
     confidence = cast(float, config["confidence"])
@@ -121,9 +127,22 @@ def run(
         result = Result(scenario, start or Warmup("auto"), confidence, base)
         if start is None:
             raise Interrupted(result)
-        _Replications(result, pool, precision, engine, parallel, progress).replicate({None: count})
+        files = _Captures(capture, several=count > 1 or precision is not None)
+        _Replications(result, pool, precision, engine, parallel, files, progress).replicate({None: count})
     result.state = "complete"
     return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Captures:
+    """Captures of the replications."""
+
+    capture: Capture | None
+    several: bool
+    """`True` if there may be several replications, each with a file of its own."""
+
+    def of(self, seed: int) -> Capture | None:
+        return self.capture.of_seed(seed) if self.capture is not None and self.several else self.capture
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +154,7 @@ class _Replications(Replicated[None]):
     precision: _Precision | None
     engine: str | None
     parallel: int
+    captures: _Captures
     progress: Progress | None
 
     @property
@@ -150,7 +170,10 @@ class _Replications(Replicated[None]):
         result = self.result
         missing = seeds(result.base_seed, wanted[None])[len(result.reports) :]
         warmup_s = result.warmup.override_s
-        tasks = [Task(None, result.scenario, seed, warmup_s, self.engine, self.parallel) for seed in missing]
+        tasks = [
+            Task(None, result.scenario, seed, warmup_s, self.engine, self.parallel, self.captures.of(seed))
+            for seed in missing
+        ]
         outcome = self.pool.run(tasks, _whole, self.progress)
         # After Ctrl-C a later replication may have finished before an earlier one; all finished ones are kept.
         result.add([done.value for done in outcome.done], sum(done.cpu_s for done in outcome.done))
