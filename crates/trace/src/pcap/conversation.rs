@@ -23,7 +23,7 @@ pub(super) struct Conversation {
 struct Opening {
     /// Number of the opening, from 0.
     number: u32,
-    /// First segment; `None`: none is known yet.
+    /// First segment; `None`: no segment of it is known yet.
     first: Option<u32>,
     /// Segment after the last one that has been sent.
     next: u32,

@@ -56,9 +56,9 @@ impl Transfer {
         out.extend_from_slice(&PARTITION.to_be_bytes());
         let pair = (FIRST_PAIR + self.flow) & 0xff_ffff;
         out.extend_from_slice(&(u32::from(if self.notifies { BACKWARD } else { 0 }) << 24 | pair).to_be_bytes());
-        // Each packet asks for an acknowledgement.
-        let asks = u32::from(!self.acknowledges) << 31;
-        out.extend_from_slice(&(asks | self.sequence & 0xff_ffff).to_be_bytes());
+        // Each packet requests an acknowledgement.
+        let requests = u32::from(!self.acknowledges) << 31;
+        out.extend_from_slice(&(requests | self.sequence & 0xff_ffff).to_be_bytes());
         if self.acknowledges {
             let messages = self.sequence.wrapping_add(1) & 0xff_ffff;
             out.extend_from_slice(&(u32::from(POSITIVE) << 24 | messages).to_be_bytes());
@@ -104,7 +104,7 @@ mod tests {
     };
 
     #[test]
-    fn data_asks_for_an_acknowledgement_and_is_padded_to_words() {
+    fn data_requests_an_acknowledgement_and_is_padded_to_words() {
         let mut frame = Synthetic { zeros: 5, ..Synthetic::default() };
         let data = Transfer { port: 9, flow: 1, sequence: 0x0100_0002, acknowledges: false, notifies: false };
         data.write(&mut frame, IP);

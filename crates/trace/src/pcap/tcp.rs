@@ -29,7 +29,7 @@ pub(super) struct Shape {
     pub timestamps: bool,
     /// `true` if acknowledgements are selective.
     pub selective: bool,
-    /// `true` if the ends ask for ECN.
+    /// `true` if the ends use ECN.
     pub ecn: bool,
     /// Window of the receiver, bytes.
     pub window: u64,
