@@ -64,7 +64,8 @@ pub struct Flow {
 impl Network {
     /// Returns the network of a plan; its random choices of hosts are drawn as in the run.
     pub fn of(plan: &Plan) -> Network {
-        let world = World::new(plan.clone());
+        // Traced, so that all ports have the form of traced ports: only that has state variables.
+        let world = World::new(Plan { trace: Some(Box::default()), ..plan.clone() });
         let plan = world.plan();
         let port = |(number, name): (u32, String)| {
             let (link, side) = (&plan.links[number as usize / 2], number as usize % 2);

@@ -172,7 +172,9 @@ def capture_options(command: Command) -> Command:
             help="Capture frames where they are sent, where they are received, or at both (default).",
         ),
         click.option(
-            "--snaplen", type=click.IntRange(min=0), help="Longest captured part of a frame, bytes; 0: all. Default: 128."
+            "--snaplen",
+            type=click.IntRange(min=0),
+            help="Longest captured part of a frame, bytes; 0: all. Default: 128.",
         ),
         click.option(
             "--pcap",
@@ -194,7 +196,7 @@ def chosen_capture(
     start: str | None,
     until: str | None,
 ) -> Capture | None:
-    """Return the capture that the options choose; raises UsageError if options of captures are given without `--pcap`."""
+    """Return the capture that the options choose; raises UsageError for an option of captures without `--pcap`."""
     from tailback.run.capture import Capture
 
     if pcap is None:

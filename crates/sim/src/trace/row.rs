@@ -192,7 +192,9 @@ impl Detail {
                 digest.u64(5);
                 let change = change.map_or(u64::MAX, f64::to_bits);
                 let numbers = [u64::from(*point), u64::from(*flow), u64::from(*source), change];
-                numbers.into_iter().for_each(|value| digest.u64(value));
+                for number in numbers {
+                    digest.u64(number);
+                }
             }
         }
     }

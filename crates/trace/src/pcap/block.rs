@@ -81,7 +81,9 @@ pub(super) fn section(out: &mut Vec<u8>, application: &str, comments: &[String])
     block.u16(0);
     // The length of the section is not known yet.
     block.u64(u64::MAX);
-    comments.iter().for_each(|comment| block.option(1, comment.as_bytes()));
+    for comment in comments {
+        block.option(1, comment.as_bytes());
+    }
     block.option(4, application.as_bytes());
     block.end();
 }
@@ -155,7 +157,7 @@ pub(super) fn statistics(out: &mut Vec<u8>, about: Statistics) {
     let mut block = Block::begin(out, 5);
     let split = |time: u64| [(time >> 32) as u32, time as u32].map(u32::to_le_bytes).concat();
     block.u32(about.interface);
-    split(about.end).chunks(4).for_each(|word| block.bytes(word));
+    block.bytes(&split(about.end));
     block.option(2, &split(about.start));
     block.option(3, &split(about.end));
     block.option(4, &about.frames.to_le_bytes());

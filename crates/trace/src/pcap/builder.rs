@@ -7,9 +7,10 @@ use super::frame::Synthetic;
 use super::rdma::Transfer;
 use super::tcp::{Segment, Shape, flag};
 use super::{ip, mac_control, udp};
+use crate::network::{Flow, Network};
 use tailback_qdisc::congestion_notification::cp::Spec;
 use tailback_qdisc::congestion_notification::wire::Format;
-use tailback_sim::plan::{FrameKind, NodeId, NodeKind, Plan};
+use tailback_sim::plan::{FlowPlan, FrameKind, LinkPlan, NodeId, NodeKind, Plan};
 use tailback_sim::trace::{Detail, Row};
 use tailback_transport::{Block, EcnMode, Recovery, Tcp};
 use tailback_units::Time;
@@ -92,14 +93,14 @@ impl Protocol {
 }
 
 impl Builder {
-    /// Returns the builder of a plan whose random choices of hosts are drawn.
-    pub fn new(plan: &Plan) -> Builder {
-        let ends = |flow: &tailback_sim::plan::FlowPlan| Ends {
-            from: flow.from,
-            to: flow.to,
+    /// Returns the builder of a plan, whose random choices of hosts are those of `network`.
+    pub fn new(plan: &Plan, network: &Network) -> Builder {
+        let ends = |(flow, drawn): (&FlowPlan, &Flow)| Ends {
+            from: drawn.from,
+            to: drawn.to,
             protocol: Protocol::of(flow.transport.as_deref()),
         };
-        let sides = |link: &tailback_sim::plan::LinkPlan| [link.ends, [link.ends[1], link.ends[0]]];
+        let sides = |link: &LinkPlan| [link.ends, [link.ends[1], link.ends[0]]];
         let mut labels = vec![0; 2 * plan.links.len()];
         for stack in &plan.labels {
             labels[stack.port as usize] = stack.labels;
@@ -114,7 +115,7 @@ impl Builder {
         };
         let is_qcn = plan.nodes.iter().find_map(|node| point(&node.kind)).unwrap_or(false);
         Builder {
-            flows: plan.flows.iter().map(ends).collect(),
+            flows: plan.flows.iter().zip(&network.flows).map(ends).collect(),
             ends: plan.links.iter().flat_map(sides).collect(),
             labels,
             classes: plan.classes,

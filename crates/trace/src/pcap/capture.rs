@@ -9,7 +9,6 @@ use super::note;
 use crate::network::Network;
 use std::collections::{BTreeMap, BTreeSet};
 use tailback_qdisc::Reason;
-use tailback_sim::World;
 use tailback_sim::plan::{EventKind, FrameKind, Plan, TracePlan};
 use tailback_sim::trace::Row;
 use tailback_units::Time;
@@ -76,7 +75,7 @@ impl Capture {
     /// Returns the capture of a plan's run, and sets the plan's trace to the rows that it needs.
     pub fn new(plan: &mut Plan, options: Options) -> Capture {
         let network = Network::of(plan);
-        let builder = Builder::new(World::new(Plan { trace: None, ..plan.clone() }).plan());
+        let builder = Builder::new(plan, &network);
         let selected = |port: usize| options.ports.as_ref().is_none_or(|ports| ports[port]);
         let mut count = 0;
         let mut number = |port: usize| {

@@ -30,7 +30,9 @@ pub(super) fn pfc(from: NodeId, priorities: u8, quanta: [u16; 8]) -> Synthetic {
 pub(super) fn notice(from: NodeId, stops: bool, priority: u8, port: u32, destinations: &[NodeId]) -> Synthetic {
     let operation = u16::from(if stops { 1u8 } else { 2 }) << 8 | u16::from(priority);
     let mut made = frame(from, EXPERIMENT, &[operation, port as u16]);
-    destinations.iter().for_each(|node| made.head.extend_from_slice(&mac(*node)));
+    for node in destinations {
+        made.head.extend_from_slice(&mac(*node));
+    }
     made
 }
 
@@ -38,7 +40,9 @@ fn frame(from: NodeId, kind: u16, words: &[u16]) -> Synthetic {
     let mut head = NEIGHBOUR.to_vec();
     head.extend_from_slice(&mac(from));
     head.extend_from_slice(&kind.to_be_bytes());
-    words.iter().for_each(|word| head.extend_from_slice(&word.to_be_bytes()));
+    for word in words {
+        head.extend_from_slice(&word.to_be_bytes());
+    }
     Synthetic { head, ..Synthetic::default() }
 }
 

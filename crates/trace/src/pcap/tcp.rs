@@ -70,7 +70,9 @@ impl Segment {
         ip.write(&mut frame.head);
         let out = &mut frame.head;
         let start = out.len();
-        self.ports.iter().for_each(|port| out.extend_from_slice(&port.to_be_bytes()));
+        for port in self.ports {
+            out.extend_from_slice(&port.to_be_bytes());
+        }
         out.extend_from_slice(&self.sequence.to_be_bytes());
         out.extend_from_slice(&self.acknowledgement.to_be_bytes());
         out.extend_from_slice(&[(header as u8 / 4) << 4, self.flags]);
@@ -98,7 +100,9 @@ impl Segment {
         }
         if shape.timestamps {
             out.extend_from_slice(&[8, 10]);
-            self.stamps.iter().for_each(|stamp| out.extend_from_slice(&stamp.to_be_bytes()));
+            for stamp in self.stamps {
+                out.extend_from_slice(&stamp.to_be_bytes());
+            }
         }
         if syn {
             out.extend_from_slice(&[1, 3, 3, shape.scale()]);
@@ -106,7 +110,9 @@ impl Segment {
         let blocks: Vec<&[u32; 2]> = self.sack.iter().filter(|[start, end]| start != end).collect();
         if !blocks.is_empty() {
             out.extend_from_slice(&[1, 1, 5, 2 + 8 * blocks.len() as u8]);
-            blocks.iter().flat_map(|block| *block).for_each(|edge| out.extend_from_slice(&edge.to_be_bytes()));
+            for edge in blocks.into_iter().flatten() {
+                out.extend_from_slice(&edge.to_be_bytes());
+            }
         }
         out
     }
