@@ -148,6 +148,9 @@ def dissect(frame: Frame) -> dict[str, Any]:
     if kind == 0x8904:
         found["tag"] = int.from_bytes(data[at + 2 : at + 4])
         at, kind = at + 8, int.from_bytes(data[at + 6 : at + 8])
+    if kind == 0x22E9:
+        found["flow"] = int.from_bytes(data[at : at + 2])
+        at, kind = at + 4, int.from_bytes(data[at + 2 : at + 4])
     if kind == 0x8847:
         while True:
             entry = int.from_bytes(data[at : at + 4])

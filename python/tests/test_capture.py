@@ -622,7 +622,8 @@ source = { kind = "bulk" }
 transport = { kind = "tcp", segment = "960B", handshake = false }
 """
     _, file = taken(text, tmp_path / "run.pcapng")
-    sent = [frame.time_ns for frame in file.frames if frame.is_outbound and frame.packet is not None]
+    data = [frame for frame in file.frames if frame.interface == "a->b" and frame.packet is not None]
+    sent = [frame.time_ns for frame in data if frame.is_outbound]
     assert sent[:5] == [0, 2667, 5333, 8000, 10667]
 
 

@@ -7,7 +7,7 @@ use super::conversation::{Conversation, before};
 use super::frame::Synthetic;
 use super::note;
 use crate::network::Network;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use tailback_qdisc::Reason;
 use tailback_sim::plan::{EventKind, FrameKind, Plan, TracePlan};
 use tailback_sim::trace::Row;
@@ -15,6 +15,11 @@ use tailback_units::Time;
 
 /// Picoseconds in a nanosecond, the unit of a capture's times.
 const NS: u64 = 1000;
+
+/// Number of packets of connections whose properties are kept. A packet that is lost at a port without a trace is
+/// removed only when so many have been sent after it; if it should still be in the network, its properties are derived
+/// anew, and only its time stamps may differ.
+const KEPT: usize = 1 << 20;
 
 /// Instants at which a frame is captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,6 +67,8 @@ pub struct Capture {
     conversations: BTreeMap<u32, Conversation>,
     /// Packets of connections in the network.
     under_way: BTreeMap<u64, Sent>,
+    /// Packets of connections in the order in which they were sent, the last [`KEPT`].
+    recent: VecDeque<u64>,
     /// Comments on packets that were marked and wait at a port.
     marks: BTreeMap<(u64, u32), String>,
     /// Packets that wait at a captured port, with the order of their arrivals.
@@ -94,6 +101,7 @@ impl Capture {
             interfaces,
             conversations: BTreeMap::new(),
             under_way: BTreeMap::new(),
+            recent: VecDeque::new(),
             marks: BTreeMap::new(),
             waiting: BTreeMap::new(),
             arrivals: 0,
@@ -296,6 +304,12 @@ impl Capture {
         let sack = blocks(row).map(|block| [byte(block.start), byte(block.end)]);
         let sent = Sent { opening, offset, stamps, sack };
         self.under_way.insert(row.packet, sent);
+        self.recent.push_back(row.packet);
+        if self.recent.len() > KEPT
+            && let Some(oldest) = self.recent.pop_front()
+        {
+            self.under_way.remove(&oldest);
+        }
         sent
     }
 
