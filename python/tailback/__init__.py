@@ -20,6 +20,7 @@ from tailback.errors import Cancelled, ExecutorError, OutputError, RunError, Sce
 from tailback.results.intervals import Interval
 from tailback.results.metrics import Measure
 from tailback.results.report import Report
+from tailback.run.capture import Capture
 from tailback.run.result import Result
 from tailback.run.simulate import Interrupted, run
 from tailback.run.simulation import Simulation
@@ -36,6 +37,7 @@ __version__ = _native.version
 
 __all__ = [
     "Cancelled",
+    "Capture",
     "ExecutorError",
     "Explanation",
     "FailedRuns",

@@ -11,12 +11,14 @@ __all__ = [
     "Simulation",
     "Study",
     "TraceReader",
+    "capture",
     "digest_version",
     "explain",
     "export_router",
     "import_router",
     "mos",
     "names",
+    "network_names",
     "parse_bytes",
     "parse_duration",
     "parse_rate",
@@ -142,6 +144,34 @@ class Scenario:
         """Return nodes, links and the host pairs of flows as JSON, with patterns and counts expanded."""
     def parts(self, most: int, seed: int) -> str:
         """Return the partition of a run on at most `most` threads as JSON: nodes, links between parts, lookahead, s."""
+
+def network_names(scenario: Scenario, seed: int) -> tuple[list[str], list[str]]:
+    """Return the names of the ports and of the flows of a run, in the order of their indices."""
+
+def capture(
+    scenario: Scenario,
+    seed: int,
+    sink: Callable[[bytes], object],
+    *,
+    sides: str,
+    snap: int,
+    ports: list[bool] | None,
+    flows: list[bool] | None,
+    from_ps: int,
+    until_ps: int,
+    comments: list[str],
+    engine: str | None = None,
+    warmup_s: float | None = None,
+    parallel: int = 1,
+    cancel: Cancel | None = None,
+    progress: Callable[[float], object] | None = None,
+) -> str:
+    """Run one replication as `Scenario.run` does, and pass its capture (pcapng) to `sink` in pieces of whole blocks.
+
+    `sides` is "send", "receive" or "both", `snap` the longest captured part of a frame (0: all), `ports` and `flows`
+    a selection by index (`None`: all). An exception of `sink` ends the run; after any other one, the end of the
+    capture is passed to `sink` before it is raised.
+    """
 
 @final
 class Simulation:

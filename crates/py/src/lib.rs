@@ -3,6 +3,7 @@
 //! The types of the module's items for Python are in `python/tailback/_native.pyi`. A run releases the interpreter
 //! lock, so that replications run in parallel on all processors.
 
+mod capture;
 mod error;
 mod panics;
 mod quality;
@@ -89,6 +90,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<simulation::Simulation>()?;
     module.add_class::<study::Study>()?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::capture, module)?)?;
+    module.add_function(wrap_pyfunction!(capture::network_names, module)?)?;
     module.add_function(wrap_pyfunction!(router::import_router, module)?)?;
     module.add_function(wrap_pyfunction!(router::translate_router, module)?)?;
     module.add_function(wrap_pyfunction!(router::export_router, module)?)?;

@@ -210,7 +210,7 @@ const fn named(name: &'static str, kind: Kind, names: Names, cells: Cells, about
 }
 
 /// All columns.
-pub const COLUMNS: [Spec; 37] = [
+pub const COLUMNS: [Spec; 38] = [
     column("time_ps", Kind::U64, "ps", Cells::All(|row| row.time.0), "Time of the event."),
     named("event", Kind::U8, Names::Events, Cells::All(|row| row.event as u64), "Kind of the event."),
     named("frame", Kind::U8, Names::Frames, Cells::All(|row| row.frame as u64), "Kind of the frame."),
@@ -447,6 +447,14 @@ pub const COLUMNS: [Spec; 37] = [
         Cells::Some(|row| (row.order.port != 0).then_some(row.order.port.into())),
         "Port at which a change of the timeline acts; orders the rows of one change.",
     ),
+    column(
+        "turn",
+        Kind::U64,
+        "",
+        Cells::Some(|row| (row.turn != 0).then_some(row.turn)),
+        "Number of the event among the arrivals, departures and drops at its port's queue, from 1: their causal order, also \
+         within an instant.",
+    ),
 ];
 
 fn feedback(row: &Row) -> Option<(u16, u32, Option<f64>)> {
@@ -615,6 +623,7 @@ fn row(at: usize, readers: &mut BTreeMap<&'static str, Reader<'_>>) -> Option<Ro
     Some(Row {
         time,
         order,
+        turn: number("turn"),
         event: *EventKind::ALL.get(number("event") as usize)?,
         frame: *FrameKind::ALL.get(number("frame") as usize)?,
         port: number("port") as u32,

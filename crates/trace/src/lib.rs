@@ -8,6 +8,7 @@ mod places;
 #[cfg(test)]
 mod sample;
 mod selection;
+pub mod pcap;
 pub mod why;
 
 pub use network::{Flow, Memory, Network, Notices, Port};

@@ -32,7 +32,6 @@ COMMANDS = {
     "plot": ("draw", "plot", "Draw a run directory, a sweep, or the network of a scenario."),
     "flent": ("draw", "flent", "Write the samples of a run as a data file of flent."),
     "trace": ("trace", "trace", "Show, filter, verify or export a packet trace."),
-    "plot": ("simulate", "plot", "Draw a run directory, or the network of a scenario."),
     "why": ("why", "why", "Explain why a packet was late or dropped, or what filled a queue."),
     "import": ("router", "import_", "Make a scenario from a router's configuration, such as Cisco MQC or Linux tc."),
     "export": ("router", "export", "Write a scenario's policy as Cisco MQC or Linux tc."),

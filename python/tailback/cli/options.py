@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from tailback import _native
+from tailback.errors import UsageError
 from tailback.results.metrics import METRICS, advice_on
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
 
+    from tailback.run.capture import Capture, Sides
     from tailback.run.executors import Backend, ExecutorName
 
 __all__ = [
@@ -28,6 +30,8 @@ __all__ = [
     "SIZE",
     "Written",
     "allow_files_option",
+    "capture_options",
+    "chosen_capture",
     "executor_options",
     "json_option",
     "metric_option",
@@ -183,6 +187,55 @@ def trace_options(command: Command) -> Command:
     ):
         command = option(command)
     return command
+
+
+def capture_options(command: Command) -> Command:
+    """Add the options of captures."""
+    for option in (
+        click.option("--pcap-until", metavar="TIME", help="Last instant of the capture, such as 250ms."),
+        click.option("--pcap-from", metavar="TIME", help="First instant of the capture, such as 200ms."),
+        click.option("--pcap-flow", "pcap_flows", multiple=True, metavar="PATTERN", help="Only flows such as 'data*'."),
+        click.option(
+            "--pcap-port", "pcap_ports", multiple=True, metavar="PATTERN", help="Only interfaces such as 'left->*'."
+        ),
+        click.option(
+            "--pcap-at",
+            type=click.Choice(["send", "receive", "both"]),
+            help="Capture frames where they are sent, where they are received, or at both (default).",
+        ),
+        click.option(
+            "--snaplen",
+            type=click.IntRange(min=0),
+            help="Longest captured part of a frame, bytes; 0: all. Default: 128.",
+        ),
+        click.option(
+            "--pcap",
+            type=click.Path(path_type=Path, dir_okay=False),
+            metavar="FILE",
+            help="Capture the frames as pcapng, for Wireshark; FILE-seedN with several replications.",
+        ),
+    ):
+        command = option(command)
+    return command
+
+
+def chosen_capture(
+    pcap: Path | None,
+    snaplen: int | None,
+    at: Sides | None,
+    ports: tuple[str, ...],
+    flows: tuple[str, ...],
+    start: str | None,
+    until: str | None,
+) -> Capture | None:
+    """Return the capture that the options choose; raises UsageError for an option of captures without `--pcap`."""
+    from tailback.run.capture import Capture
+
+    if pcap is None:
+        if ports or flows or any(value is not None for value in (snaplen, at, start, until)):
+            raise UsageError("--snaplen and the options --pcap-… need --pcap FILE")
+        return None
+    return Capture(pcap, ports, flows, at or "both", 128 if snaplen is None else snaplen, start, until)
 
 
 def executor_options(command: Command) -> Command:

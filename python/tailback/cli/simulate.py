@@ -12,6 +12,8 @@ import click
 from tailback.cli.options import (
     SETTINGS,
     allow_files_option,
+    capture_options,
+    chosen_capture,
     estimate_option,
     json_option,
     metric_option,
@@ -44,6 +46,7 @@ from tailback.traces.selection import Trace
 
 if TYPE_CHECKING:
     from tailback.cli.output import Rows
+    from tailback.run.capture import Sides
     from tailback.run.result import Result
     from tailback.scenario import Scenario
 
@@ -63,7 +66,8 @@ Examples:
   tailback run scenario.toml --reps 10 --out runs/first
   tailback run scenario.toml --set 'flows[data].source.rate=3Mbit/s' --set run.duration=10s
   tailback run scenario.toml --seed 7 --reps 1      one replication; the same digest each time
-  tailback run scenario.toml --metric goodput,jain,marks""",
+  tailback run scenario.toml --metric goodput,jain,marks
+  tailback run scenario.toml --reps 1 --pcap run.pcapng --pcap-port 'left->right'""",
 )
 @scenario_file
 @seed_option
@@ -87,6 +91,7 @@ Examples:
 @strict_option
 @estimate_option
 @json_option
+@capture_options
 @click.option("--series", is_flag=True, help="With --json: include the time series; needs run.sample.")
 @quiet_option
 def run(
@@ -114,6 +119,13 @@ def run(
     as_json: bool,
     series: bool,
     quiet: bool,
+    pcap: Path | None,
+    snaplen: int | None,
+    pcap_at: Sides | None,
+    pcap_ports: tuple[str, ...],
+    pcap_flows: tuple[str, ...],
+    pcap_from: str | None,
+    pcap_until: str | None,
 ) -> int:
     """Run the scenario FILE and show loss, delay and throughput with their confidence intervals.
 
@@ -133,6 +145,7 @@ def run(
     traced = Trace(trace, trace_flow, trace_port, trace_event, trace_frame, trace_from, trace_until, force)
     if trace is None and traced.as_json():
         raise UsageError("the options --trace-... select rows of a trace; write its folder by --trace DIR")
+    capture = chosen_capture(pcap, snaplen, pcap_at, pcap_ports, pcap_flows, pcap_from, pcap_until)
     scenario = _load(file, settings, allow_files)
     if series and scenario.run_config.get("sample") is None:
         raise UsageError("the scenario samples no time series; set the interval, such as --set run.sample=10ms")
@@ -163,6 +176,7 @@ def run(
                 engine=engine,
                 parallel=parallel,
                 trace=None if trace is None else traced,
+                capture=capture,
                 progress=progress,
             )
     except Interrupted as stop:

@@ -16,6 +16,7 @@ from typing import Generic, TypeVar
 from tailback import _native
 from tailback.errors import Cancelled, ExecutorError, RunError
 from tailback.results.report import Report
+from tailback.run.capture import Capture, captured
 from tailback.run.executors import Backend, default_threads, given, open_backend
 from tailback.scenario import Scenario, Variant
 from tailback.traces.selection import Trace
@@ -55,6 +56,8 @@ class Task(Generic[Key]):
     """Maximum number of threads of the replication itself."""
     trace: Trace | None = None
     """Packet trace to be written; `None`: none."""
+    capture: Capture | None = None
+    """Capture of the replication's frames; `None`: there is none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -361,13 +364,25 @@ def _run(
     start = time.thread_time()
     native = task.scenario.native
     try:
-        if task.trace is None:
+        if task.trace is None and task.capture is None:
             text = native.run(task.seed, cancel, on_progress, task.engine, task.warmup_s, task.parallel)
-        else:
+        if task.trace is not None:
             from tailback.traces.writer import write_trace
 
             text = write_trace(
                 task.trace, native, task.seed, cancel, on_progress, task.engine, task.warmup_s, task.parallel
+            )
+        # Trace and capture are selections of their own, so each is written in a run of its own.
+        if task.capture is not None:
+            text = captured(
+                task.capture,
+                native,
+                task.seed,
+                cancel=cancel,
+                progress=on_progress,
+                engine=task.engine,
+                warmup_s=task.warmup_s,
+                parallel=task.parallel,
             )
     except RuntimeError as error:
         raise RunError(f"the run with seed {task.seed} failed: {error}") from error

@@ -13,6 +13,7 @@ from tailback.errors import RunError, UsageError
 from tailback.results.metrics import estimates, measures
 from tailback.results.report import Report
 from tailback.run.adaptive import Replicated
+from tailback.run.capture import Capture
 from tailback.run.executors import Backend
 from tailback.run.pool import Pool, Progress, Task, default_threads
 from tailback.run.result import Result, Warmup
@@ -77,6 +78,7 @@ def run(
     engine: Literal["merged", "plain"] | None = None,
     parallel: int = 1,
     trace: Trace | str | PathLike[str] | None = None,
+    capture: Capture | None = None,
     progress: Progress | None = None,
     executor: Executor | Backend | None = None,
 ) -> Result:
@@ -92,15 +94,16 @@ def run(
         parallel: Maximum number of parts into which the network of each replication is divided, 1 to 1024, each on a
             thread of its own; the digest does not depend on it. For few large replications; see `Scenario.parts`.
         trace: Packet trace to be written, or only its folder; the digest does not depend on it. See `Trace`.
+        capture: Frames that are written as pcapng, to a file for each replication.
         progress: Called repeatedly with the number of replications done, which may be a fraction, and that of all.
         executor: Any executor of `concurrent.futures`, or one of `tailback.run.executors`. Its owner closes it.
 
     Raises:
         ScenarioError: The scenario is invalid; the message has the place and a correction.
-        UsageError: A seed is out of range, or a number of replications or parts is too large.
+        UsageError: A seed is out of range, a number of replications or parts is too large, or a capture names no port.
         ValueError: A number of replications or parts is below 1.
         RunError: No steady state was found for an automatic warm-up, or the simulator failed.
-        OutputError: The trace cannot be written.
+        OutputError: The trace or a capture cannot be written.
         Interrupted: Ctrl-C; its `result` has the finished replications.
 
     """
@@ -117,6 +120,8 @@ def run(
         raise ValueError(f"parallel is {parallel}; write 1 to {MAX_PARTS} threads")
     if parallel > MAX_PARTS:
         raise UsageError(f"parallel is {parallel}; write 1 to {MAX_PARTS} threads")
+    if capture is not None:
+        capture.check(scenario, base)
     if threads is None and executor is None and parallel > 1:
         threads = max(default_threads() // parallel, 1)
     if trace is not None:
@@ -131,9 +136,22 @@ def run(
         result = Result(scenario, start or Warmup("auto"), confidence, base)
         if start is None:
             raise Interrupted(result)
-        _Replications(result, pool, precision, engine, parallel, trace, progress).replicate({None: count})
+        files = _Captures(capture, several=count > 1 or precision is not None)
+        _Replications(result, pool, precision, engine, parallel, trace, files, progress).replicate({None: count})
     result.state = "complete"
     return result
+
+
+@dataclass(frozen=True, slots=True)
+class _Captures:
+    """Captures of the replications."""
+
+    capture: Capture | None
+    several: bool
+    """`True` if there may be several replications, each with a file of its own."""
+
+    def of(self, seed: int) -> Capture | None:
+        return self.capture.of_seed(seed) if self.capture is not None and self.several else self.capture
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +164,7 @@ class _Replications(Replicated[None]):
     engine: str | None
     parallel: int
     trace: Trace | None
+    captures: _Captures
     progress: Progress | None
 
     @property
@@ -162,7 +181,17 @@ class _Replications(Replicated[None]):
         missing = seeds(result.base_seed, wanted[None])[len(result.reports) :]
         warmup_s = result.warmup.override_s
         tasks = [
-            Task(None, result.scenario, seed, warmup_s, self.engine, self.parallel, self.trace) for seed in missing
+            Task(
+                None,
+                result.scenario,
+                seed,
+                warmup_s,
+                self.engine,
+                self.parallel,
+                trace=self.trace,
+                capture=self.captures.of(seed),
+            )
+            for seed in missing
         ]
         outcome = self.pool.run(tasks, _whole, self.progress)
         # After Ctrl-C a later replication may have finished before an earlier one; all finished ones are kept.

@@ -45,6 +45,7 @@ fn compare_all(scenario: &Scenario) -> Result<u64, String> {
         same(&whole, &world.report(), &format!("{threads} threads"))?;
     }
     crate::trace::check(&plan, &whole, |other, how| same(&whole, other, how))?;
+    crate::capture::check(&plan, &whole)?;
     Ok(whole.packet_hops)
 }
 

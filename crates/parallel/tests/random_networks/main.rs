@@ -10,6 +10,7 @@
 
 #![allow(clippy::disallowed_methods, reason = "settings of the test come from the environment")]
 
+mod capture;
 mod coverage;
 mod draw;
 mod flows;

@@ -2,6 +2,7 @@
 
 use crate::plan::{EventKind, FrameKind};
 use tailback_measure::Digest;
+use tailback_qdisc::congestion_notification::Tag;
 use tailback_qdisc::{Colour, Ecn, Reason};
 use tailback_transport::Block;
 use tailback_units::Time;
@@ -49,8 +50,13 @@ pub struct Row {
     pub echo: bool,
     /// Drop precedence.
     pub colour: Colour,
-    /// DSCP, 0 to 63.
+    /// DSCP, 0 to 63; 0 in a network with rate limiters, whose tags take its place.
     pub dscp: u8,
+    /// Traffic class field of the packet's MPLS labels, 0 to 7; at ports without labels the upper three bits of the
+    /// DSCP.
+    pub exp: u8,
+    /// Rate-limited tag; `None`: the packet has none.
+    pub tag: Option<Tag>,
     /// `true` if the packet was generated after the warm-up and so counts in the results.
     pub measured: bool,
     /// Packets of the class that wait at the port, without this packet if it has not been queued yet.
@@ -113,8 +119,10 @@ pub enum Detail {
     Feedback {
         /// Number of the congestion point, from 1.
         point: u16,
-        /// Flow of the sampled frame.
+        /// Flow of the sampled frame, for an acknowledgement that of the data.
         flow: u32,
+        /// Host that sent the sampled frame, to which the message goes.
+        source: u16,
         /// Change of the rate in the law's unit; `None`: the source stops.
         change: Option<f64>,
     },
@@ -147,9 +155,10 @@ impl Row {
         let head = [self.event as u64, self.frame as u64, self.port.into(), self.class.into(), self.flow.into()];
         let numbers = [self.sequence.into(), self.packet, self.stamp.0, self.payload.into(), self.size.into()];
         let flags = u64::from(self.echo) | u64::from(self.measured) << 1;
-        let marks = [self.wire.into(), self.ecn as u64, flags, self.colour as u64, self.dscp.into()];
+        let marks = [self.wire.into(), self.ecn as u64, flags, self.colour as u64, self.dscp.into(), self.exp.into()];
+        let tag = self.tag.map_or(0, |tag| u64::from(tag.point) << 1 | u64::from(tag.solicit));
         let reason = self.reason.map_or(u64::MAX, |reason| reason as u64);
-        let tail = [self.queue_packets, self.queue_bytes, reason, self.state.len() as u64];
+        let tail = [tag, self.queue_packets, self.queue_bytes, reason, self.state.len() as u64];
         head.into_iter().chain(numbers).chain(marks).chain(tail).for_each(|value| digest.u64(value));
         self.state.iter().for_each(|value| digest.u64(value.to_bits()));
         match self.detail.as_deref() {
@@ -182,10 +191,13 @@ impl Detail {
                 cause.digest(digest);
                 digest.u64(threshold.unwrap_or(u64::MAX));
             }
-            Detail::Feedback { point, flow, change } => {
+            Detail::Feedback { point, flow, source, change } => {
                 digest.u64(5);
                 let change = change.map_or(u64::MAX, f64::to_bits);
-                [u64::from(*point), u64::from(*flow), change].into_iter().for_each(|value| digest.u64(value));
+                let numbers = [u64::from(*point), u64::from(*flow), u64::from(*source), change];
+                for number in numbers {
+                    digest.u64(number);
+                }
             }
         }
     }

@@ -9,6 +9,8 @@ use tailback_units::Time;
 #[derive(Debug)]
 pub(crate) struct Tracer {
     pub plan: TracePlan,
+    /// `true` if packets carry rate-limited tags, which take the place of the code point.
+    pub has_tags: bool,
     /// Position of the rows of the event that is being handled.
     pub order: Order,
     /// Rows written and not handed over, in the order in which they were written.
@@ -31,9 +33,10 @@ pub(crate) struct Tracer {
 }
 
 impl Tracer {
-    pub fn new(plan: TracePlan) -> Tracer {
+    pub fn new(plan: TracePlan, has_tags: bool) -> Tracer {
         Tracer {
             plan,
+            has_tags,
             order: Order::default(),
             rows: Vec::new(),
             in_change: false,

@@ -104,7 +104,7 @@ impl World {
             shrink_at: 0,
             done: false,
             touched: false,
-            trace: plan.trace.clone().map(|trace| Box::new(Tracer::new(*trace))),
+            trace: plan.trace.clone().map(|trace| Box::new(Tracer::new(*trace, has_limiters(&plan)))),
             share,
             plan,
         };
@@ -249,3 +249,11 @@ const _: fn() = || {
     is_send::<World>();
     is_send::<Discipline>();
 };
+
+/// Returns `true` if a node of the plan has rate limiters, which tag packets.
+fn has_limiters(plan: &Plan) -> bool {
+    plan.nodes.iter().any(|node| match &node.kind {
+        NodeKind::Host(host) => host.limiters.is_some(),
+        NodeKind::Switch(switch) => switch.limiters.is_some(),
+    })
+}

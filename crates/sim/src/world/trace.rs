@@ -225,7 +225,7 @@ impl World {
             reason: Some(Reason::LinkDown),
             wire: control.wire(),
             size: control.wire(),
-            detail: control_detail(control, port),
+            detail: self.control_detail(control, port),
             ..row
         }));
     }
@@ -272,7 +272,7 @@ impl World {
     /// Writes the row of a notification that takes effect at `port`.
     fn trace_effect(&mut self, port: u32, control: &ControlFrame) {
         let row = self.blank_row(EventKind::Effect, frame_kind(control), port);
-        self.write_row(row.map(|row| Row { detail: control_detail(control, port ^ 1), ..row }));
+        self.write_row(row.map(|row| Row { detail: self.control_detail(control, port ^ 1), ..row }));
     }
 
     /// Writes the rows of pauses of a port that have expired, or that its watchdog has ended, since the last call.
@@ -347,6 +347,8 @@ impl World {
             echo: false,
             colour: Colour::Green,
             dscp: 0,
+            exp: 0,
+            tag: None,
             measured: self.now >= self.plan.warmup,
             queue_packets: 0,
             queue_bytes: 0,
@@ -365,7 +367,7 @@ impl World {
             stamp: frame.born,
             size: frame.size,
             wire: frame.wire(),
-            detail: control_detail(control, port),
+            detail: self.control_detail(control, port),
             ..row
         })
     }
@@ -390,7 +392,7 @@ impl World {
             Some(_) => FrameKind::Ack,
         };
         let row = self.blank_row(event, frame, port)?;
-        self.selected(event, frame, port, Some(flow))?;
+        let has_tags = self.selected(event, frame, port, Some(flow))?.has_tags;
         let class = usize::from(packet.class());
         let stamp = match (connection, ack) {
             (Some(_), Some(ack)) => ack.echo,
@@ -414,7 +416,9 @@ impl World {
             ecn: packet.ecn(),
             echo: packet.echo(),
             colour: packet.colour(),
-            dscp: packet.dscp(),
+            dscp: if has_tags { 0 } else { packet.dscp() },
+            exp: if has_tags { 0 } else { packet.exp() },
+            tag: if has_tags { packet.tag() } else { None },
             measured: packet.measured(),
             queue_packets: backlog.packets,
             queue_bytes: backlog.bytes,
@@ -442,6 +446,35 @@ impl World {
             FabricState::Buffer(buffer) => Some(buffer.level(slot, class)),
             _ => None,
         }
+    }
+
+    /// Returns the content of a control frame that leaves by `port`.
+    #[expect(clippy::unnecessary_wraps, reason = "the type of a row's field")]
+    fn control_detail(&self, control: &ControlFrame, port: u32) -> Option<Box<Detail>> {
+        let detail = match control {
+            ControlFrame::Off(notification) | ControlFrame::On(notification) => Detail::Notice {
+                cause: cause(notification.source, notification.source.port == port),
+                destinations: notification.destinations.clone(),
+            },
+            ControlFrame::Pause(quanta) => Detail::Pause { classes: 0, quanta: [*quanta, 0, 0, 0, 0, 0, 0, 0] },
+            ControlFrame::PriorityPause { enabled, quanta } => Detail::Pause { classes: *enabled, quanta: *quanta },
+            ControlFrame::Feedback(message) => Detail::Feedback {
+                point: message.point,
+                flow: self.flow_of(message.frame.flow),
+                source: message.source,
+                change: match message.feedback {
+                    Feedback::Stop => None,
+                    Feedback::Change(change) => Some(change),
+                },
+            },
+        };
+        Some(Box::new(detail))
+    }
+
+    /// Returns the index in the plan of the flow with this flow number, for acknowledgements that of the data.
+    fn flow_of(&self, number: u32) -> u32 {
+        let connection = number.checked_sub(self.plan.flows.len() as u32);
+        connection.map_or(number, |connection| self.transports.outgoing[connection as usize].flow)
     }
 }
 
@@ -474,26 +507,4 @@ fn frame_kind(control: &ControlFrame) -> FrameKind {
 /// Returns the source of a notification as a cause; `input`: it is an input of the switch.
 pub(super) fn cause(source: CongestionSource, input: bool) -> Cause {
     Cause { port: source.port, class: source.class, input, destination: source.destination }
-}
-
-/// Returns the content of a control frame that leaves by `port`.
-#[expect(clippy::unnecessary_wraps, reason = "the type of a row's field")]
-fn control_detail(control: &ControlFrame, port: u32) -> Option<Box<Detail>> {
-    let detail = match control {
-        ControlFrame::Off(notification) | ControlFrame::On(notification) => Detail::Notice {
-            cause: cause(notification.source, notification.source.port == port),
-            destinations: notification.destinations.clone(),
-        },
-        ControlFrame::Pause(quanta) => Detail::Pause { classes: 0, quanta: [*quanta, 0, 0, 0, 0, 0, 0, 0] },
-        ControlFrame::PriorityPause { enabled, quanta } => Detail::Pause { classes: *enabled, quanta: *quanta },
-        ControlFrame::Feedback(message) => Detail::Feedback {
-            point: message.point,
-            flow: message.frame.flow,
-            change: match message.feedback {
-                Feedback::Stop => None,
-                Feedback::Change(change) => Some(change),
-            },
-        },
-    };
-    Some(Box::new(detail))
 }
