@@ -2,6 +2,7 @@
 
 use crate::network::Network;
 use std::collections::BTreeMap;
+use tailback_qdisc::congestion_notification::Tag;
 use tailback_qdisc::{Colour, Ecn, Reason};
 use tailback_sim::plan::{EventKind, FrameKind};
 use tailback_sim::trace::{Cause, Detail, Order, Row};
@@ -210,7 +211,7 @@ const fn named(name: &'static str, kind: Kind, names: Names, cells: Cells, about
 }
 
 /// All columns.
-pub const COLUMNS: [Spec; 38] = [
+pub const COLUMNS: [Spec; 42] = [
     column("time_ps", Kind::U64, "ps", Cells::All(|row| row.time.0), "Time of the event."),
     named("event", Kind::U8, Names::Events, Cells::All(|row| row.event as u64), "Kind of the event."),
     named("frame", Kind::U8, Names::Frames, Cells::All(|row| row.frame as u64), "Kind of the frame."),
@@ -279,6 +280,27 @@ pub const COLUMNS: [Spec; 38] = [
         "Drop precedence (RFC 2697).",
     ),
     column("dscp", Kind::U8, "", Cells::Some(|row| of_packet(row, row.dscp.into())), "DSCP, 0 to 63."),
+    column(
+        "exp",
+        Kind::U8,
+        "",
+        Cells::Some(|row| of_packet(row, row.exp.into())),
+        "Traffic class field of MPLS labels, 0 to 7.",
+    ),
+    column(
+        "tag_point",
+        Kind::U16,
+        "",
+        Cells::Some(|row| row.tag.map(|tag| tag.point.into())),
+        "Number of the congestion point in the packet's rate-limited tag; null: no tag.",
+    ),
+    column(
+        "tag_solicit",
+        Kind::Bool,
+        "",
+        Cells::Some(|row| row.tag.map(|tag| tag.solicit.into())),
+        "Solicit bit of that tag.",
+    ),
     column("measured", Kind::Bool, "", Cells::All(|row| row.measured.into()), "The packet counts in the results."),
     column(
         "queue_packets",
@@ -419,6 +441,16 @@ pub const COLUMNS: [Spec; 38] = [
         Cells::Some(|row| feedback(row).and_then(|(_, flow, _)| (flow != Row::NO_FLOW).then_some(flow.into()))),
         "Flow of the frame that the congestion point sampled.",
     ),
+    named(
+        "point_source",
+        Kind::U16,
+        Names::Nodes,
+        Cells::Some(|row| match row.detail.as_deref()? {
+            Detail::Feedback { source, .. } => Some((*source).into()),
+            _ => None,
+        }),
+        "Host that sent that frame, to which the message goes.",
+    ),
     column(
         "rate_change",
         Kind::F64,
@@ -459,7 +491,7 @@ pub const COLUMNS: [Spec; 38] = [
 
 fn feedback(row: &Row) -> Option<(u16, u32, Option<f64>)> {
     match row.detail.as_deref()? {
-        Detail::Feedback { point, flow, change } => Some((*point, *flow, *change)),
+        Detail::Feedback { point, flow, change, .. } => Some((*point, *flow, *change)),
         _ => None,
     }
 }
@@ -610,6 +642,7 @@ fn row(at: usize, readers: &mut BTreeMap<&'static str, Reader<'_>>) -> Option<Ro
         Some(4) => Some(Detail::Feedback {
             point: number("point") as u16,
             flow: some("point_flow").map_or(Row::NO_FLOW, |flow| flow as u32),
+            source: number("point_source") as u16,
             change: some("rate_change").map(f64::from_bits),
         }),
         Some(_) => return None,
@@ -639,6 +672,8 @@ fn row(at: usize, readers: &mut BTreeMap<&'static str, Reader<'_>>) -> Option<Ro
         echo: number("echo") != 0,
         colour: COLOURS.get(number("colour") as usize)?.0,
         dscp: number("dscp") as u8,
+        exp: number("exp") as u8,
+        tag: some("tag_point").map(|point| Tag { point: point as u16, solicit: number("tag_solicit") != 0 }),
         measured: number("measured") != 0,
         queue_packets: number("queue_packets"),
         queue_bytes: number("queue_bytes"),

@@ -4,11 +4,11 @@ pub mod columns;
 mod network;
 mod ns2;
 mod ns3;
+pub mod pcap;
 mod places;
 #[cfg(test)]
 mod sample;
 mod selection;
-pub mod pcap;
 pub mod why;
 
 pub use network::{Flow, Memory, Network, Notices, Port};

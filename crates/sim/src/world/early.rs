@@ -20,7 +20,7 @@ use std::collections::VecDeque;
 use tailback_qdisc::{Fate, Packet};
 use tailback_units::Time;
 
-/// How a packet enters a port of the general form.
+/// Path of a packet into a port of the general form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WayIn {
     /// It is put onto the link at once.
