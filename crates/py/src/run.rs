@@ -41,13 +41,6 @@ impl Cancel {
     }
 }
 
-impl Cancel {
-    /// Returns the flag, which another thread may set.
-    pub fn flag(&self) -> Arc<AtomicBool> {
-        self.0.clone()
-    }
-}
-
 /// Runs a plan in at most `parallel` partitions with a thread each; returns the result of `extract` for the report.
 /// Raises `Cancelled`, or the exception of `progress`, which is called with the fraction of the simulated time that has
 /// passed.

@@ -16,6 +16,7 @@ pub(crate) fn lost_segment() -> Row {
     Row {
         time: Time(500_000_000_000),
         order: Order::default(),
+        turn: 0,
         event: EventKind::Drop,
         frame: FrameKind::Data,
         port: 0,
@@ -31,6 +32,8 @@ pub(crate) fn lost_segment() -> Row {
         echo: true,
         colour: Colour::Green,
         dscp: 46,
+        exp: 5,
+        tag: None,
         measured: true,
         queue_packets: 0,
         queue_bytes: 0,
@@ -54,6 +57,7 @@ pub(crate) fn acknowledgement() -> Row {
         wire: 40,
         ecn: Ecn::NotEct,
         dscp: 0,
+        exp: 0,
         reason: None,
         ..lost_segment()
     }

@@ -95,7 +95,7 @@ fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>, what: &str) -> 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::network::{Flow, Port};
+    use crate::network::{Flow, Memory, Port};
     use tailback_units::{Dur, Rate};
 
     fn network() -> Network {
@@ -106,6 +106,19 @@ mod tests {
             rate: Rate(1),
             delay: Dur(0),
             state: Vec::new(),
+            law: "drop-tail",
+            thresholds: Vec::new(),
+            limits: Vec::new(),
+            places: Vec::new(),
+            shapes: false,
+            rates: Vec::new(),
+            states: Vec::new(),
+            loss: 0.0,
+            accounting: None,
+            header: None,
+            notices: None,
+            watchdog: None,
+            conditioners: Vec::new(),
         };
         let flow = |name: &str, group: &str| Flow {
             name: name.to_owned(),
@@ -115,10 +128,12 @@ mod tests {
             class: 0,
             has_transport: false,
             header: 0,
+            conditioners: Vec::new(),
         };
         Network {
             nodes: vec!["a".to_owned(), "b".to_owned()],
             hosts: vec![true, true],
+            memories: vec![Memory::Queues; 2],
             ports: ["a->b", "b->a"].map(port).into(),
             flows: vec![flow("web[0]", "web"), flow("web[1]", "web"), flow("bulk", "bulk")],
             classes: 1,
