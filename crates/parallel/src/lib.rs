@@ -90,15 +90,13 @@ pub fn run_traced<E>(
             Err(panic) => resume_unwind(panic),
         }
     }
-    match refused {
-        Some(error) => Err(error),
-        None => {
-            if traces {
-                watch(1.0, merged(merge))?;
-            }
-            Ok(parts.gather(ended))
-        }
+    if let Some(error) = refused {
+        return Err(error);
     }
+    if traces {
+        watch(1.0, merged(merge))?;
+    }
+    Ok(parts.gather(ended))
 }
 
 /// Runs a network on the caller's thread, with the calls of `watch` that [`run`] describes.

@@ -19,7 +19,10 @@ enum Token {
 }
 
 impl Glob {
-    /// Parses a pattern; the error is a message.
+    /// Parses a pattern.
+    ///
+    /// # Errors
+    /// If a set in brackets is open or empty: a message.
     pub fn new(pattern: &str) -> Result<Glob, String> {
         let mut tokens = Vec::new();
         let mut rest = pattern.chars();

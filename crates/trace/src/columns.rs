@@ -538,7 +538,9 @@ fn write(spec: &Spec, rows: &[Row]) -> Column {
                 list.clear();
                 cells(row, &mut list);
                 column.extent.extend_from_slice(&(list.len() as u32).to_le_bytes());
-                list.iter().for_each(|value| column.numbers.extend_from_slice(&value.to_le_bytes()[..width]));
+                for value in &list {
+                    column.numbers.extend_from_slice(&value.to_le_bytes()[..width]);
+                }
             }
         }
     }

@@ -2,7 +2,7 @@
 //! counters of the report; columns from which the rows can be read back; a trace of some ports and flows that is the
 //! same part of the whole trace.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tailback_random::Rng;
 use tailback_sim::plan::{Engine, EventKind, FrameKind, Plan, TracePlan};
 use tailback_sim::trace::{Row, Summary};
@@ -77,7 +77,7 @@ fn part(plan: &Plan) -> TracePlan {
     let mut rng = Rng::named(plan.seed, "part of a trace");
     let mut some = |count: usize| Some((0..count).map(|_| rng.chance(0.5)).collect());
     let (ports, flows) = (some(2 * plan.links.len()), some(plan.flows.len()));
-    let events = u16::MAX & !(1 << rng.below(13));
+    let events = !(1 << rng.below(13));
     let (from, until) = (Time(rng.below(plan.end.0 / 2)), Time(plan.end.0 / 2 + rng.below(plan.end.0)));
     TracePlan { ports, flows, events, from, until, ..TracePlan::default() }
 }
@@ -115,12 +115,12 @@ fn sums(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
     let after = |row: &&Row| (row.time, row.order.kind) > (plan.warmup, WARMED_UP);
     let mut found: BTreeMap<(u32, u8, EventKind), u64> = BTreeMap::new();
     // Packets in each queue: a drop of another packet was on a link, at an input or by a conditioner.
-    let mut waiting = BTreeMap::new();
+    let mut waiting = BTreeSet::new();
     for row in rows.iter().filter(|row| row.frame.is_packet()) {
         let here = (row.port, row.packet);
         let at_queue = match row.event {
-            EventKind::Enqueue => waiting.insert(here, ()).is_none(),
-            EventKind::Dequeue | EventKind::Drop => waiting.remove(&here).is_some(),
+            EventKind::Enqueue => waiting.insert(here),
+            EventKind::Dequeue | EventKind::Drop => waiting.remove(&here),
             _ => true,
         };
         if at_queue && after(&row) {
