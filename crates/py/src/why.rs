@@ -126,7 +126,7 @@ fn explained(
 ) -> PyResult<Option<serde_json::Value>> {
     let mut from = found.from;
     loop {
-        let log = Log::new(network, runs.rows(from, found.until)?);
+        let log = Log::new(network, runs.rows(from, found.until)?, found.until);
         let Some(story) = packet(&log, found, transmission) else { return Ok(None) };
         if story.needs >= from {
             return Ok(Some(with_text(&story, &story.text())));
@@ -156,7 +156,7 @@ pub fn why_port(
         let at = Time(sums.0.time_ps);
         let mut from = at;
         loop {
-            let log = Log::new(&network, runs.rows(from, at)?);
+            let log = Log::new(&network, runs.rows(from, at)?, at);
             let story = port(&log, number, sums.clone());
             if story.needs >= from {
                 let story = with_text(&story, &story.text());

@@ -49,11 +49,12 @@ fn stories(document: &str, flow: &str, query: Query) -> Vec<PacketStory> {
         loop {
             let mut keeper = Keeper::new(from, one.until);
             keeper.add(all.clone());
-            let log = Log::new(&network, keeper.finish());
+            let log = Log::new(&network, keeper.finish(), one.until);
             let story = packet(&log, one, (at + 1, count)).expect("the packet has rows");
             consistent(&story, one);
             if story.needs >= from {
-                let whole = Log::new(&network, all.iter().filter(|row| row.time <= one.until).cloned().collect());
+                let whole =
+                    Log::new(&network, all.iter().filter(|row| row.time <= one.until).cloned().collect(), one.until);
                 let full = packet(&whole, one, (at + 1, count)).expect("the packet has rows");
                 assert_eq!(serde_json::to_value(&story).unwrap(), serde_json::to_value(&full).unwrap());
                 return story;
@@ -94,7 +95,7 @@ fn port_story(document: &str, name: &str) -> PortStory {
     let sums = blame.finish();
     let at = Time(sums.0.time_ps);
     let all = rows(&plan, TracePlan::default()).into_iter().filter(|row| row.time <= at).collect();
-    let story = port(&Log::new(&network, all), number, sums);
+    let story = port(&Log::new(&network, all, at), number, sums);
     println!("{}", story.text());
     story
 }

@@ -50,7 +50,7 @@ pub fn check(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
         return Ok(());
     }
     let network = Network::of(plan);
-    let log = Log::new(&network, rows.to_vec());
+    let log = Log::new(&network, rows.to_vec(), plan.end);
     stopped(&log, report)?;
     let checks = Checks { plan, network: &network, log: &log, rows };
     let chosen = chosen(&log, rows);
@@ -72,7 +72,8 @@ fn selected(network: &Network, log: &Log<'_>, found: Found, rows: &[Row]) -> Res
     loop {
         let mut keeper = Keeper::new(from, found.until);
         keeper.add(rows.to_vec());
-        let story = packet(&Log::new(network, keeper.finish()), found, (1, 1)).ok_or("no rows are kept")?;
+        let story =
+            packet(&Log::new(network, keeper.finish(), found.until), found, (1, 1)).ok_or("no rows are kept")?;
         if story.needs >= from {
             // Notifications after the end of the packet are not kept: they end stops that it did not see.
             let known = |story: &PacketStory| (json(story)["hops"].clone(), json(story)["decisions"].clone());

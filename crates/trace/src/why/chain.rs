@@ -30,7 +30,7 @@ pub struct StopNode {
     pub signal: &'static str,
     /// Start of the stop.
     pub since_ps: u64,
-    /// End of the stop; `None`: it was in force at the end of the run.
+    /// End of the stop; `None`: it was in force at the end of the explained interval.
     pub until_ps: Option<u64>,
     /// Reason of the end.
     pub ended: Ended,
@@ -166,8 +166,8 @@ impl<'l, 'a> Tree<'l, 'a> {
             traffic: traffic(log, &found),
             signal: signal(effect.frame),
             since_ps: first.start.0,
-            until_ps: (last.end != Time::NEVER && last.end <= log.network.end).then_some(last.end.0),
-            ended: if last.end > log.network.end { Ended::InForce } else { last.ended },
+            until_ps: (last.end <= log.until).then_some(last.end.0),
+            ended: if last.end > log.until { Ended::InForce } else { last.ended },
             slows: first.slows,
             causes: Vec::new(),
             end: None,

@@ -11,6 +11,8 @@ use tailback_units::Time;
 pub struct Log<'a> {
     /// The network of the trace.
     pub network: &'a Network,
+    /// Last instant of which the rows are known.
+    pub until: Time,
     rows: Vec<Row>,
     /// Rows of each packet.
     packets: BTreeMap<u64, Vec<usize>>,
@@ -31,11 +33,12 @@ pub struct Log<'a> {
 }
 
 impl<'a> Log<'a> {
-    /// Returns the log of rows in the order of the trace.
-    pub fn new(network: &'a Network, rows: Vec<Row>) -> Log<'a> {
+    /// Returns the log of rows in the order of the trace, which are complete up to `until`.
+    pub fn new(network: &'a Network, rows: Vec<Row>, until: Time) -> Log<'a> {
         let lists = || vec![Vec::new(); network.ports.len()];
         let mut log = Log {
             network,
+            until: until.min(network.end),
             rows: Vec::new(),
             packets: BTreeMap::new(),
             queues: lists(),

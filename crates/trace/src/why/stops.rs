@@ -40,7 +40,7 @@ impl Covers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// It was in force at the end of the run.
+    /// It was in force at the end of the explained interval.
     InForce,
     /// The cause withdrew it.
     Withdrawn,

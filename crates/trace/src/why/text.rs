@@ -134,7 +134,7 @@ fn stop_text(out: &mut String, stop: &StopNode, depth: usize) {
     let indent = "  ".repeat(depth);
     let verb = if stop.slows { "slowed" } else { "stopped" };
     let end = match (stop.until_ps, stop.ended) {
-        (None, _) => "to the end of the run".to_owned(),
+        (None, _) => "on".to_owned(),
         (Some(until), ended) => format!("until {} ({})", instant(until), how(ended)),
     };
     let _ = writeln!(
