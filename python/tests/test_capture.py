@@ -333,6 +333,20 @@ def test_a_gap_that_tshark_sees_at_the_receiver_is_a_drop_of_the_capture(
     assert gaps == 0 or lost
 
 
+def test_at_a_bottleneck_only_repairs_of_drops_seem_out_of_order_to_tshark(
+    tmp_path: Path, tshark: Callable[..., str]
+) -> None:
+    path, sent = tmp_path / "run.pcapng", tmp_path / "sent.pcapng"
+    _, file = taken(SCENARIOS["sack"], path, sides="send", ports=["a->b"])
+    tshark("-r", path, "-Y", "!(frame.verdict.ebpf_tc == 2)", "-w", sent)
+    lost = {(frame.fields["from"], frame.fields["seq"]) for frame in file.frames if frame.is_dropped}
+    flags = "tcp.analysis.out_of_order or tcp.analysis.retransmission"
+    shown = ("-o", "tcp.relative_sequence_numbers:FALSE", "-T", "fields", "-e", "ip.src", "-e", "tcp.seq_raw")
+    flagged = [line.split() for line in tshark("-r", sent, "-Y", flags, *shown).splitlines()]
+    assert flagged
+    assert all((source, int(seq)) in lost for source, seq in flagged)
+
+
 def address(file: pcapng.File, name: str) -> str:
     """Return the IP address of a node."""
     return next(address for address, known in file.names.items() if known == name)
