@@ -108,6 +108,9 @@ SCENARIOS = {
     "losses on a link": bottleneck('kind = "tcp"', 'buffer = "100packets"').replace(
         'rate = "10Mbit/s", delay = "5ms"', 'rate = "10Mbit/s", delay = "5ms", loss = 0.01'
     ),
+    "a slow host": bottleneck('kind = "tcp"')
+    .replace('["s*", "a"], rate = "100Mbit/s"', '["s*", "a"], rate = "4Mbit/s"')
+    .replace("s = { count = 2 }", 's = { count = 2, buffer = "15packets" }'),
     "applications": WEB,
     "classes": lan(TWO_CLASSES, "network = { classes = 2 }"),
     "code points and labels": bottleneck('kind = "tcp"')
@@ -261,7 +264,7 @@ def retransmitted(frames: list[pcapng.Frame]) -> Counter[tuple[int, int]]:
     return found
 
 
-@pytest.mark.parametrize("name", [*TCP, "applications"])
+@pytest.mark.parametrize("name", [*TCP, "a slow host", "applications"])
 def test_retransmissions_counted_from_bytes_are_those_of_the_report(name: str, whole: Callable[[str], Taken]) -> None:
     report, file = whole(name).report, whole(name).file
     assert report["warmup_s"] == 0
@@ -328,6 +331,20 @@ def test_a_gap_that_tshark_sees_at_the_receiver_is_a_drop_of_the_capture(
             assert any(highest <= seq < int(start) for seq in lost), line
         highest = max(highest, int(end))
     assert gaps == 0 or lost
+
+
+def test_at_a_bottleneck_only_repairs_of_drops_seem_out_of_order_to_tshark(
+    tmp_path: Path, tshark: Callable[..., str]
+) -> None:
+    path, sent = tmp_path / "run.pcapng", tmp_path / "sent.pcapng"
+    _, file = taken(SCENARIOS["sack"], path, sides="send", ports=["a->b"])
+    tshark("-r", path, "-Y", "!(frame.verdict.ebpf_tc == 2)", "-w", sent)
+    lost = {(frame.fields["from"], frame.fields["seq"]) for frame in file.frames if frame.is_dropped}
+    flags = "tcp.analysis.out_of_order or tcp.analysis.retransmission"
+    shown = ("-o", "tcp.relative_sequence_numbers:FALSE", "-T", "fields", "-e", "ip.src", "-e", "tcp.seq_raw")
+    flagged = [line.split() for line in tshark("-r", sent, "-Y", flags, *shown).splitlines()]
+    assert flagged
+    assert all((source, int(seq)) in lost for source, seq in flagged)
 
 
 def address(file: pcapng.File, name: str) -> str:
@@ -578,6 +595,21 @@ def test_a_frame_is_cut_at_the_snap_length_and_keeps_its_length(tmp_path: Path) 
     for full, part in zip(whole.frames, cut.frames, strict=True):
         assert part.data == full.data[:128]
         assert part.length == full.length
+
+
+def test_a_packet_has_the_same_identity_at_every_hop_and_a_retransmission_another_one(tmp_path: Path) -> None:
+    _, file = taken(SCENARIOS["sack"], tmp_path / "run.pcapng", sides="send", flows=["bulk[1]"])
+    hops = defaultdict(list)
+    for frame in file.frames:
+        if frame.fields["len"] > 0 and "waiting" not in frame.comment:
+            hops[frame.packet].append(frame)
+    again = Counter(frames[0].fields["seq"] for frames in hops.values())
+    assert max(again.values()) > 1
+    for frames in hops.values():
+        path = [frame.interface for frame in frames]
+        # The last packets are still on their way.
+        assert path == ["s1->a", "a->b", "b->r1"][: len(path)]
+        assert len(path) == 3 or frames[-1].is_dropped or frames[-1].time_ns > 1_100_000_000
 
 
 def test_the_two_sides_of_a_link_add_up(tmp_path: Path) -> None:

@@ -151,9 +151,12 @@ fn sent(plan: &Plan, frames: &[Frame], report: &Report) -> Result<(), String> {
         if folded(&[ip]) != 0xffff || folded(&[&ip[12..20], &pseudo, &upper, inner]) != 0xffff {
             return Err(format!("a checksum is wrong: {packet:?}"));
         }
+        if ip[9] != TCP {
+            continue;
+        }
         let port = |at| u16::from_be_bytes([inner[at], inner[at + 1]]);
         let header = usize::from(inner[12] >> 4) * 4;
-        if ip[9] != TCP || inner.len() == header {
+        if inner.len() == header {
             continue;
         }
         let flow = usize::from(port(2)) - RECEIVERS;

@@ -25,7 +25,7 @@ pub(super) fn mac(node: NodeId) -> Mac {
 /// Returns the MAC address of a congestion point: locally administered, with its number in the last two bytes.
 pub(super) fn point_mac(point: u16) -> Mac {
     let [a, b] = point.to_be_bytes();
-    [0x02, 0x01, 0x00, 0x00, a, b]
+    [0x06, 0x00, 0x00, 0x00, a, b]
 }
 
 /// Returns the IP address of a node: 10.0.0.0 plus the index plus one.
@@ -54,7 +54,7 @@ mod tests {
     fn addresses_hold_the_index_plus_one() {
         assert_eq!((mac(0), ip(0)), ([2, 0, 0, 0, 0, 1], [10, 0, 0, 1]));
         assert_eq!((mac(u16::MAX), ip(u16::MAX)), ([2, 0, 0, 1, 0, 0], [10, 1, 0, 0]));
-        assert_eq!(point_mac(258), [2, 1, 0, 0, 1, 2]);
+        assert_eq!(point_mac(258), [6, 0, 0, 0, 1, 2]);
     }
 
     #[test]

@@ -212,12 +212,11 @@ impl Capture {
                     if self.options.sides == Sides::Send {
                         continue;
                     }
-                    match lost.get(&key) {
-                        Some(drop) => self.show_drop(drop, Direction::Inbound, out),
-                        None => {
-                            let verdict = mark.is_some().then_some(Verdict::Passed);
-                            self.show(row, Direction::Inbound, verdict, mark.as_deref(), out);
-                        }
+                    if let Some(drop) = lost.get(&key) {
+                        self.show_drop(drop, Direction::Inbound, out);
+                    } else {
+                        let verdict = mark.is_some().then_some(Verdict::Passed);
+                        self.show(row, Direction::Inbound, verdict, mark.as_deref(), out);
                     }
                 }
                 EventKind::Drop => {

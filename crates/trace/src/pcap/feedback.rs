@@ -103,7 +103,7 @@ mod tests {
         let found = message(Format::Bcn, Some(-3.0), 64);
         assert_eq!(found.len(), 60);
         let expected =
-            [2, 0, 0, 0, 0, 2, 2, 1, 0, 0, 0, 3, 0x81, 0, 0xa0, 0, 0x88, 0xb5, 0, 0, 0, 3, 0xff, 0xfd, 0, 0, 0, 4, 7];
+            [2, 0, 0, 0, 0, 2, 6, 0, 0, 0, 0, 3, 0x81, 0, 0xa0, 0, 0x88, 0xb5, 0, 0, 0, 3, 0xff, 0xfd, 0, 0, 0, 4, 7];
         assert_eq!(found[..29], expected);
         assert_eq!(message(Format::Bcn, None, 64)[22..26], [0; 4]);
     }
