@@ -201,7 +201,7 @@ impl Keeper {
         }
     }
 
-    /// Keeps the transmissions of a packet that has left the network, as far as none is known that began later.
+    /// Keeps the transmissions of a packet that has left the network, unless a later one of the port is known.
     fn keep_transmissions(&mut self, rows: &[(u64, Row)]) {
         for (number, start) in rows.iter().filter(|(_, row)| row.event == EventKind::Dequeue) {
             if self.last.get(&start.port).is_some_and(|(known, _)| known > number) {

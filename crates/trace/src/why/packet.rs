@@ -53,7 +53,7 @@ pub struct PacketStory {
 pub struct Culprit {
     /// `overflow`, `early-drop`, `unresponsive`, `policer`, `memory`, `input`, `loss`, `link-down`, `storm`, `ring`,
     /// `congestion` (of a queue that stopped the packet), `priority`, `queue` (it waited behind others), `overload` (of a
-    /// port), `held`, `slowed`, `path` (no wait is larger than transmission and propagation).
+    /// port), `held`, `path` (no wait is larger than transmission and propagation).
     pub kind: String,
     /// Port at which the cause is.
     pub port: Option<String>,
@@ -164,11 +164,11 @@ fn wait_culprit(story: &PacketStory, hop: &Hop, kind: &str, wait: u64) -> Culpri
         "stopped" | "slowed" => {
             let stop = story.chain.iter().find(|stop| stop.number == hop.number);
             let verb = if kind == "slowed" { "slowed" } else { "stopped" };
-            let Some(stop) = stop else {
+            let known = stop.map(chain_culprit).filter(|culprit| !culprit.kind.is_empty());
+            let Some(mut culprit) = known else {
                 let words = format!("it was {verb} for {at}");
                 return Culprit { kind: "congestion".to_owned(), port, words, ..Culprit::default() };
             };
-            let mut culprit = chain_culprit(stop);
             culprit.words = format!("it was {verb} for {at}, since {}", culprit.words);
             culprit
         }
