@@ -17,8 +17,8 @@ use tailback_units::Time;
 const NS: u64 = 1000;
 
 /// Number of packets of connections whose properties are kept. A packet that is lost at a port without a trace is
-/// removed only when so many have been sent after it; if it should still be in the network, its properties are derived
-/// anew, and only its time stamps may differ.
+/// removed only when this number of packets has been sent after it; if it should still be in the network, its properties
+/// are derived anew, and only its time stamps may differ.
 const KEPT: usize = 1 << 20;
 
 /// Instants at which a frame is captured.
