@@ -173,18 +173,24 @@ impl Detail {
         match self {
             Detail::Ack { sack } => {
                 digest.u64(1);
-                sack.iter().for_each(|block| digest.u64(u64::from(block.start) << 32 | u64::from(block.end)));
+                for block in sack {
+                    digest.u64(u64::from(block.start) << 32 | u64::from(block.end));
+                }
             }
             Detail::Pause { classes, quanta } => {
                 digest.u64(2);
                 digest.u64((*classes).into());
-                quanta.iter().for_each(|quanta| digest.u64((*quanta).into()));
+                for time in quanta {
+                    digest.u64((*time).into());
+                }
             }
             Detail::Notice { cause, destinations } => {
                 digest.u64(3);
                 cause.digest(digest);
                 digest.u64(destinations.len() as u64);
-                destinations.iter().for_each(|destination| digest.u64((*destination).into()));
+                for destination in destinations {
+                    digest.u64((*destination).into());
+                }
             }
             Detail::Congestion { cause, threshold } => {
                 digest.u64(4);
@@ -223,7 +229,9 @@ impl Summary {
     /// Adds the next rows of the trace.
     pub fn add(&mut self, rows: &[Row]) {
         self.rows += rows.len() as u64;
-        rows.iter().for_each(|row| row.digest(&mut self.digest));
+        for row in rows {
+            row.digest(&mut self.digest);
+        }
     }
     /// Returns the number of rows.
     pub fn rows(&self) -> u64 {

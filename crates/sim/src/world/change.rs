@@ -97,7 +97,9 @@ impl World {
                 responder.reset(now);
             }
             if unlikely(self.trace.is_some()) && self.owns(self.ports[port as usize].from) {
-                waiting.iter().for_each(|control| self.trace_waiting_control_drop(port, control));
+                for control in &waiting {
+                    self.trace_waiting_control_drop(port, control);
+                }
             }
         }
         let p = &mut self.ports[port as usize];

@@ -115,7 +115,7 @@ impl World {
     pub(super) fn trace_enqueue(&mut self, port: u32, packet: &Packet) {
         let row = self.queue_row(EventKind::Enqueue, port, packet);
         if let Some(tracer) = &mut self.trace {
-            tracer.entered = row.clone();
+            tracer.entered.clone_from(&row);
         }
         self.write_row(row);
     }
@@ -266,7 +266,9 @@ impl World {
         let Queue::General(m) = &self.ports[port as usize].queue else { return };
         let due: Vec<ControlFrame> =
             m.effects.iter().take_while(|(at, _)| *at <= self.now).map(|(_, control)| control.clone()).collect();
-        due.iter().for_each(|control| self.trace_effect(port, control));
+        for control in &due {
+            self.trace_effect(port, control);
+        }
     }
 
     /// Writes the row of a notification that takes effect at `port`.
