@@ -1,9 +1,8 @@
 //! Optional stages between a port's scheduler and its transmitter: a transmit ring, a shaper, and the extremes of the
 //! queue between samples.
 
-use crate::by_class::ByClass;
+use crate::hints::unlikely;
 use crate::plan::ShaperPlan;
-use crate::port::ClassQueue;
 use std::collections::VecDeque;
 use tailback_diffserv::TokenBucket;
 use tailback_qdisc::{Accounting, Gate, Packet};
@@ -41,17 +40,12 @@ impl Extremes {
     }
 
     /// Takes account of the backlog before it changes.
-    fn change(&mut self, now: Time, queues: &ByClass<ClassQueue>) {
+    fn change(&mut self, now: Time, backlog: impl FnOnce() -> u64) {
         if now > self.changed {
-            self.add(total(queues));
+            self.add(backlog());
             self.changed = now;
         }
     }
-}
-
-/// Returns the backlog of all classes, buffer bytes.
-fn total(queues: &ByClass<ClassQueue>) -> u64 {
-    queues.iter().map(|queue| queue.backlog.bytes).sum()
 }
 
 /// Token bucket in front of the transmitter.
@@ -128,25 +122,34 @@ impl Egress {
     pub fn push(&mut self, packet: Packet) {
         self.ring.push_back(packet);
     }
-    /// Takes account of the queue before it changes in another way than by an arrival.
+    /// Takes account of the queue before it changes in another way than by an arrival; `backlog` returns its buffer bytes,
+    /// all classes together.
     #[inline]
-    pub fn changes(&mut self, now: Time, queues: &ByClass<ClassQueue>) {
+    pub fn changes(&mut self, now: Time, backlog: impl FnOnce() -> u64) {
+        if unlikely(self.extremes.is_some()) {
+            self.note_extremes(now, backlog);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn note_extremes(&mut self, now: Time, backlog: impl FnOnce() -> u64) {
         if let Some(extremes) = &mut self.extremes {
-            extremes.change(now, queues);
+            extremes.change(now, backlog);
         }
     }
     /// Returns the minimum and the maximum of the queue since the last sample, and begins anew; `None`: they are not
     /// recorded.
-    pub fn take_extremes(&mut self, now: Time, queues: &ByClass<ClassQueue>) -> Option<[u64; 2]> {
+    pub fn take_extremes(&mut self, now: Time, backlog: u64) -> Option<[u64; 2]> {
         let extremes = self.extremes.as_mut()?;
-        extremes.add(total(queues));
+        extremes.add(backlog);
         let Extremes { min, max, .. } = std::mem::replace(extremes, Extremes { changed: now, ..Extremes::EMPTY });
         Some([min, max])
     }
     /// Takes the length of a packet that arrives at the port into account, and the queue before its arrival.
     #[inline]
-    pub fn arrived(&mut self, now: Time, packet: &Packet, queues: &ByClass<ClassQueue>) {
-        self.changes(now, queues);
+    pub fn arrived(&mut self, now: Time, packet: &Packet, backlog: impl FnOnce() -> u64) {
+        self.changes(now, backlog);
         if let Some(shaper) = &mut self.shaper {
             shaper.largest = shaper.largest.max(shaper.counts(packet));
         }
@@ -203,7 +206,6 @@ impl Egress {
 mod tests {
     use super::*;
     use tailback_qdisc::Traits;
-    use tailback_qdisc::discipline::by_destination::ByDestination;
     use tailback_random::Rng;
     use tailback_units::Dur;
 
@@ -223,14 +225,12 @@ mod tests {
         let plan = ShaperPlan { rate: Rate(RATE), burst, accounting };
         let mut egress = Egress::new(ring, Some(&plan), false).expect("a shaper");
         let (mut rng, gate) = (Rng::named(seed, "test"), Gate::default());
-        let waiting = crate::port::Waiting::ByDestination(ByDestination::new(u64::MAX, false));
-        let queues = ByClass::new(std::iter::once(ClassQueue::new(waiting, u64::MAX, None)));
         let mut waiting: VecDeque<Packet> = VecDeque::new();
         let (mut now, mut sent, mut least, mut gone, mut last) = (Time::ZERO, 0i128, i128::MAX, 0, Time::ZERO);
         while gone < 20_000 {
             if waiting.len() < 50 && rng.chance(0.6) {
                 let arrival = packet(rng.between(40, 1500) as u32);
-                egress.arrived(now, &arrival, &queues);
+                egress.arrived(now, &arrival, || 0);
                 waiting.push_back(arrival);
             } else {
                 now += Dur(rng.below(3_000_000_000));

@@ -173,6 +173,13 @@ impl Responder {
         now >= self.watches[which].ignored_until
     }
 
+    /// Returns what PAUSE frames stop at `now`: `true` for the whole port, and bit k for class k.
+    pub fn paused(&self, now: Time) -> (bool, u8) {
+        let port = self.paused_until > now && self.obeys(8, now);
+        let paused = |c: &u8| self.class_paused_until[usize::from(*c)] > now && self.obeys(usize::from(*c), now);
+        (port, (0..8).filter(paused).fold(0u8, |mask, class| mask | 1 << class))
+    }
+
     /// Stops the traffic that a notification names, in addition to what its source has stopped before.
     fn stop(&mut self, notification: Notification) {
         match self.active.iter_mut().find(|r| r.source == notification.source) {
@@ -253,9 +260,7 @@ impl Responder {
             self.limiters.retain(|l| l.fraction < 1.0);
         }
         self.check_watchdog(now);
-        let port = self.paused_until > now && self.obeys(8, now);
-        let paused = |c: &u8| self.class_paused_until[usize::from(*c)] > now && self.obeys(usize::from(*c), now);
-        let classes = (0..8).filter(paused).fold(0u8, |mask, class| mask | 1 << class);
+        let (port, classes) = self.paused(now);
         let gate = &mut self.gate;
         gate.open_all();
         if port {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from tailback.plotting.plot import COLOURS, new, style
+from tailback.plotting.plot import new, style
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -25,6 +25,8 @@ _PARTS = {
     "propagation_ps": ("propagation", "#56b4e9"),
 }
 """Parts of a hop's time, with their names and colours."""
+_FLOWS = ("#332288", "#88ccee", "#117733", "#ddcc77", "#cc6677", "#882255", "#aa4499")
+"""Colours of flows, other than those of the parts of time (P. Tol, muted scheme: distinct to colour-blind readers)."""
 _MOST = 7
 """Maximum number of flows in a bar; the others are one part."""
 
@@ -111,7 +113,7 @@ def _composition(axes: Axes, names: Sequence[str], queues: Sequence[Sequence[Map
         for share in queue:
             totals[str(share["flow"])] = totals.get(str(share["flow"]), 0) + int(share["bytes"])
     largest = sorted(totals, key=lambda flow: -totals[flow])[:_MOST]
-    colours = {flow: COLOURS[place % len(COLOURS)] for place, flow in enumerate(largest)}
+    colours = {flow: _FLOWS[place % len(_FLOWS)] for place, flow in enumerate(largest)}
     seen: set[str] = set()
     for place, queue in enumerate(queues):
         left = 0.0

@@ -268,6 +268,11 @@ impl General {
     }
 }
 
+/// Returns the backlog of all classes, buffer bytes.
+pub(crate) fn total(queues: &ByClass<ClassQueue>) -> u64 {
+    queues.iter().map(|queue| queue.backlog.bytes).sum()
+}
+
 impl ClassQueue {
     pub fn new(waiting: Waiting, limit: u64, detector: Option<Detector>) -> ClassQueue {
         let watches_idle = matches!(&waiting, Waiting::Discipline(d) if d.watches_idle());

@@ -25,7 +25,7 @@ use crate::plan::NodeId;
 use crate::ring::Ring;
 use crate::stops::Stops;
 pub(crate) use admission::{AdmissionQueue, PendingIdle};
-pub(crate) use general::{ClassQueue, General, LineTiming, Origin, Waiting};
+pub(crate) use general::{ClassQueue, General, LineTiming, Origin, Waiting, total};
 use tailback_qdisc::Packet;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time, TxClock};
@@ -398,7 +398,7 @@ impl Port {
     pub fn take_extremes(&mut self, now: Time) -> Option<[u64; 2]> {
         let Queue::General(m) = &mut self.queue else { return None };
         let General { queues, egress, .. } = &mut **m;
-        egress.as_mut()?.take_extremes(now, queues)
+        egress.as_mut()?.take_extremes(now, total(queues))
     }
 
     /// Passes every data packet that waits at `now` to `f`, including those in the transmit ring.

@@ -13,6 +13,7 @@ mod feedback;
 mod gather;
 mod inputs;
 pub(crate) mod new;
+mod note;
 mod notify;
 mod observe;
 mod ports;

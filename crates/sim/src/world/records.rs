@@ -4,7 +4,6 @@
 //! completion where it arrives; the report joins them. Each kind of record has a limit on its rows. The rows kept are
 //! the first in the order of (time, flow), so that they do not depend on the partition.
 
-use super::World;
 use super::connections::{Outgoing, Write};
 use crate::plan::{Plan, RecordKind};
 use std::collections::VecDeque;
@@ -100,7 +99,7 @@ pub(crate) struct Transfers {
     /// By flow: number of its transfers so far.
     numbers: Vec<u32>,
     /// By connection: segments of the recorded transfers that are not acknowledged, in their order.
-    open: Vec<VecDeque<Range>>,
+    pub(super) open: Vec<VecDeque<Range>>,
     /// Completions of recorded transfers.
     pub completions: Vec<Completion>,
 }
@@ -127,7 +126,7 @@ impl Row for Transfer {
 
 /// Segments of a transfer.
 #[derive(Clone, Copy, Debug)]
-struct Range {
+pub(super) struct Range {
     start: u32,
     /// Segment after the last one.
     end: u32,
@@ -148,7 +147,7 @@ pub(crate) struct Completion {
 
 impl Transfers {
     /// Adds a transfer; returns its number among those of its flow. [`Write::UNRECORDED`]: it is left out.
-    fn begin(&mut self, now: Time, flow: u32, bytes: u64, segments: Option<(u32, u32, u32)>) -> u32 {
+    pub(super) fn begin(&mut self, now: Time, flow: u32, bytes: u64, segments: Option<(u32, u32, u32)>) -> u32 {
         let number = self.numbers[flow as usize];
         self.numbers[flow as usize] = (number + 1).min(Write::UNRECORDED - 1);
         let row = Transfer { start: now, bytes, flow, number, retransmissions: 0, cut: false };
@@ -160,7 +159,7 @@ impl Transfers {
     }
 
     /// Counts a retransmission of a connection's segment; all segments before `una` are acknowledged.
-    fn retransmitted(&mut self, connection: u32, segment: u32, una: u32) {
+    pub(super) fn retransmitted(&mut self, connection: u32, segment: u32, una: u32) {
         let open = &mut self.open[connection as usize];
         while open.front().is_some_and(|range| una.wrapping_sub(range.end) <= u32::MAX / 2) {
             open.pop_front();
@@ -174,7 +173,7 @@ impl Transfers {
     }
 
     /// Ends the transfers of which segments from `end` on are discarded.
-    fn cut(&mut self, connection: u32, end: u32) {
+    pub(super) fn cut(&mut self, connection: u32, end: u32) {
         let open = &mut self.open[connection as usize];
         for range in open.iter_mut().rev() {
             if (range.end.wrapping_sub(end) as i32) <= 0 {
@@ -249,7 +248,7 @@ impl Change {
 
 impl Changes {
     /// Records the state of a sender if it has changed. Of several changes at one instant the last one remains.
-    fn note(&mut self, now: Time, connection: u32, out: &Outgoing) {
+    pub(super) fn note(&mut self, now: Time, connection: u32, out: &Outgoing) {
         let (state, last) = (Change::of(now, out), &mut self.last[connection as usize]);
         match last {
             Some((before, _)) if before.same(&state) => {}
@@ -260,65 +259,6 @@ impl Changes {
                 }
             }
             _ => *last = Some((state, self.log.push(state))),
-        }
-    }
-}
-
-impl World {
-    /// Records the start of a transfer over a connection, whose first segment is `start`; `end`: the segment after its
-    /// last one. Returns its number among the transfers of the flow.
-    pub(super) fn note_transfer(&mut self, connection: u32, bytes: u64, start: u32, end: u32) -> u32 {
-        let flow = self.transports.outgoing[connection as usize].flow;
-        let transfers = self.records.as_mut().and_then(|records| records.transfers.as_mut());
-        match transfers.filter(|_| start != end) {
-            Some(transfers) => transfers.begin(self.now, flow, bytes, Some((connection, start, end))),
-            None => Write::UNRECORDED,
-        }
-    }
-
-    /// Records the start of a transfer over a flow without a transport; returns its number among those of the flow.
-    pub(super) fn note_message(&mut self, flow: u32, bytes: u64) -> u32 {
-        let transfers = self.records.as_mut().and_then(|records| records.transfers.as_mut());
-        transfers.map_or(Write::UNRECORDED, |transfers| transfers.begin(self.now, flow, bytes, None))
-    }
-
-    /// Records the completion of a transfer of `bytes`.
-    #[cold]
-    pub(super) fn note_completion(&mut self, flow: u32, number: u32, bytes: u64) {
-        let idle = self.idle_time(flow, bytes);
-        if let Some(transfers) = self.records.as_mut().and_then(|records| records.transfers.as_mut()) {
-            transfers.completions.push(Completion { flow, number, at: self.now, idle });
-        }
-    }
-
-    /// Records that a connection has discarded the segments that it has not transmitted.
-    pub(super) fn note_close(&mut self, connection: u32) {
-        let sender = &self.transports.outgoing[connection as usize].sender;
-        if let Some(transfers) = self.records.as_mut().and_then(|records| records.transfers.as_mut()) {
-            transfers.cut(connection, sender.next());
-        }
-    }
-
-    /// Records that a connection was replaced by a new one, and its transfers abandoned.
-    pub(super) fn note_reopening(&mut self, connection: u32) {
-        if let Some(transfers) = self.records.as_mut().and_then(|records| records.transfers.as_mut()) {
-            transfers.open[connection as usize].clear();
-        }
-    }
-
-    /// Records the retransmission of a connection's segment.
-    pub(super) fn note_retransmission(&mut self, connection: u32, segment: u32) {
-        let una = self.transports.outgoing[connection as usize].sender.una();
-        if let Some(transfers) = self.records.as_mut().and_then(|records| records.transfers.as_mut()) {
-            transfers.retransmitted(connection, segment, una);
-        }
-    }
-
-    /// Records the state of a connection's sender if it has changed.
-    pub(super) fn note_change(&mut self, connection: u32) {
-        let out = &self.transports.outgoing[connection as usize];
-        if let Some(changes) = self.records.as_mut().and_then(|records| records.changes.as_mut()) {
-            changes.note(self.now, connection, out);
         }
     }
 }

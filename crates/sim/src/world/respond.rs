@@ -4,7 +4,7 @@ use super::{FabricState, World};
 use crate::control_frame::ControlFrame;
 use crate::event_queue::Kind;
 use crate::hints::unlikely;
-use crate::port::Queue;
+use crate::port::{Queue, total};
 use tailback_qdisc::{Cx, Gate, Packet};
 use tailback_units::{Dur, Time};
 
@@ -119,7 +119,7 @@ impl World {
         if !self.dropped.is_empty()
             && let Some(egress) = &mut m.egress
         {
-            egress.changes(now, &m.queues);
+            egress.changes(now, || total(&m.queues));
         }
         if unlikely(self.trace.is_some()) {
             self.trace_pauses(port);

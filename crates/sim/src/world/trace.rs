@@ -284,8 +284,8 @@ impl World {
         let now = self.now;
         let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         let Some(responder) = &mut m.responder else { return };
-        let gate = responder.gate(now);
-        let paused = (0..8).filter(|class| !gate.admits_class(*class)).fold(0u8, |mask, class| mask | 1 << class);
+        responder.gate(now);
+        let paused = all_if_whole(responder.paused(now));
         let storms = responder.storms;
         let Some(tracer) = &mut self.trace else { return };
         let before = tracer.paused.insert(port, paused).unwrap_or(0);
@@ -308,8 +308,8 @@ impl World {
         let now = self.now;
         let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
         let Some(responder) = &mut m.responder else { return };
-        let gate = responder.gate(now);
-        let paused = (0..8).filter(|class| !gate.admits_class(*class)).fold(0u8, |mask, class| mask | 1 << class);
+        responder.gate(now);
+        let paused = all_if_whole(responder.paused(now));
         if let Some(tracer) = &mut self.trace {
             tracer.paused.insert(port, paused);
         }
@@ -478,6 +478,11 @@ impl World {
         let connection = number.checked_sub(self.plan.flows.len() as u32);
         connection.map_or(number, |connection| self.transports.outgoing[connection as usize].flow)
     }
+}
+
+/// Returns the paused classes: bit k for class k, all if the whole port is paused.
+fn all_if_whole((port, classes): (bool, u8)) -> u8 {
+    if port { u8::MAX } else { classes }
 }
 
 /// Returns the row without the state of the port's queue.

@@ -7,7 +7,7 @@ use crate::by_class::ByClass;
 use crate::control_frame::ControlFrame;
 use crate::event_queue::Kind;
 use crate::hints::unlikely;
-use crate::port::{ClassQueue, General, LineTiming, Origin, Port, Queue, Waiting};
+use crate::port::{ClassQueue, General, LineTiming, Origin, Port, Queue, Waiting, total};
 use crate::shared_buffer::FlowControl;
 use tailback_qdisc::{Cx, Dropped, Fate, Gate, Packet, Qdisc, Reason};
 use tailback_random::Rng;
@@ -152,7 +152,7 @@ impl World {
         let Queue::General(m) = &mut p.queue else { unreachable!("the other forms have their own enqueue") };
         let class = usize::from(packet.class());
         if let Some(egress) = &mut m.egress {
-            egress.arrived(now, &packet, &m.queues);
+            egress.arrived(now, &packet, || total(&m.queues));
         }
         let (queue, account) = (&mut m.queues[class], &mut p.classes[class]);
         queue.settle(now, account);
@@ -289,7 +289,7 @@ impl World {
         let open = Gate::default();
         let gate = responder.as_mut().map_or(&open, |r| r.gate(now));
         let next = if let Some(egress) = egress {
-            egress.changes(now, queues);
+            egress.changes(now, || total(queues));
             let mut dequeue = || highest(queues, &mut p.classes, rng, &mut self.dropped, now, gate);
             if egress.has_ring() {
                 let next = egress.pop(now, gate);

@@ -12,7 +12,7 @@ use tailback_units::{Dur, Time};
 
 impl Sender {
     /// Returns a segment to transmit now; call it until it returns `None`.
-    #[inline]
+    #[inline(always)]
     pub fn poll(&mut self, now: Time) -> Option<Segment> {
         let under_way = matches!(self.state, State::Open | State::Recovery) && !self.seq.is_idle();
         if self.plain && under_way && !self.ecn.held && self.urgent == Urgent::No {
@@ -24,6 +24,7 @@ impl Sender {
     }
 
     /// Returns a segment to transmit now, for a sender without the fast path or in a state that needs more than it.
+    #[inline(always)]
     fn poll_any(&mut self, now: Time) -> Option<Segment> {
         self.hold_for_pace(false);
         match self.state {
