@@ -15,7 +15,7 @@ pub(crate) struct Tracer {
     pub order: Order,
     /// Rows written and not handed over, in the order in which they were written.
     rows: Vec<Row>,
-    /// Rows of the port in question are written during a change of the timeline.
+    /// `true` while a change of the timeline is applied, whose rows are ordered by port.
     pub in_change: bool,
     /// Row of the packet that entered a queue last: marks at its arrival are attributed to it.
     pub entered: Option<Row>,

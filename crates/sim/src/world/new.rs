@@ -109,7 +109,7 @@ impl World {
             plan,
         };
         world.find_exits();
-        world.trace_ends();
+        world.mark_traced_ports();
         world.schedule_first_events();
         world
     }

@@ -12,12 +12,12 @@ use tailback_qdisc::congestion_notification::Feedback;
 use tailback_qdisc::{Colour, Ecn, Packet, Reason};
 use tailback_units::Time;
 
-/// Number of entries with which the scratch list of a discipline's state begins.
+/// Initial capacity of the list of a discipline's state variables.
 const STATE: usize = 8;
 
 impl World {
-    /// Traces the arrivals at the ends of the traced ports' links.
-    pub(super) fn trace_ends(&mut self) {
+    /// Marks the traced ports.
+    pub(super) fn mark_traced_ports(&mut self) {
         let Some(trace) = &self.plan.trace else { return };
         for (number, port) in (0..).zip(&mut self.ports) {
             if trace.has_port(number) {
@@ -120,8 +120,8 @@ impl World {
         self.write_row(row);
     }
 
-    /// Writes the rows of the marks of a queue since the last call: those of the packet that `marked` describes, or of
-    /// the packet that entered last.
+    /// Writes the rows of the marks of a queue since the last call, as marks of `packet`; `None`: of the packet that entered
+    /// a queue last. At a port with a transmit ring, a mark belongs to an earlier packet if several were moved at once.
     #[cold]
     #[inline(never)]
     pub(super) fn trace_marks(&mut self, port: u32, class: usize, packet: Option<&Packet>) {
@@ -301,7 +301,7 @@ impl World {
         }
     }
 
-    /// Writes the row that shows the state of pauses at `port` without an expiry: notifications have just been applied.
+    /// Notes which classes of `port` are paused, after notifications have been applied; writes no row.
     #[cold]
     #[inline(never)]
     pub(super) fn note_pauses(&mut self, port: u32) {
