@@ -98,7 +98,7 @@ test-rust: ## Run the tests of the Rust crates
 
 .PHONY: test-python
 test-python: $(VENV)/.tested ## Run the tests of the Python package
-	$(BIN)/python -m pytest -m "not slow"
+	$(BIN)/python -m pytest -m "not slow" -n 2 --dist worksteal
 
 .PHONY: test-wasm
 test-wasm: $(VENV)/.installed ## Check that the WebAssembly module gives the same digests as the native program
