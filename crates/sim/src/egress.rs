@@ -122,8 +122,7 @@ impl Egress {
     pub fn push(&mut self, packet: Packet) {
         self.ring.push_back(packet);
     }
-    /// Takes account of the queue before it changes in another way than by an arrival; `backlog` returns its buffer bytes,
-    /// all classes together.
+    /// Takes account of the queue before it changes; `backlog` returns its buffer bytes, all classes together.
     #[inline]
     pub fn changes(&mut self, now: Time, backlog: impl FnOnce() -> u64) {
         if unlikely(self.extremes.is_some()) {
@@ -146,10 +145,9 @@ impl Egress {
         let Extremes { min, max, .. } = std::mem::replace(extremes, Extremes { changed: now, ..Extremes::EMPTY });
         Some([min, max])
     }
-    /// Takes the length of a packet that arrives at the port into account, and the queue before its arrival.
+    /// Takes the length of a packet that arrives at the port into account.
     #[inline]
-    pub fn arrived(&mut self, now: Time, packet: &Packet, backlog: impl FnOnce() -> u64) {
-        self.changes(now, backlog);
+    pub fn arrived(&mut self, packet: &Packet) {
         if let Some(shaper) = &mut self.shaper {
             shaper.largest = shaper.largest.max(shaper.counts(packet));
         }
@@ -230,7 +228,7 @@ mod tests {
         while gone < 20_000 {
             if waiting.len() < 50 && rng.chance(0.6) {
                 let arrival = packet(rng.between(40, 1500) as u32);
-                egress.arrived(now, &arrival, || 0);
+                egress.arrived(&arrival);
                 waiting.push_back(arrival);
             } else {
                 now += Dur(rng.below(3_000_000_000));

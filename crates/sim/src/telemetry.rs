@@ -50,6 +50,7 @@ impl Telemetry {
     }
 
     /// Adds an empty record for a segment that is sent; clears the record of a segment that is retransmitted.
+    #[inline]
     pub fn sent(&mut self, flow: u32, seq: u32) {
         let mut fresh = self.spare.pop().unwrap_or_default();
         fresh.clear();

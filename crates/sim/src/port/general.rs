@@ -38,6 +38,9 @@ pub(crate) struct General {
     pub may_transmit_early: bool,
     /// `true` if the packet trace has rows of the port.
     pub traced: bool,
+    /// `true` if packets that enter the queue are observed: the port is traced, or the extremes of its queue are
+    /// recorded.
+    pub observed: bool,
     /// `true` if a `TxDone` is pending.
     pub tx_pending: bool,
     /// Timing of frames on the link.
@@ -240,6 +243,7 @@ impl General {
             transmits_early: false,
             may_transmit_early: false,
             traced: false,
+            observed: false,
             tx_pending: false,
             timing,
             idle,

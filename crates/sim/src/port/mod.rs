@@ -240,7 +240,7 @@ impl Port {
     /// Traces the port's packets.
     pub fn trace(&mut self) {
         if let Queue::General(m) = &mut self.queue {
-            m.traced = true;
+            (m.traced, m.observed) = (true, true);
         }
     }
 

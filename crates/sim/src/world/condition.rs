@@ -20,12 +20,6 @@ impl World {
         }
     }
 
-    /// Conditions a packet that is about to be queued at `port`; `None`: it was dropped.
-    pub(super) fn condition_egress(&mut self, port: u32, mut packet: Packet) -> Option<Packet> {
-        let passes = self.conditioning.egress(port, self.now, &mut packet);
-        self.pass(passes, port, packet)
-    }
-
     /// Conditions a packet that arrived over the link of `port`, before it is forwarded; `None`: it was dropped.
     pub(super) fn condition_ingress(&mut self, port: u32, mut packet: Packet) -> Option<Packet> {
         let passes = self.conditioning.ingress(port, self.now, &mut packet);

@@ -169,6 +169,12 @@ pub(super) struct Write {
 impl Write {
     /// Number of writes that are not recorded.
     pub(super) const UNRECORDED: u32 = u32::MAX;
+
+    /// Returns `true` if all segments before `next`, the next one that the receiver expects, include the whole write.
+    #[inline]
+    pub(super) fn has_arrived(&self, next: u32) -> bool {
+        next.wrapping_sub(self.end) < u32::MAX / 2
+    }
 }
 
 /// Writes after the warm-up that have arrived in full.
@@ -224,11 +230,15 @@ impl Transports {
         Time(LONG | u64::from(self.long.put(ack)))
     }
 
-    /// Removes the stored acknowledgement of a packet, if it has one.
-    pub(super) fn drop_long_ack(&mut self, packet: &Packet) {
-        if packet.born.0 & LONG != 0 && packet.flow() as usize >= self.of_flow.len() {
-            self.long.take(packet.born.0 as u32);
+    /// Removes the stored acknowledgement of a packet that this part of the network gives up, if it has one. Returns `true` for a SYN and a
+    /// SYN-ACK.
+    #[inline]
+    pub(super) fn remove(&mut self, packet: &Packet) -> bool {
+        if (packet.flow() as usize) < self.of_flow.len() {
+            // Other segments of a transport have a payload.
+            return packet.payload == 0 && self.of(packet.flow()).is_some();
         }
+        packet.born.0 & LONG != 0 && self.long.take(packet.born.0 as u32).syn
     }
 }
 

@@ -27,8 +27,8 @@ pub(super) enum WayIn {
     Early,
     /// It waits in the discipline's queue.
     Waiting,
-    /// As `Waiting`, and rows of the packet trace are written.
-    Traced,
+    /// As `Waiting`, and the packet is observed ([`General::observed`](crate::port::General::observed)).
+    Observed,
 }
 
 impl World {
@@ -40,7 +40,7 @@ impl World {
         let p = &mut self.ports[port as usize];
         let Queue::General(m) = &mut p.queue else { return WayIn::Waiting };
         if !m.may_transmit_early {
-            return if m.traced { WayIn::Traced } else { WayIn::Waiting };
+            return if m.observed { WayIn::Observed } else { WayIn::Waiting };
         }
         let nothing_waits =
             !m.tx_pending && m.queues[0].backlog.packets == 0 && m.control.is_empty() && m.turns.is_empty();

@@ -101,7 +101,7 @@ impl World {
         if packet.is_control() {
             self.control_frames.take(packet.seq);
         } else {
-            self.transports.drop_long_ack(&packet);
+            self.transports.remove(&packet);
         }
     }
 }

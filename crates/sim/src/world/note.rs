@@ -22,6 +22,21 @@ impl World {
         transfers.map_or(Write::UNRECORDED, |transfers| transfers.begin(self.now, flow, bytes, None))
     }
 
+    /// Records the completion of the writes over a connection that have arrived in full and have not been removed.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn note_completions(&mut self, connection: u32) {
+        let flow = self.transports.outgoing[connection as usize].flow;
+        let incoming = &self.transports.incoming[connection as usize];
+        let next = incoming.receiver.next();
+        let writes = incoming.finite.iter().flat_map(|finite| &finite.writes);
+        let arrived = writes.take_while(|write| write.has_arrived(next));
+        let recorded = arrived.filter(|write| write.number != Write::UNRECORDED).copied();
+        for write in recorded.collect::<Vec<_>>() {
+            self.note_completion(flow, write.number, write.bytes);
+        }
+    }
+
     /// Records the completion of a transfer of `bytes`.
     #[cold]
     pub(super) fn note_completion(&mut self, flow: u32, number: u32, bytes: u64) {

@@ -247,6 +247,7 @@ impl<'a> PortSetting<'a> {
                     .neighbour_pressure
                     .map(|b| Box::new(Responder::new(b.response, self.switch.and_then(|s| s.watchdog))));
                 general.egress = egress;
+                general.observed = extremes;
                 Queue::General(Box::new(general))
             }
         };

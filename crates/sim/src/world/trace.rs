@@ -5,7 +5,7 @@ use super::{FabricState, World};
 use crate::control_frame::{CongestionSource, ControlFrame};
 use crate::event_queue::{Key, Kind, Upcoming};
 use crate::plan::{EventKind, FrameKind};
-use crate::port::{Queue, Waiting};
+use crate::port::{General, Queue, Waiting, total};
 use crate::trace::{Cause, Detail, Order, Row, Tracer};
 use crate::world::status::Status;
 use tailback_qdisc::congestion_notification::Feedback;
@@ -109,10 +109,31 @@ impl World {
         self.trace.as_mut().map_or(0, |tracer| tracer.next_ack(connection))
     }
 
-    /// Writes the row of a packet that arrives at a queue.
+    /// Observes a packet that enters the queue of an observed port, before the queue changes.
     #[cold]
     #[inline(never)]
-    pub(super) fn trace_enqueue(&mut self, port: u32, packet: &Packet) {
+    pub(super) fn observe_arrival(&mut self, port: u32, packet: &Packet) {
+        let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
+        let General { queues, egress, traced, .. } = &mut **m;
+        if let Some(egress) = egress {
+            egress.changes(self.now, || total(queues));
+        }
+        if *traced {
+            self.trace_enqueue(port, packet);
+        }
+    }
+
+    /// Observes the marks that the packet which has just entered the queue of an observed port has caused.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn observe_marks(&mut self, port: u32, class: usize) {
+        if matches!(&self.ports[port as usize].queue, Queue::General(m) if m.traced) {
+            self.trace_marks(port, class, None);
+        }
+    }
+
+    /// Writes the row of a packet that arrives at a queue.
+    fn trace_enqueue(&mut self, port: u32, packet: &Packet) {
         let row = self.queue_row(EventKind::Enqueue, port, packet);
         if let Some(tracer) = &mut self.trace {
             tracer.entered.clone_from(&row);

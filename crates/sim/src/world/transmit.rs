@@ -35,7 +35,7 @@ impl World {
             match self.way_in(port) {
                 WayIn::Early => self.enqueue_early(port, packet, via),
                 WayIn::Waiting => self.enqueue_waiting::<false>(port, packet, via),
-                WayIn::Traced => self.enqueue_waiting::<true>(port, packet, via),
+                WayIn::Observed => self.enqueue_waiting::<true>(port, packet, via),
             }
         }
     }
@@ -55,22 +55,24 @@ impl World {
     }
 
     /// Enqueues a packet at a port that does not transmit early. The steps are, in order: treatment of the packet,
-    /// allocation of its memory, its queue, and the consequences of the longer queue. `TRACED`: rows of the packet trace are
-    /// written; other ports have code without them.
+    /// allocation of its memory, its queue, and the consequences of the longer queue. `OBSERVED`: the port is observed;
+    /// other ports have code without these steps.
     #[inline(never)]
-    pub(super) fn enqueue_waiting<const TRACED: bool>(&mut self, port: u32, packet: Packet, via: Option<u32>) {
-        let Some(packet) = self.treat(port, packet, via) else { return };
+    pub(super) fn enqueue_waiting<const OBSERVED: bool>(&mut self, port: u32, mut packet: Packet, via: Option<u32>) {
+        if !self.treat(port, &mut packet, via) {
+            return self.lose_apart(packet, port, Reason::Policed);
+        }
         let (class, destination) = (usize::from(packet.class()), packet.dst);
-        if TRACED {
-            self.trace_enqueue(port, &packet);
+        if OBSERVED {
+            self.observe_arrival(port, &packet);
         }
         let flow_control = match self.allocate(port, &packet, via) {
             Ok(flow_control) => flow_control,
             Err(reason) => return self.lose(packet, port, reason),
         };
         let feeds = self.put_in_queue(port, packet, via);
-        if TRACED {
-            self.trace_marks(port, class, None);
+        if OBSERVED {
+            self.observe_marks(port, class);
         }
         if let (FlowControl::Stop, Some(via)) = (flow_control, via) {
             self.stop_or_resume(via ^ 1, class, flow_control);
@@ -82,24 +84,24 @@ impl World {
     }
 
     /// Applies the steps before the queue of `port` to a packet: labels, conditioners, congestion points and the tags
-    /// of rate limiters. `None`: a policer dropped the packet.
+    /// of rate limiters. Returns `false` if a policer drops the packet.
     #[inline(always)]
-    fn treat(&mut self, port: u32, mut packet: Packet, via: Option<u32>) -> Option<Packet> {
+    fn treat(&mut self, port: u32, packet: &mut Packet, via: Option<u32>) -> bool {
         if self.labelling.any() {
-            self.labelling.switch(via, port, &mut packet);
+            self.labelling.switch(via, port, packet);
         }
-        if self.conditioning.at_egress() {
-            packet = self.condition_egress(port, packet)?;
+        if self.conditioning.at_egress() && !self.conditioning.egress(port, self.now, packet) {
+            return false;
         }
         if self.feeds_back {
-            self.sample_arrival(port, &packet);
+            self.sample_arrival(port, packet);
         }
         if let Queue::General(m) = &mut self.ports[port as usize].queue
             && let Waiting::Limited(limiters) = &mut m.queues[usize::from(packet.class())].waiting
         {
-            limiters.lengthen(self.now, &mut packet);
+            limiters.lengthen(self.now, packet);
         }
-        Some(packet)
+        true
     }
 
     /// Counts the arrival of a packet at `port` and allocates its memory where ports share memory. Returns the
@@ -151,14 +153,14 @@ impl World {
         let p = &mut self.ports[port as usize];
         let Queue::General(m) = &mut p.queue else { unreachable!("the other forms have their own enqueue") };
         let class = usize::from(packet.class());
-        if let Some(egress) = &mut m.egress {
-            egress.arrived(now, &packet, || total(&m.queues));
-        }
         let (queue, account) = (&mut m.queues[class], &mut p.classes[class]);
         queue.settle(now, account);
         queue.backlog.add(u64::from(packet.size));
         // A frame at a cut-through switch carries the arrival time of its tail, which may still be in the future.
         packet.at = packet.at.max(now);
+        if let Some(egress) = &mut m.egress {
+            egress.arrived(&packet);
+        }
         let cx = &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped, marked: &mut account.marked };
         let limited = queue.waiting.pool_bytes();
         queue.waiting.enqueue(now, packet, cx);

@@ -110,14 +110,16 @@ impl World {
     /// Records the writes that have arrived in full. Returns `true` if there were any.
     #[inline(never)]
     fn complete(&mut self, connection: u32) -> bool {
+        if unlikely(self.records.is_some()) {
+            self.note_completions(connection);
+        }
         let incoming = &mut self.transports.incoming[connection as usize];
         let next = incoming.receiver.next();
         let Some(finite) = &mut incoming.finite else { return false };
-        let (before, mut recorded) = (finite.writes.len(), Vec::new());
+        let before = finite.writes.len();
         while let Some(write) = finite.writes.front()
-            && next.wrapping_sub(write.end) < u32::MAX / 2
+            && write.has_arrived(next)
         {
-            let write = *write;
             if write.at >= self.plan.warmup {
                 let took = self.now.since(write.at).0;
                 finite.completed.count += 1;
@@ -126,18 +128,8 @@ impl World {
                 self.transports.completions[incoming.group as usize].record(took);
             }
             finite.writes.pop_front();
-            if write.number != Write::UNRECORDED {
-                recorded.push(write);
-            }
         }
-        let any = finite.writes.len() < before;
-        if !recorded.is_empty() {
-            let flow = self.transports.outgoing[connection as usize].flow;
-            for write in recorded {
-                self.note_completion(flow, write.number, write.bytes);
-            }
-        }
-        any
+        finite.writes.len() < before
     }
 
     /// Delivers an acknowledgement to the sender of its connection.
@@ -189,12 +181,19 @@ impl World {
     }
 
     /// Transmits all segments that a sender may send now, and schedules its timer.
+    #[inline(always)]
     fn pump(&mut self, connection: u32) {
         if self.transports.outgoing[connection as usize].mode.is_plain() {
-            self.pump_as::<true>(connection);
+            self.pump_plainly(connection);
         } else {
             self.pump_specially(connection);
         }
+    }
+
+    /// Transmits the segments of a connection that neither takes turns nor is recorded.
+    #[inline(never)]
+    fn pump_plainly(&mut self, connection: u32) {
+        self.pump_as::<true>(connection);
     }
 
     /// Transmits the segments of a connection that takes turns or is recorded.
@@ -363,20 +362,10 @@ impl World {
         self.discard(packet, port, why);
     }
 
-    /// Returns `true` for a SYN and a SYN-ACK.
-    fn opens(&self, packet: &Packet) -> bool {
-        match self.transports.long_ack(packet) {
-            Some(ack) => ack.syn,
-            // Other segments of a transport have a payload.
-            None => packet.payload == 0 && self.transports.of(packet.flow()).is_some(),
-        }
-    }
-
     /// Counts a dropped packet, and consumes it.
     #[inline]
     fn discard(&mut self, packet: Packet, port: u32, why: Reason) {
-        let handshake = self.opens(&packet);
-        self.transports.drop_long_ack(&packet);
+        let handshake = self.transports.remove(&packet);
         self.ledger.drop(packet, DropCause { port, why, handshake });
     }
 }

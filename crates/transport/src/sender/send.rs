@@ -52,6 +52,7 @@ impl Sender {
     }
 
     /// Returns `true` if pacing does not allow a segment at `now`.
+    #[inline(always)]
     fn is_paced(&mut self, now: Time) -> bool {
         let pacing = self.pacing();
         if pacing.interval > Dur::ZERO {
