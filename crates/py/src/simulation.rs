@@ -93,6 +93,18 @@ impl Simulation {
         }
     }
 
+    /// Handles events up to the next instant with rows of the trace, at most up to `at_ps`.
+    fn run_to_rows(&mut self, py: Python<'_>, at_ps: u64) -> PyResult<()> {
+        let simulation = self.running()?;
+        loop {
+            let step = || guarded(|| simulation.advance_to_rows(Time(at_ps), EVENTS_PER_CHECK));
+            match py.detach(step).map_err(PyRuntimeError::new_err)? {
+                Status::Done => return Ok(()),
+                Status::Running => py.check_signals()?,
+            }
+        }
+    }
+
     fn jump(&mut self, py: Python<'_>, at_ps: u64) -> PyResult<bool> {
         let simulation = self.running()?;
         py.detach(|| guarded(|| simulation.jump(Time(at_ps)))).map_err(PyRuntimeError::new_err)

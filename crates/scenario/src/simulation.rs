@@ -91,6 +91,11 @@ impl Simulation {
         self.world.run_until(t);
     }
 
+    /// Handles events up to the next instant with rows of the packet trace: see [`World::advance_to_rows`].
+    pub fn advance_to_rows(&mut self, t: Time, instants: u64) -> Status {
+        self.world.advance_to_rows(t, instants)
+    }
+
     /// Returns the state of the whole network.
     pub fn view(&mut self) -> View {
         self.world.view()

@@ -110,6 +110,10 @@ pub struct FlowView {
     pub dropped: Counts,
     /// Packets and payload bytes in the network.
     pub in_network: Counts,
+    /// Time at which the source generates next, seconds; absent if it generates no more or has not started, or if an
+    /// application drives the flow.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub source_s: Option<f64>,
     /// Sender, of a flow with a transport.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender: Option<SenderView>,

@@ -119,6 +119,8 @@ class FlowView(TypedDict):
     """Packets and payload dropped."""
     in_network: Counter
     """Packets and payload in the network now."""
+    source_s: NotRequired[float]
+    """Time at which the source generates next; absent: it does not, or an application drives the flow."""
     sender: NotRequired[SenderView]
     """Sender, of a flow with a transport."""
     receiver: NotRequired[ReceiverView]

@@ -8,7 +8,8 @@ use super::status::{Status, Untimely};
 use crate::event_queue::Kind;
 use crate::plan::{Change, ChangeKind, NodeId, Plan};
 use crate::port::{Delivered, Port};
-use tailback_units::Time;
+use std::ops::ControlFlow;
+use tailback_units::{Dur, Time};
 
 /// Number of events that [`World::run_until`] handles in each call of [`World::advance`].
 const EVENTS_PER_ROUND: u64 = 1 << 20;
@@ -41,6 +42,48 @@ impl World {
             self.done |= until == self.plan.end;
         }
         status
+    }
+
+    /// Handles all events at and before `until`, as [`World::run_until`], and calls `observe` after all events of each
+    /// instant that is a multiple of `every` after the current one, at most `until`. An observer that breaks ends the step
+    /// at its instant.
+    ///
+    /// # Panics
+    /// If `every` is zero.
+    pub fn run_observed(
+        &mut self,
+        until: Time,
+        every: Dur,
+        mut observe: impl FnMut(&mut World) -> ControlFlow<()>,
+    ) -> ControlFlow<()> {
+        assert!(every > Dur::ZERO, "an observer needs an interval");
+        let last = until.min(self.plan.end);
+        let mut next = self.now + every;
+        while next <= last {
+            self.run_until(next);
+            observe(self)?;
+            next += every;
+        }
+        self.run_until(until);
+        ControlFlow::Continue(())
+    }
+
+    /// Handles all events at and before `until`, but ends after the first instant at which rows of the packet trace wait
+    /// for [`World::take_trace`]. `instants`: maximum number of instants with events. [`Status::Done`]: there are rows, or
+    /// `until` or the end of the run is reached.
+    pub fn advance_to_rows(&mut self, until: Time, instants: u64) -> Status {
+        let until = until.min(self.plan.end);
+        for _ in 0..instants {
+            let next = self.next_event();
+            if next > until {
+                return self.advance(until, 1);
+            }
+            self.run_until(next);
+            if self.trace.as_ref().is_some_and(|tracer| tracer.written() > 0) {
+                return Status::Done;
+            }
+        }
+        Status::Running
     }
 
     /// Schedules a change at `at`, after those that are already scheduled for that instant. A change takes effect when

@@ -156,6 +156,10 @@ impl World {
             delivered: early.delivered.plus(account.delivered).into(),
             dropped: early.dropped.plus(account.dropped).into(),
             in_network: early.in_network().plus(account.in_network()).into(),
+            source_s: instant(match connection {
+                Some(connection) => self.writers[connection].next.at,
+                None => self.flows[self.transports.plain(flow as u32)].next.at,
+            }),
             sender: connection.map(|connection| {
                 let sender = &self.transports.outgoing[connection].sender;
                 SenderView {
