@@ -18,7 +18,6 @@ __all__ = [
     "import_router",
     "mos",
     "names",
-    "network_names",
     "parse_bytes",
     "parse_duration",
     "parse_rate",
@@ -145,9 +144,6 @@ class Scenario:
     def parts(self, most: int, seed: int) -> str:
         """Return the partition of a run on at most `most` threads as JSON: nodes, links between parts, lookahead, s."""
 
-def network_names(scenario: Scenario, seed: int) -> tuple[list[str], list[str]]:
-    """Return the names of the ports and of the flows of a run, in the order of their indices."""
-
 def capture(
     scenario: Scenario,
     seed: int,
@@ -155,10 +151,7 @@ def capture(
     *,
     sides: str,
     snap: int,
-    ports: list[bool] | None,
-    flows: list[bool] | None,
-    from_ps: int,
-    until_ps: int,
+    chosen: _TraceChosen,
     comments: list[str],
     engine: str | None = None,
     warmup_s: float | None = None,
@@ -168,9 +161,9 @@ def capture(
 ) -> str:
     """Run one replication as `Scenario.run` does, and pass its capture (pcapng) to `sink` in pieces of whole blocks.
 
-    `sides` is "send", "receive" or "both", `snap` the longest captured part of a frame (0: all), `ports` and `flows`
-    a selection by index (`None`: all). An exception of `sink` ends the run; after any other one, the end of the
-    capture is passed to `sink` before it is raised.
+    `sides` is "send", "receive" or "both", `snap` the longest captured part of a frame (0: all); kinds of events and
+    frames in `chosen` have no effect. Raises ValueError if a name of `chosen` matches nothing. An exception of `sink`
+    ends the run; after any other one, the end of the capture is passed to `sink` before it is raised.
     """
 
 @final
@@ -283,8 +276,8 @@ def trace(
 ) -> tuple[str, int, str]:
     """Run one replication and pass each chunk of its trace to `sink`; return the report, number and hash of the rows.
 
-    An exception of `sink` ends the run. Raises `Cancelled` after the rows up to the cancellation, and ValueError if a
-    name of `chosen` matches nothing.
+    An exception of `sink` ends the run; before any other one is raised, the rows up to it are passed to `sink`. Raises
+    ValueError if a name of `chosen` matches nothing.
     """
 
 def trace_network(scenario: Scenario, seed: int, chosen: _TraceChosen) -> str:

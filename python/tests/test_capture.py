@@ -676,13 +676,40 @@ def test_an_unknown_port_or_flow_is_refused_with_the_nearest_name(
     tailback: Callable[..., Any], merge: Path, tmp_path: Path
 ) -> None:
     path = tmp_path / "out.pcapng"
-    ran = tailback("run", merge, "--pcap", path, "--pcap-flow", "dta*")
+    ran = tailback("run", merge, "--pcap", path, "--pcap-flow", "dta")
     assert (ran.code, path.exists()) == (EXIT_USAGE, False)
-    assert "there is no flow 'dta*'" in ran.err
+    assert "capture: no flow is named `dta`; did you mean `data`?" in ran.err
+    trace = tailback("run", merge, "--trace", tmp_path / "traces", "--trace-flow", "dta")
+    assert (trace.code, trace.err.replace("trace: ", "capture: ")) == (ran.code, ran.err)
     ran = tailback("run", merge, "--pcap-port", "x")
     assert (ran.code, "need --pcap FILE" in ran.err) == (EXIT_USAGE, True)
     ran = tailback("run", merge, "--pcap", tmp_path)
     assert ran.code == EXIT_USAGE
+
+
+def test_a_name_of_a_group_selects_its_flows_and_a_name_with_brackets_one(tmp_path: Path) -> None:
+    scenario = Scenario.from_toml(SCENARIOS["sack"])
+
+    def flows(file: str, pattern: str) -> set[int | None]:
+        path = tmp_path / file
+        tailback.run(scenario, replications=1, capture=Capture(path, flows=[pattern], ports=["a->b"], snaplen=0))
+        return {frame.fields["ports"][1] for frame in pcapng.read(path).frames if frame.is_outbound}
+
+    # The receiver of the flow with index k has port 50000 + k.
+    assert flows("group.pcapng", "bulk") == {50000, 50001}
+    assert flows("one.pcapng", "bulk[1]") == {50000}
+
+
+def test_times_of_a_capture_without_an_instant_are_refused(
+    tailback: Callable[..., Any], merge: Path, tmp_path: Path
+) -> None:
+    path = tmp_path / "out.pcapng"
+    for times, message in (
+        (("--pcap-from", "2s", "--pcap-until", "1s"), "capture: its last instant is before its first"),
+        (("--pcap-from", "1000s"), "capture: its first instant is after the end of the run"),
+    ):
+        ran = tailback("run", merge, "--pcap", path, *times)
+        assert (ran.code, message in ran.err, path.exists()) == (EXIT_USAGE, True, False), times
 
 
 def test_a_full_disk_is_an_error_of_the_output(tailback: Callable[..., Any], merge: Path, tmp_path: Path) -> None:

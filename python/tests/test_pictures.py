@@ -73,6 +73,38 @@ def test_distributions_begin_at_the_smallest_value_with_zero_and_end_at_the_larg
             assert list(line.get_xdata()) == sorted(line.get_xdata())
 
 
+def test_the_time_sequence_rises_where_a_trace_has_first_transmissions_and_has_a_band_at_retransmissions(
+    tmp_path: Path,
+) -> None:
+    scenario = network(record=RECORDS)
+    run = tb.run(scenario, replications=1, trace=tb.Trace(tmp_path / "trace", flows=["web*"], frames=["data"]))
+    changes = run.transport_changes
+    rows = tb.read_trace(tmp_path / "trace").collect()
+    retransmissions = 0
+    for flow in changes["flow"].unique():
+        figure = run.plot.time_sequence(flow)
+        sent, last = lines(figure)["sent"], lines(figure)["acknowledged"].get_xdata()[-1]
+        begin = changes.filter(changes["flow"] == flow)["acknowledged_sequence"][0]
+        expected: dict[int, float] = {}
+        repeated = []
+        own = rows.filter((rows["flow"] == flow) & (rows["event"] == "enqueue")).unique("packet", maintain_order=True)
+        for time, sequence in zip(own["stamp_ps"], own["sequence"], strict=True):
+            repeated.extend([time * 1e-12] if sequence in expected else [])
+            expected.setdefault(sequence, time * 1e-12)
+        # The line is the number of the segment after the last one that was sent.
+        drawn: dict[int, float] = {}
+        for time, height in zip(sent.get_xdata(), sent.get_ydata(), strict=True):
+            for sequence in range(len(drawn), int(height)):
+                drawn[sequence] = time
+        assert {n + begin: pytest.approx(t, abs=1e-9) for n, t in drawn.items()} == expected
+        bands = [(patch.get_x(), patch.get_x() + patch.get_width()) for patch in figure.axes[0].patches]
+        for time in repeated:
+            assert time <= last
+            assert any(low - 1e-9 <= time <= high + 1e-9 for low, high in bands), (flow, time)
+        retransmissions += len(repeated)
+    assert retransmissions > 20
+
+
 def test_the_window_on_the_picture_is_that_of_the_table(result: tb.Result) -> None:
     own = lines(result.plot.cwnd("web[1]"))["web[1]"]
     table = result.transport_changes.filter(result.transport_changes["flow"] == "web[1]")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from conftest import Ran
 
 import tailback
 from tailback import _native
-from tailback.errors import OutputError, UsageError
+from tailback.errors import EXIT_USAGE, OutputError, UsageError
 from tailback.traces import writer
 from tailback.traces.columns import Layout, columns, unframed
 from tailback.traces.reader import open_traces
@@ -479,3 +480,18 @@ def test_the_documentation_has_every_column() -> None:
     page = (ROOT / "docs" / "traces.md").read_text(encoding="utf-8")
     for column in columns():
         assert f"| `{column.name}` |" in page, column.name
+
+
+def test_a_sweep_and_a_reproduction_refuse_a_trace_and_say_how_to_trace_one_run(
+    tailback: Callable[..., Any], tmp_path: Path
+) -> None:
+    study = ROOT / "docs" / "examples" / "study.toml"
+    ran = tailback("sweep", study, "--trace", tmp_path / "traces", "--out", tmp_path / "sweep")
+    assert (ran.code, list(tmp_path.iterdir())) == (EXIT_USAGE, [])
+    command = shlex.split(ran.err.partition("the first: tailback ")[2])
+    shorter = ["--set", "run.duration=3s"]
+    assert tailback(*command, *shorter).code == 0
+    assert tailback("trace", tmp_path / "traces", "--verify").code == 0
+    ran = tailback("reproduce", "lan-a1", "--trace", tmp_path / "more", "--out", tmp_path / "out")
+    assert (ran.code, (tmp_path / "out").exists()) == (EXIT_USAGE, False)
+    assert "docs/traces.md" in ran.err

@@ -91,7 +91,6 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<study::Study>()?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(capture::capture, module)?)?;
-    module.add_function(wrap_pyfunction!(capture::network_names, module)?)?;
     module.add_function(wrap_pyfunction!(router::import_router, module)?)?;
     module.add_function(wrap_pyfunction!(router::translate_router, module)?)?;
     module.add_function(wrap_pyfunction!(router::export_router, module)?)?;

@@ -1,13 +1,14 @@
 //! Runs of one replication without the interpreter lock; they can be cancelled.
 
-use crate::panics::guarded;
+use crate::panics::{guarded, whole};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tailback_sim::plan::Plan;
-use tailback_sim::{Parts, Report};
+use tailback_sim::trace::Row;
+use tailback_sim::{Parts, Report, World};
 
 create_exception!(tailback._native, Cancelled, PyException, "The run was stopped through its Cancel.");
 
@@ -41,9 +42,48 @@ impl Cancel {
     }
 }
 
-/// Runs a plan in at most `parallel` partitions with a thread each; returns the result of `extract` for the report.
-/// Raises `Cancelled`, or the exception of `progress`, which is called with the fraction of the simulated time that has
-/// passed.
+/// Ends of a run before its time.
+enum Stop {
+    /// By an error of the function that takes the rows.
+    Take(PyErr),
+    /// By a cancellation, or an exception of `progress`.
+    Watch(PyErr),
+}
+
+/// Runs a plan in at most `parallel` partitions with a thread each, and passes the rows of its packet trace to `take`.
+/// `progress` is called with the fraction of the simulated time that has passed. Called without the interpreter lock.
+///
+/// The outer result is the error of `take`. The inner one is `Cancelled` or the exception of `progress`: `take` has got
+/// the rows up to it.
+pub fn watched(
+    plan: Plan,
+    parallel: usize,
+    cancel: Option<&AtomicBool>,
+    progress: Option<&Py<PyAny>>,
+    mut take: impl FnMut(Vec<Row>) -> PyResult<()>,
+) -> PyResult<PyResult<World>> {
+    let mut checks = 0;
+    let world = tailback_parallel::run_traced(plan, parallel, |done, rows| {
+        take(rows).map_err(Stop::Take)?;
+        if cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+            return Err(Stop::Watch(Cancelled::new_err("cancelled")));
+        }
+        checks += 1;
+        if checks % CHECKS_PER_PROGRESS == 0
+            && let Some(callback) = progress
+        {
+            Python::attach(|py| callback.call1(py, (done,))).map_err(Stop::Watch)?;
+        }
+        Ok(())
+    });
+    match world {
+        Ok(world) => Ok(Ok(world)),
+        Err(Stop::Watch(error)) => Ok(Err(error)),
+        Err(Stop::Take(error)) => Err(error),
+    }
+}
+
+/// Runs a plan as [`watched`] does, without the interpreter lock; returns the result of `extract` for the report.
 pub fn run<T: Send>(
     py: Python<'_>,
     plan: Plan,
@@ -53,26 +93,12 @@ pub fn run<T: Send>(
     extract: impl FnOnce(&Report) -> T + Send,
 ) -> PyResult<T> {
     let flag = cancel.map(Cancel::flag);
-    let cancelled = || flag.as_ref().is_some_and(|flag| flag.load(Ordering::Relaxed));
-    let done = py.detach(|| {
-        guarded(|| {
-            let mut checks = 0;
-            let world = tailback_parallel::run(plan, parallel, |done| {
-                if cancelled() {
-                    return Err(Cancelled::new_err("cancelled"));
-                }
-                checks += 1;
-                if checks % CHECKS_PER_PROGRESS == 0
-                    && let Some(callback) = progress
-                {
-                    Python::attach(|py| callback.call1(py, (done,)))?;
-                }
-                Ok(())
-            })?;
+    py.detach(|| {
+        whole(|| {
+            let world = watched(plan, parallel, flag.as_deref(), progress, |_| Ok(()))??;
             Ok(extract(&world.report()))
         })
-    });
-    done.unwrap_or_else(|message| Err(PyRuntimeError::new_err(message)))
+    })
 }
 
 /// Runs a plan in at most `parts` partitions, one after the other on this thread; returns the report as JSON.

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use tailback_scenario::{Files, build};
 use tailback_sim::Parts;
-use tailback_sim::plan::{Among, Engine, FlowPlan, NodeId, NodeKind};
+use tailback_sim::plan::{Among, Engine, FlowPlan, NodeId, NodeKind, Plan};
 use tailback_units::{Dur, Time};
 
 /// A checked scenario.
@@ -21,6 +21,17 @@ impl Scenario {
     /// Returns the scenario of the core.
     pub fn inner(&self) -> &tailback_scenario::Scenario {
         &self.0
+    }
+
+    /// Returns the plan of a replication; `engine` and `warmup_s` replace the scenario's. Raises `ValueError` if they are
+    /// out of range.
+    pub fn plan(&self, seed: u64, engine: Option<&str>, warmup_s: Option<f64>) -> PyResult<Plan> {
+        let engine = engine.map(engine_named).transpose()?;
+        let mut plan = whole(|| Ok(build(&self.0, seed, engine)))?;
+        if let Some(seconds) = warmup_s {
+            plan.warmup = instant(seconds)?;
+        }
+        Ok(plan)
     }
 }
 
@@ -113,11 +124,7 @@ impl Scenario {
         warmup_s: Option<f64>,
         parallel: usize,
     ) -> PyResult<String> {
-        let engine = engine.map(engine_named).transpose()?;
-        let mut plan = whole(|| Ok(build(&self.0, seed, engine)))?;
-        if let Some(seconds) = warmup_s {
-            plan.warmup = instant(seconds)?;
-        }
+        let plan = self.plan(seed, engine, warmup_s)?;
         run(py, plan, parallel, cancel.as_deref(), progress.as_ref(), json)
     }
 

@@ -1,8 +1,8 @@
 //! Packet traces: chunks of columns for Python, and columns read back.
 
 use crate::panics::{guarded, whole};
-use crate::run::{Cancel, Cancelled, json};
-use crate::scenario::{Scenario, engine_named, instant};
+use crate::run::{Cancel, json, watched};
+use crate::scenario::Scenario;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -17,8 +17,6 @@ use tailback_units::Time;
 
 /// Maximum number of rows of a chunk.
 pub const CHUNK_ROWS: usize = 100_000;
-/// Number of calls of the engine's watch function for each call of the progress function.
-const WATCHES_PER_PROGRESS: u64 = 10;
 
 /// A selection: flows, ports, kinds of events, kinds of frames, first and last instant in picoseconds.
 pub type Chosen = (Vec<String>, Vec<String>, Vec<String>, Vec<String>, Option<u64>, Option<u64>);
@@ -70,8 +68,8 @@ impl Handover<'_> {
 }
 
 /// Runs one replication without the interpreter lock, and calls `sink` with the number of rows and the columns of each
-/// chunk of its trace. Returns the report as JSON, the number of rows and their hash. An exception of `sink` or
-/// `progress` ends the run; after a cancellation, `sink` gets the rows up to it.
+/// chunk of its trace. Returns the report as JSON, the number of rows and their hash. An exception of `sink` ends the
+/// run; before `Cancelled` or an exception of `progress` is raised, `sink` gets the rows up to it.
 #[pyfunction]
 #[pyo3(signature = (scenario, seed, sink, chosen, cancel = None, progress = None, engine = None, warmup_s = None, parallel = 1))]
 #[expect(clippy::too_many_arguments, clippy::needless_pass_by_value, reason = "they are keywords in Python")]
@@ -87,38 +85,18 @@ pub fn trace(
     warmup_s: Option<f64>,
     parallel: usize,
 ) -> PyResult<(String, u64, String)> {
-    let engine = engine.map(engine_named).transpose()?;
     let selection = traced(scenario.inner(), seed, chosen)?;
-    let mut plan = whole(|| Ok(build(scenario.inner(), seed, engine)))?;
-    if let Some(seconds) = warmup_s {
-        plan.warmup = instant(seconds)?;
-    }
-    let plan = Plan { trace: Some(Box::new(selection)), ..plan };
+    let plan = Plan { trace: Some(Box::new(selection)), ..scenario.plan(seed, engine, warmup_s)? };
     let flag = cancel.map(|cancel| cancel.flag());
-    let cancelled = || flag.as_ref().is_some_and(|flag| flag.load(std::sync::atomic::Ordering::Relaxed));
-    let done = py.detach(|| {
-        guarded(|| {
+    py.detach(|| {
+        whole(|| {
             let mut handover = Handover { sink: &sink, waiting: Vec::new(), summary: Summary::default() };
-            let mut watches = 0;
-            let world = tailback_parallel::run_traced(plan, parallel, |done, rows| {
-                if cancelled() {
-                    handover.add(rows, true)?;
-                    return Err(Cancelled::new_err("cancelled"));
-                }
-                handover.add(rows, false)?;
-                watches += 1;
-                if watches % WATCHES_PER_PROGRESS == 0
-                    && let Some(callback) = &progress
-                {
-                    Python::attach(|py| callback.call1(py, (done,)))?;
-                }
-                Ok::<(), PyErr>(())
-            })?;
+            let take = |rows| handover.add(rows, false);
+            let world = watched(plan, parallel, flag.as_deref(), progress.as_ref(), take)?;
             handover.add(Vec::new(), true)?;
-            Ok((json(&world.report()), handover.summary.rows(), handover.summary.hash()))
+            Ok((json(&world?.report()), handover.summary.rows(), handover.summary.hash()))
         })
-    });
-    done.unwrap_or_else(|message| Err(PyRuntimeError::new_err(message)))
+    })
 }
 
 /// Returns the network of a replication as JSON: lists of names, ends of ports and flows, names of the state variables.

@@ -1,13 +1,12 @@
 //! Explanations of packets and queues ([`tailback_trace::why`]): runs with traces, without the interpreter lock.
 
-use crate::panics::guarded;
-use crate::run::{Cancel, Cancelled};
-use crate::scenario::{Scenario, instant};
-use pyo3::exceptions::{PyRuntimeError, PyValueError};
+use crate::panics::whole;
+use crate::run::{Cancel, watched};
+use crate::scenario::Scenario;
+use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use tailback_scenario::build;
+use std::sync::atomic::AtomicBool;
 use tailback_sim::plan::{Plan, TracePlan};
 use tailback_sim::trace::Row;
 use tailback_trace::Network;
@@ -28,13 +27,11 @@ impl Runs {
     /// Runs the plan, passes its rows to `take`, and returns the digest.
     fn run(&self, selection: TracePlan, mut take: impl FnMut(Vec<Row>)) -> PyResult<String> {
         let plan = Plan { trace: Some(Box::new(selection)), ..self.plan.clone() };
-        let world = tailback_parallel::run_traced(plan, self.parallel, |_, rows| {
+        let take = |rows| {
             take(rows);
-            match &self.cancel {
-                Some(flag) if flag.load(Ordering::Relaxed) => Err(Cancelled::new_err("cancelled")),
-                _ => Ok(()),
-            }
-        })?;
+            Ok(())
+        };
+        let world = watched(plan, self.parallel, self.cancel.as_deref(), None, take)??;
         Ok(world.report().digest)
     }
 
@@ -54,21 +51,17 @@ fn runs(
     parallel: usize,
     cancel: Option<&Cancel>,
 ) -> PyResult<Runs> {
-    let mut plan = build(scenario.inner(), seed, None);
-    if let Some(seconds) = warmup_s {
-        plan.warmup = instant(seconds)?;
-    }
-    Ok(Runs { plan, parallel, cancel: cancel.map(Cancel::flag) })
+    Ok(Runs { plan: scenario.plan(seed, None, warmup_s)?, parallel, cancel: cancel.map(Cancel::flag) })
 }
 
 fn detached(py: Python<'_>, work: impl FnOnce() -> PyResult<String> + Send) -> PyResult<String> {
-    py.detach(|| guarded(work)).unwrap_or_else(|message| Err(PyRuntimeError::new_err(message)))
+    py.detach(|| whole(work))
 }
 
 /// Returns the names of flows and ports as JSON.
 #[pyfunction]
 pub fn why_names(py: Python<'_>, scenario: PyRef<'_, Scenario>, seed: u64) -> PyResult<String> {
-    let plan = build(scenario.inner(), seed, None);
+    let plan = scenario.plan(seed, None, None)?;
     detached(py, || {
         let network = Network::of(&plan);
         let flows: Vec<_> = network.flows.iter().map(|flow| &flow.name).collect();

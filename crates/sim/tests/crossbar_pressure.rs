@@ -2,8 +2,10 @@
 //! are skipped.
 
 use crate::common::*;
-use tailback_sim::Report;
+use std::collections::BTreeSet;
 use tailback_sim::plan::*;
+use tailback_sim::trace::{Detail, Row};
+use tailback_sim::{Report, World};
 use tailback_units::Dur;
 
 /// An input FIFO of 50 kB.
@@ -86,6 +88,38 @@ fn nothing_is_lost_at_inputs_whose_neighbours_obey() {
             }
         }
     }
+}
+
+#[test]
+fn rows_of_congested_queues_name_the_input_and_the_output() {
+    let mut net = merging(&LIMITED, Some(BackPressure { end_stations: true, ..scope(Scope::ClassDestination) }));
+    net.plan.trace = Some(Box::default());
+    let mut world = World::new(net.routed());
+    to_end(&mut world);
+    let (rows, report) = (world.take_trace(), world.report());
+    let name = |port: u32| report.ports[port as usize].name.as_str();
+    let cause = |row: &Row| match row.detail.as_deref() {
+        Some(Detail::Congestion { cause, .. }) => (name(cause.port), cause.class),
+        other => panic!("{other:?}"),
+    };
+    let mut congested = BTreeSet::new();
+    let mut now = BTreeSet::new();
+    for row in &rows {
+        match row.event {
+            EventKind::Congested => {
+                congested.insert((name(row.port), cause(row)));
+                assert!(now.insert((row.port, cause(row))), "a queue becomes congested once: {row:?}");
+            }
+            EventKind::Relieved => assert!(now.remove(&(row.port, cause(row))), "only congested queues are: {row:?}"),
+            // Only the neighbour behind a congested input is notified.
+            EventKind::Notify => assert!(now.contains(&(row.port, cause(row))), "{row:?}"),
+            _ => {}
+        }
+    }
+    // h1 and h3 send bursts to d in class 1, and h2 in class 0; all of them congest their own queue for the output to d.
+    let expected = [("s->h1", ("s->d", 1)), ("s->h2", ("s->d", 0)), ("s->h3", ("s->d", 1))];
+    assert!(congested.is_superset(&expected.into()), "{congested:?}");
+    assert!(congested.iter().all(|(input, (output, _))| input.starts_with("s->h") && output.starts_with("s->")));
 }
 
 /// Returns the mean delay of the packets to the idle host.

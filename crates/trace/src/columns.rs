@@ -383,7 +383,7 @@ pub const COLUMNS: [Spec; 42] = [
         Kind::U32,
         Names::Ports,
         Cells::Some(|row| cause(row).map(|cause| cause.port.into())),
-        "Port of the congested queue; of an input, the port towards the neighbour behind it.",
+        "Port of the congested queue; of an input, the port towards the neighbour behind it; of a queue at an input, the output.",
     ),
     column(
         "cause_class",

@@ -1,6 +1,7 @@
 //! Selection of the rows of a trace by patterns and names.
 
 use crate::network::Network;
+use std::collections::BTreeSet;
 use tailback_document::{listed, suggest};
 use tailback_scenario::Glob;
 use tailback_sim::plan::{EventKind, FrameKind, TracePlan};
@@ -42,10 +43,10 @@ impl Selection {
             until: self.until.unwrap_or(all.until),
         };
         if plan.from > plan.until {
-            return Err("the trace would end before it begins".to_owned());
+            return Err("its last instant is before its first".to_owned());
         }
         if plan.from > network.end {
-            return Err("the trace would begin after the end of the run".to_owned());
+            return Err("its first instant is after the end of the run".to_owned());
         }
         Ok(plan)
     }
@@ -83,8 +84,8 @@ fn mask(chosen: &[String], names: &[&str], what: &str) -> Result<u16, String> {
 }
 
 fn unknown<'a>(name: &str, names: impl Iterator<Item = &'a str>, what: &str) -> String {
-    let mut names: Vec<&str> = names.collect();
-    names.dedup();
+    let mut seen = BTreeSet::new();
+    let names: Vec<&str> = names.filter(|name| seen.insert(*name)).collect();
     let advice = match suggest(name, names.iter().copied()) {
         Some(near) => format!("did you mean `{near}`?"),
         None => format!("there are {}", listed(names)),
@@ -167,7 +168,8 @@ mod tests {
     fn what_matches_nothing_is_refused_with_the_nearest_name() {
         assert_eq!(of(&["wep"], &[]), Err("no flow is named `wep`; did you mean `web`?".to_owned()));
         assert!(of(&[], &["enque"]).is_err_and(|message| message.contains("did you mean `enqueue`?")));
-        assert!(of(&["zzzzzz*"], &[]).is_err_and(|message| message.contains("there are `web[0]`")));
+        let all = "there are `web[0]`, `web`, `web[1]` and `bulk`";
+        assert!(of(&["zzzzzz*"], &[]).is_err_and(|message| message.ends_with(all)));
     }
 
     #[test]

@@ -16,9 +16,10 @@ from tailback.cli.options import (
     seed_option,
     strict_option,
     threads_option,
+    untraced_option,
 )
 from tailback.cli.output import console, print_error, print_json, print_note, print_warnings, table, watch_bar
-from tailback.errors import EXIT_CLAIM, EXIT_INTERRUPTED, EXIT_OK, EXIT_SCENARIO
+from tailback.errors import EXIT_CLAIM, EXIT_INTERRUPTED, EXIT_OK, EXIT_SCENARIO, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -66,6 +67,7 @@ Examples:
 @executor_options
 @threads_option
 @strict_option
+@untraced_option
 @json_option
 @quiet_option
 def reproduce(
@@ -78,6 +80,7 @@ def reproduce(
     options: Sequence[tuple[str, str]],
     threads: int | None,
     strict: bool,
+    trace: Path | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -87,6 +90,11 @@ def reproduce(
     5 if a claim fails, or if more claims are undecided than the profile allows. Ctrl-C keeps finished experiments. With
     --full, the same command with the same --out resumes a run that was stopped or killed.
     """
+    if trace is not None:
+        raise UsageError(
+            "a reproduction writes no packet traces; trace a run of one point, as docs/traces.md shows under "
+            "'Runs of sweeps and experiments'"
+        )
     from tailback.gallery.registry import GROUPS, select
     from tailback.reproduction.reproduce import reproduce as reproduce_all
 

@@ -45,6 +45,7 @@ __all__ = [
     "strict_option",
     "threads_option",
     "trace_options",
+    "untraced_option",
 ]
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -187,6 +188,10 @@ def trace_options(command: Command) -> Command:
     ):
         command = option(command)
     return command
+
+
+untraced_option = click.option("--trace", type=click.Path(path_type=Path), metavar="DIR", hidden=True)
+"""Option `--trace` of commands that run many scenarios; they refuse it with the command that traces one run."""
 
 
 def capture_options(command: Command) -> Command:

@@ -22,6 +22,7 @@ from tailback.cli.options import (
     seed_option,
     strict_option,
     threads_option,
+    untraced_option,
 )
 from tailback.cli.output import (
     console,
@@ -88,6 +89,7 @@ Examples:
 )
 @strict_option
 @estimate_option
+@untraced_option
 @json_option
 @quiet_option
 def sweep(
@@ -107,6 +109,7 @@ def sweep(
     metrics: list[str],
     strict: bool,
     estimate: bool,
+    trace: Path | None,
     as_json: bool,
     quiet: bool,
 ) -> int:
@@ -147,6 +150,10 @@ def sweep(
         whole = Study.load(file, text, allow_files=allow_files)
     else:
         whole = study_of(load(file, text, allow_files=allow_files), axes, fixed=fixed)
+    if trace is not None:
+        cell = whole.cells[0]
+        command = f"{whole.command(cell, whole.seed if seed is None else seed)} {shlex.join(['--trace', str(trace)])}"
+        raise UsageError(f"a sweep writes no packet traces; trace a run of one point, such as the first: {command}")
     print_warnings(whole.warnings)
     if strict and whole.warnings:
         print_error("nothing was run, because of warnings and --strict")

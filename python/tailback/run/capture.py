@@ -7,8 +7,6 @@ import tempfile
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from difflib import get_close_matches
-from fnmatch import fnmatchcase
 from os import PathLike, fspath
 from pathlib import Path
 from typing import Literal
@@ -17,13 +15,12 @@ from tailback import _native
 from tailback.errors import Cancelled, UsageError
 from tailback.results.directory import writing
 from tailback.scenario import Scenario
+from tailback.traces.selection import Chosen, Trace
 
 __all__ = ["Capture", "Sides", "captured"]
 
 Sides = Literal["send", "receive", "both"]
 
-_END_PS = 2**64 - 1
-"""Last instant of a capture without an end."""
 _MAX_SNAP = 262_144
 """Longest captured part of a frame that readers accept, bytes."""
 
@@ -32,24 +29,23 @@ _MAX_SNAP = 262_144
 class Capture:
     """Selection of the frames that a run captures, and the file for them.
 
-    Times are text with a unit, such as "20ms". Patterns are names, in which `*` stands for any text and `?` for one
-    character.
+    Names may be patterns, as in scenarios and in the selection of a `Trace`.
     """
 
     path: str | PathLike[str]
     """The file. With several replications, each has its own: `-seed` and the seed are appended to the name."""
     ports: Sequence[str] = ()
-    """Patterns of ports, such as `left->right`, whose interfaces are captured; empty: all."""
+    """Ports, such as `left->right`, whose interfaces are captured; empty: all."""
     flows: Sequence[str] = ()
-    """Patterns of flows, such as `data*`, that are captured; empty: all. Control frames are captured in any case."""
+    """Flows or groups of flows, such as `data*`; empty: all. Control frames are captured in any case."""
     sides: Sides = "both"
     """Instants: "send", when the transmission of a frame begins; "receive", when it has arrived; "both"."""
     snaplen: int = 128
     """Longest captured part of a frame, bytes; 0: whole frames."""
-    start: str | None = None
-    """First instant. Default: the beginning of the run."""
-    until: str | None = None
-    """Last instant. Default: the end of the run."""
+    start: float | str | None = None
+    """First instant, seconds or text such as "20ms". Default: the beginning of the run."""
+    until: float | str | None = None
+    """Last instant, likewise. Default: the end of the run."""
 
     def check(self, scenario: Scenario, seed: int) -> None:
         """Check the choices; raises UsageError if one is out of range, or a pattern fits no port or flow."""
@@ -57,18 +53,20 @@ class Capture:
             raise UsageError(f"the snap length is {self.snaplen}; write 0 (whole frames) to {_MAX_SNAP} bytes")
         if self.sides not in ("send", "receive", "both"):
             raise UsageError(f'the sides of a capture are {self.sides!r}; write "send", "receive" or "both"')
-        for text in (self.start, self.until):
-            if text is not None:
-                _time(text)
-        if self.ports or self.flows:
-            ports, flows = _native.network_names(scenario.native, seed)
-            _chosen("port", self.ports, ports)
-            _chosen("flow", self.flows, flows)
+        self._selection.network(scenario.native, seed, of="capture")
         target = Path(fspath(self.path)).absolute()
         if target.is_dir():
             raise UsageError(f"{target} is a directory; write the name of a file, such as {target / 'run.pcapng'}")
         with writing(target), tempfile.TemporaryFile(dir=target.parent):
             pass
+
+    @property
+    def _selection(self) -> Trace:
+        return Trace(flows=self.flows, ports=self.ports, start=self.start, until=self.until)
+
+    def chosen(self) -> Chosen:
+        """Return the selection for the core; raises UsageError."""
+        return self._selection.chosen(of="capture")
 
     def of_seed(self, seed: int) -> Capture:
         """Return the same selection with the file of a replication among several."""
@@ -105,11 +103,6 @@ def captured(
         Cancelled: The run was interrupted.
 
     """
-    ports, flows = None, None
-    if capture.ports or capture.flows:
-        all_ports, all_flows = _native.network_names(scenario, seed)
-        ports = _chosen("port", capture.ports, all_ports)
-        flows = _chosen("flow", capture.flows, all_flows)
     target = Path(fspath(capture.path)).absolute()
     aside = target.with_name(target.name + ".tmp")
     with writing(target):
@@ -123,10 +116,7 @@ def captured(
                         file.write,
                         sides=capture.sides,
                         snap=capture.snaplen,
-                        ports=ports,
-                        flows=flows,
-                        from_ps=0 if capture.start is None else _time(capture.start),
-                        until_ps=_END_PS if capture.until is None else _time(capture.until),
+                        chosen=capture.chosen(),
                         comments=[f"{scenario.title or 'run'}, seed {seed}, scenario {scenario.hash}"],
                         engine=engine,
                         warmup_s=warmup_s,
@@ -146,30 +136,3 @@ def captured(
     if isinstance(report, Cancelled):
         raise report
     return report
-
-
-def _time(text: str) -> int:
-    try:
-        return _native.parse_duration(text)
-    except ValueError as error:
-        raise UsageError(str(error)) from None
-
-
-def _chosen(what: str, patterns: Sequence[str], names: Sequence[str]) -> list[bool] | None:
-    """Return for each name whether it fits a pattern; `None`: there are no patterns.
-
-    Raises UsageError if a pattern fits no name.
-    """
-    if not patterns:
-        return None
-    for pattern in patterns:
-        if not any(_fits(name, pattern) for name in names):
-            near = get_close_matches(pattern, names, n=1)
-            advice = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(names[:8])}"
-            raise UsageError(f"there is no {what} {pattern!r}{advice}")
-    return [any(_fits(name, pattern) for pattern in patterns) for name in names]
-
-
-def _fits(name: str, pattern: str) -> bool:
-    # Names have brackets, which a pattern means literally.
-    return name == pattern or fnmatchcase(name, pattern.replace("[", "[[]"))

@@ -44,20 +44,23 @@ class Trace:
     replace: bool = False
     """`True`: a trace in the folder is replaced."""
 
-    def chosen(self) -> Chosen:
-        """Return the selection for the core; raises UsageError."""
+    def chosen(self, of: str = "trace") -> Chosen:
+        """Return the selection for the core; raises UsageError. `of` is the selected thing in messages."""
         for name in ("flows", "ports", "events", "frames"):
             if isinstance(getattr(self, name), str):
-                raise UsageError(f"{name} of a trace is a list of names, such as [{getattr(self, name)!r}]")
-        start, until = (None if time is None else _ps(time) for time in (self.start, self.until))
+                raise UsageError(f"{name} of a {of} is a list of names, such as [{getattr(self, name)!r}]")
+        start, until = (None if time is None else _ps(time, of) for time in (self.start, self.until))
         return (list(self.flows), list(self.ports), list(self.events), list(self.frames), start, until)
 
-    def network(self, scenario: _native.Scenario, seed: int) -> dict[str, Any]:
-        """Return the names of the network's parts; raises UsageError if a name or pattern matches nothing."""
+    def network(self, scenario: _native.Scenario, seed: int, of: str = "trace") -> dict[str, Any]:
+        """Return the names of the network's parts; raises UsageError if a name or pattern matches nothing.
+
+        `of` is the selected thing in messages.
+        """
         try:
-            found: dict[str, Any] = json.loads(_native.trace_network(scenario, seed, self.chosen()))
+            found: dict[str, Any] = json.loads(_native.trace_network(scenario, seed, self.chosen(of)))
         except ValueError as error:
-            raise UsageError(f"trace: {error}") from None
+            raise UsageError(f"{of}: {error}") from None
         return found
 
     def as_json(self) -> dict[str, object]:
@@ -69,7 +72,7 @@ class Trace:
         return given | {name: _ps(time) for name, time in times.items() if time is not None}
 
 
-def _ps(time: float | str) -> int:
+def _ps(time: float | str, of: str = "trace") -> int:
     """Return a time in picoseconds; raises UsageError."""
     if isinstance(time, str):
         try:
@@ -77,5 +80,5 @@ def _ps(time: float | str) -> int:
         except ValueError as error:
             raise UsageError(str(error)) from None
     if not 0 <= time < 1.8e7:
-        raise UsageError(f"{time} s is not a time of a trace; write seconds from 0 on, or text such as '20ms'")
+        raise UsageError(f"{time} s is not a time of a {of}; write seconds from 0 on, or text such as '20ms'")
     return round(time * 10**12)

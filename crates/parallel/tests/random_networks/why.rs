@@ -247,7 +247,10 @@ impl Checks<'_> {
         }
         // The queue had passed its threshold more often than it had fallen below the lower one.
         let of = |row: &&Row| match row.detail.as_deref() {
-            Some(Detail::Congestion { cause: own, .. }) => same(*own, cause.cause),
+            // Queues of several inputs have the same output, and only the neighbour behind the input is notified.
+            Some(Detail::Congestion { cause: own, .. }) => {
+                same(*own, cause.cause) && (!own.input || row.port == cause.target)
+            }
             _ => false,
         };
         let count = |event: EventKind, until: Time| {

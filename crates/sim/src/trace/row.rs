@@ -22,7 +22,7 @@ pub struct Row {
     /// Kind of the frame to which it happened.
     pub frame: FrameKind,
     /// Index of the port: the queue, or the link behind it for [`EventKind::Receive`], [`EventKind::Deliver`] and
-    /// losses on the link.
+    /// losses on the link. Of a congested input, and of a queue there, the port towards the neighbour behind the input.
     pub port: u32,
     /// Class of the packet or of the congested queue, 0 (highest) to 7.
     pub class: u8,
@@ -132,11 +132,11 @@ pub enum Detail {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cause {
     /// The port of the queue; for an input of a crossbar or of memory accounted by input, the port towards the
-    /// neighbour behind the input.
+    /// neighbour behind the input; for a queue at an input, the output to which its frames go.
     pub port: u32,
     /// Class of the queue.
     pub class: u8,
-    /// `true` if the queue is an input of the switch.
+    /// `true` if the queue is an input of the switch, or at an input.
     pub input: bool,
     /// Congested destination, a node index; `None`: the limit is not one per destination.
     pub destination: Option<u16>,

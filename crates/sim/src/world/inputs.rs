@@ -80,8 +80,8 @@ impl World {
         let Some(crossbar) = self.crossbar(node) else { return };
         let bytes = crossbar.level(place);
         let threshold = crossbar.detector(place).map(|detector| threshold(detector, on));
-        // A queue of an input is identified by its output, the whole input by the port towards the neighbour.
-        self.trace_congestion(on, cause(source, true), bytes, threshold);
+        let back = self.nodes[node].ports[place.input];
+        self.trace_congestion(on, back, cause(source, true), bytes, threshold);
     }
 
     /// Returns the congested queue of an input, or its whole memory, which is identified by the port towards the

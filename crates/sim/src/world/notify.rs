@@ -76,7 +76,7 @@ impl World {
         let (bytes, _) = level(queue, destination.unwrap_or(0));
         let threshold = queue.detector.as_ref().map(|detector| threshold(detector, on));
         let cause = Cause { port, class: class as u8, input: false, destination };
-        self.trace_congestion(on, cause, bytes, threshold);
+        self.trace_congestion(on, port, cause, bytes, threshold);
     }
 
     /// Begins a congestion episode of a queue, or of a destination in it, and notifies the neighbours that the policy

@@ -38,7 +38,7 @@ impl World {
         let level = self.input_level(node, self.slots[port as usize] as usize, class);
         if let Some((bytes, threshold)) = level {
             let cause = Cause { port, class: class as u8, input: true, destination: None };
-            self.trace_congestion(on, cause, bytes, Some(threshold));
+            self.trace_congestion(on, port, cause, bytes, Some(threshold));
         }
     }
 

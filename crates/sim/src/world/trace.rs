@@ -251,13 +251,14 @@ impl World {
         }));
     }
 
-    /// Writes the row of a queue that becomes congested, or is relieved. `level` is the occupancy and `threshold` the
-    /// limit that it has passed, buffer bytes.
+    /// Writes the row of a queue that becomes congested, or is relieved. `port` is that of the queue, or, at an input, the
+    /// one towards the neighbour behind it; `level` is the occupancy and `threshold` the limit that it has passed, buffer
+    /// bytes.
     #[cold]
     #[inline(never)]
-    pub(super) fn trace_congestion(&mut self, on: bool, cause: Cause, level: u64, threshold: Option<u64>) {
+    pub(super) fn trace_congestion(&mut self, on: bool, port: u32, cause: Cause, level: u64, threshold: Option<u64>) {
         let event = if on { EventKind::Congested } else { EventKind::Relieved };
-        let row = self.blank_row(event, FrameKind::Queue, cause.port);
+        let row = self.blank_row(event, FrameKind::Queue, port);
         self.write_row(row.map(|row| Row {
             class: cause.class,
             queue_bytes: level,
@@ -298,42 +299,38 @@ impl World {
         self.write_row(row.map(|row| Row { detail: self.control_detail(control, port ^ 1), ..row }));
     }
 
-    /// Writes the rows of pauses of a port that have expired, or that its watchdog has ended, since the last call.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn trace_pauses(&mut self, port: u32) {
-        let now = self.now;
-        let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
-        let Some(responder) = &mut m.responder else { return };
-        responder.gate(now);
-        let paused = all_if_whole(responder.paused(now));
-        let storms = responder.storms;
-        let Some(tracer) = &mut self.trace else { return };
-        let before = tracer.paused.insert(port, paused).unwrap_or(0);
-        let ignored = storms - tracer.ignored.insert(port, storms).unwrap_or(0);
-        let opened = before & !paused;
-        let pause = |classes| Some(Box::new(Detail::Pause { classes, quanta: [0; 8] }));
-        if ignored > 0 {
-            let row = self.blank_row(EventKind::Ignore, FrameKind::Queue, port);
-            self.write_row(row.map(|row| Row { detail: pause(opened), ..row }));
-        } else if opened != 0 {
-            let row = self.blank_row(EventKind::Expire, FrameKind::Queue, port);
-            self.write_row(row.map(|row| Row { detail: pause(opened), ..row }));
-        }
+    /// Notes which classes of `port` are paused; returns those that were paused at the last call and are not any more, and
+    /// the number of pauses that the watchdog has ended so far. `None`: the port cannot be paused.
+    fn observe_pauses(&mut self, port: u32) -> Option<(u8, u64)> {
+        let Queue::General(m) = &mut self.ports[port as usize].queue else { return None };
+        let responder = m.responder.as_mut()?;
+        responder.gate(self.now);
+        let paused = all_if_whole(responder.paused(self.now));
+        let before = self.trace.as_mut()?.paused.insert(port, paused).unwrap_or(0);
+        Some((before & !paused, responder.storms))
     }
 
     /// Notes which classes of `port` are paused, after notifications have been applied; writes no row.
     #[cold]
     #[inline(never)]
     pub(super) fn note_pauses(&mut self, port: u32) {
-        let now = self.now;
-        let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
-        let Some(responder) = &mut m.responder else { return };
-        responder.gate(now);
-        let paused = all_if_whole(responder.paused(now));
-        if let Some(tracer) = &mut self.trace {
-            tracer.paused.insert(port, paused);
+        self.observe_pauses(port);
+    }
+
+    /// Writes the rows of pauses of a port that have expired, or that its watchdog has ended, since the last call.
+    #[cold]
+    #[inline(never)]
+    pub(super) fn trace_pauses(&mut self, port: u32) {
+        let Some((opened, storms)) = self.observe_pauses(port) else { return };
+        let Some(tracer) = &mut self.trace else { return };
+        let ignored = storms - tracer.ignored.insert(port, storms).unwrap_or(0);
+        if ignored == 0 && opened == 0 {
+            return;
         }
+        let event = if ignored > 0 { EventKind::Ignore } else { EventKind::Expire };
+        let row = self.blank_row(event, FrameKind::Queue, port);
+        let pause = Detail::Pause { classes: opened, quanta: [0; 8] };
+        self.write_row(row.map(|row| Row { detail: Some(Box::new(pause)), ..row }));
     }
 
     fn write_row(&mut self, row: Option<Row>) {

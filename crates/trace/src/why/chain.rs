@@ -221,7 +221,7 @@ impl<'l, 'a> Tree<'l, 'a> {
             row.event == EventKind::Congested
                 && row.time <= notified
                 && log.network.ports[row.port as usize].from == node
-                && cause(row).is_some_and(|own| same(own, source))
+                && cause(row).is_some_and(|own| same(own, source) && (!own.input || row.port == target))
         };
         let transition = log.transitions().rev().find(began);
         let is_crossbar = matches!(log.network.memories[usize::from(node)], Memory::Crossbar(_));

@@ -144,8 +144,9 @@ impl Finder {
 }
 
 /// Keeps the rows that explain an interval: all rows of the interval, the earlier rows of packets that are in the network
-/// at its start, those of the last transmission of each port, and all earlier rows of notifications and congested queues. Its memory is thus that of the packets in the
-/// network, of the interval and of the notifications, and not that of the run.
+/// at its start, those of the last transmission of each port, and all earlier rows of notifications and congested
+/// queues. Its memory is thus that of the packets in the network, of the interval and of the notifications, and not that
+/// of the run.
 #[derive(Debug)]
 pub struct Keeper {
     from: Time,
