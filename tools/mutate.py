@@ -244,10 +244,13 @@ class Draw:
         for one in messages:
             if one["reason"] != "compiler-message" or one["message"]["level"] != "error":
                 continue
+            found: dict[bool, set[int]] = {True: set(), False: set()}
             for span in one["message"]["spans"]:
                 for number, (begin, end) in places.get(span["file_name"], {}).items():
-                    if span["is_primary"] and begin <= span["byte_start"] and span["byte_end"] <= end:
-                        wrong.add(number)
+                    if begin <= span["byte_start"] and span["byte_end"] <= end:
+                        found[span["is_primary"]].add(number)
+            # Without an assignment that is left out, the error is at a later use of the variable.
+            wrong |= found[True] or found[False]
         return wrong
 
     # Tests.

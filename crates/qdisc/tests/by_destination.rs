@@ -46,3 +46,18 @@ fn the_limit_holds_for_all_destinations_or_for_each() {
         assert!(dropped.iter().all(|d| d.why == Reason::BufferFull));
     }
 }
+
+#[test]
+fn a_new_limit_drops_no_waiting_packet_and_admits_none_until_there_is_room() {
+    let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+    let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+    let mut q = ByDestination::new(2_000, false);
+    (0..2).for_each(|seq| put(&mut q, cx, seq, 1));
+    q.set_limit(1_000);
+    assert_eq!((q.packets(), cx.dropped.len()), (2, 0));
+    for (seq, waiting, lost) in [(2, 2, 1), (3, 1, 2), (4, 1, 2)] {
+        put(&mut q, cx, seq, 1);
+        assert_eq!((q.packets(), cx.dropped.len()), (waiting, lost));
+        assert!(q.dequeue(Time::ZERO, &Gate::default(), cx).is_some());
+    }
+}

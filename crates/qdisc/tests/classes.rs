@@ -422,3 +422,24 @@ fn a_class_is_idle_when_its_last_packet_has_been_sent_and_others_wait() {
         }
     }
 }
+
+/// Linux (`htb_dequeue_tree`): a class has its turn until its deficit, 0 at first, falls below 0; then it gets its quantum.
+#[test]
+fn htb_ends_a_turn_when_the_deficit_is_below_zero() {
+    // Of two packets of 1000 B the second ends exactly at a deficit of 0 with a quantum of 2000 B, and below it with 1999 B.
+    for (quantum, order) in [(2_000, [0, 1, 0, 0, 1, 1, 0, 0]), (1_999, [0, 1, 0, 1, 0, 0, 1, 1])] {
+        let class = |name: &str, flow: u32| {
+            json!({ "name": name, "rate": "9Mbit/s", "burst": "1GB", "cburst": "1GB", "quantum": format!("{quantum}B"),
+                    "match": { "flow": flow } })
+        };
+        let document = json!({ "kind": "htb", "default": "a", "classes": [class("a", 0), class("b", 1)] });
+        let mut q = build(document, &SITE);
+        let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+        let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+        for flow in [0, 1].repeat(8) {
+            q.enqueue(Time::ZERO, packet(&Arrival { at: Time::ZERO, flow, bytes: 1000, ecn: Ecn::NotEct }, 0), cx);
+        }
+        let found = [0; 8].map(|_| q.dequeue(Time::ZERO, &Gate::default(), cx).expect("packets wait").flow());
+        assert_eq!(found, order, "{quantum}");
+    }
+}

@@ -640,3 +640,66 @@ fn a_reaction_point_accepts_any_rate_above_zero() {
     assert_eq!(with(0, 1).check().expect_err("no increase").path, "increase");
     assert_eq!(with(1, 0).check().expect_err("no minimum").path, "floor");
 }
+
+#[test]
+fn qcn_sends_no_message_without_excess_however_small_the_equilibrium_is() {
+    let p = qcn::Params { equilibrium: tailback_units::Size(12), ..qcn::Params::default() };
+    let (first, later, _) = qcn_samples(&p, 0);
+    assert_eq!((first, later), (None, None));
+}
+
+#[test]
+fn qcn_samples_the_frame_that_completes_the_distance() {
+    // Below the equilibrium, and without jitter, every second frame of 1500 B completes 3000 B.
+    let p = qcn::Params { sample: tailback_units::Size(3_000), ..qcn::Params::default() };
+    let (.., count) = qcn_samples(&p, 0);
+    assert!((49_999..=50_000).contains(&count), "{count}");
+}
+
+/// A reaction point whose limiters drift from 7.5 Gbit/s to the line rate in 2.5 ms.
+fn drifting() -> Bench {
+    let drift = Some(rp::aimd::Drift { step: Rate::mbit(1), every: Dur::from_us(1) });
+    let law = LawSpec::Bcn(rp::bcn::Params { drift, ..rp::bcn::Params::default() });
+    bench_with(LimitersSpec { law, ..limiters(Filter::Destination, None, Spec::default()) })
+}
+
+const DRIFTED: Time = Time(2_500_000_000);
+
+#[test]
+fn a_frame_that_arrives_when_its_limiter_has_reached_the_line_rate_takes_the_default_path() {
+    for (at, limited) in [(Time(DRIFTED.0 - 1), 1), (DRIFTED, 0)] {
+        let mut b = drifting();
+        b.slow(0, 5, 1);
+        b.put(at, 0, 5);
+        let c = b.limiters.counters(at);
+        assert_eq!((b.limiters.active() as u64, c.created, c.removed), (limited, 1, 1 - limited));
+        assert_eq!(b.take(at).map(|p| p.tag().is_some()), Some(limited == 1));
+    }
+}
+
+#[test]
+fn a_limiter_that_ends_at_an_arrival_leaves_the_turn_with_the_queue_that_has_it() {
+    let mut b = drifting();
+    b.slow(0, 5, 1);
+    b.slow(0, 6, 12);
+    b.put(Time::ZERO, 0, 7);
+    b.put(Time::ZERO, 0, 5);
+    let order: Vec<u16> = (0..2).map(|_| b.take(Time::ZERO).expect("a frame").dst).collect();
+    assert_eq!(order, [7, 5]);
+    // It is the turn of destination 6. The limiter of destination 5 ends, and its frame takes the default path.
+    (0..2).for_each(|_| b.put(DRIFTED, 0, 6));
+    b.put(DRIFTED, 0, 5);
+    assert_eq!(b.limiters.active(), 1);
+    assert_eq!(b.take(DRIFTED).map(|p| p.dst), Some(6));
+    assert_eq!(b.take(DRIFTED).map(|p| p.dst), Some(5));
+}
+
+#[test]
+fn the_default_path_takes_its_new_parameters() {
+    let mut b = bench(Filter::Destination, None, Spec::default());
+    let two = serde_json::from_str::<Spec>(r#"{"kind": "drop-tail", "packets": 2}"#).expect("a discipline");
+    let spec = b.limiters.spec().clone();
+    b.limiters.retune(Time::ZERO, &spec, &two, &Site { rate: LINE, ..Site::default() });
+    (0..3).for_each(|_| b.put(Time::ZERO, 0, 5));
+    assert_eq!((b.limiters.packets(), b.dropped.len()), (2, 1));
+}

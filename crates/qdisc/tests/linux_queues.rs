@@ -182,3 +182,51 @@ fn wred_of_a_fair_queue_averages_the_whole_queue_and_the_flow_s_limit_applies_to
     }
     assert_eq!((q.packets(), cx.dropped.len()), (3, 1));
 }
+
+/// Linux (`fq_enqueue`): the credit of a flow is refilled if the time is *after* that of its removal and the delay.
+#[test]
+fn the_credit_of_a_flow_is_refilled_after_the_delay_and_not_at_its_end() {
+    let removed = at(1);
+    for (back, order) in [(removed + Dur::from_ms(40), [0, 1, 0]), (removed + Dur::from_ms(40) + Dur(1), [0, 0, 1])] {
+        let mut q = build(
+            json!({ "kind": "fq", "buckets": "per-flow", "quantum": "3028B", "initial-quantum": "1520B" }),
+            &SITE,
+        );
+        let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+        let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+        // 1514 buffer bytes, which leave a credit of 6.
+        let frame = |flow| packet(&Arrival { at: back, flow, bytes: 1523, ecn: Ecn::NotEct }, 0);
+        q.enqueue(at(0), frame(0), cx);
+        assert!(q.dequeue(at(0), &Gate::default(), cx).is_some());
+        assert!(q.dequeue(removed, &Gate::default(), cx).is_none());
+        for flow in [0, 0, 1] {
+            q.enqueue(back, frame(flow), cx);
+        }
+        let found = [0; 3].map(|_| q.dequeue(back, &Gate::default(), cx).expect("a frame").flow());
+        assert_eq!(found, order);
+    }
+}
+
+#[test]
+fn sfq_draws_its_hash_function_anew_at_multiples_of_the_interval_and_once_after_a_pause() {
+    let mut q = build(json!({ "kind": "sfq", "buckets": 16, "perturb": "10s" }), &SITE);
+    let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+    let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+    // The first packet draws the first hash function.
+    q.enqueue(at(0), packet(&burst(0, 100, 1, 0)[0], 0), cx);
+    let before = |time: Time| Time(time.0 - 1);
+    for (time, draws) in [
+        (before(at(10_000)), false),
+        (at(10_000), true),
+        (before(at(20_000)), false),
+        (at(20_000), true),
+        (at(45_000), true),
+        (before(at(50_000)), false),
+        (at(50_000), true),
+        (at(50_000), false),
+    ] {
+        let state = format!("{:?}", cx.rng);
+        q.enqueue(time, packet(&burst(0, 100, 1, 0)[0], 0), cx);
+        assert_eq!(format!("{:?}", cx.rng) != state, draws, "{time:?}");
+    }
+}

@@ -272,3 +272,26 @@ fn after_an_idle_time_a_flow_is_not_delayed_for_its_past_service() {
         assert_eq!(last, [2, 0, 1], "{kind}");
     }
 }
+
+/// A link that becomes faster sends a packet in less time than its former rate says. The fluid server has sent the whole packet,
+/// too, when the next one begins.
+#[test]
+fn wfq_counts_a_packet_in_full_that_is_sent_faster_than_the_rate_says() {
+    use crate::link::packet;
+    use tailback_qdisc::{Cx, Gate, Qdisc};
+    use tailback_random::Rng;
+    let order = |later: u16| -> Vec<u32> {
+        let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+        let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+        let arrival = |flow, bytes| packet(&Arrival { at: Time::ZERO, flow, bytes, ecn: Ecn::NotEct }, 0);
+        let mut q = build(json!({ "kind": "wfq" }), &SITE);
+        (0..3).for_each(|_| q.enqueue(Time::ZERO, arrival(0, 1000), cx));
+        (0..2).for_each(|_| assert!(q.dequeue(Time::ZERO, &Gate::default(), cx).is_some()));
+        q.enqueue(Time::ZERO, arrival(1, later), cx);
+        std::iter::from_fn(|| q.dequeue(Time::ZERO, &Gate::default(), cx)).map(|p| p.flow()).collect()
+    };
+    // When flow 1 arrives, the virtual time is that of the first packet's end, 1000. Its packet has the finish tag 3500 or 2900,
+    // and the third packet of flow 0 has 3000.
+    assert_eq!(order(2_500), [0, 1]);
+    assert_eq!(order(1_900), [1, 0]);
+}

@@ -551,3 +551,77 @@ fn version_1_follows_its_draft_through_300_000_acknowledgements_with_loss_timeou
         assert!(seen.conserving > 500 && seen.timeouts > 10 && seen.restarts > 10 && seen.spurious > 2, "{seen:?}");
     }
 }
+
+/// Step of the times of [`on_grid`]; in seconds it is a binary fraction, so that sums of times are exact.
+const GRID: Dur = Dur(1_000_000_000_000 / 64);
+
+fn grid_secs(time: u64) -> f64 {
+    (time / GRID.0) as f64 / 64.0
+}
+
+/// An acknowledgement on a path where many quantities are equal: times are multiples of [`GRID`], the minimum round-trip
+/// time is 1/8 s or a little more, and rates are multiples of 8 segments per second.
+fn on_grid(path: &mut Path, i: u32, cwnd: f64) -> Acked {
+    let rng = &mut path.rng;
+    path.now += GRID * rng.below(3);
+    let delivered = 1 + rng.below(2) as u32;
+    path.total += u64::from(delivered);
+    let window = cwnd as u32;
+    let in_flight = if i < 60 { window.max(1) - 1 } else { rng.below(u64::from(window) + 1) as u32 };
+    let capacity = if i < 16 { 8 } else { [10, 8, 12, 6][i as usize / 2_000 % 4] };
+    let lost = if i % 500 < 50 && rng.chance(0.1) { 1 + rng.below(2) as u32 } else { 0 };
+    path.fast = if path.fast { rng.chance(0.95) } else { lost > 0 };
+    let rtt = GRID * (8 + u64::from(i / 3_000 % 2) + rng.below(4));
+    let sample = RateSample {
+        delivered: (in_flight + 1).min(capacity - rng.below(2) as u32),
+        interval: GRID * 8,
+        prior_delivered: path.total.saturating_sub(u64::from(in_flight.min(16))),
+        total_delivered: path.total,
+        sent_in_flight: in_flight + 1,
+        lost,
+        app_limited: rng.chance(0.3),
+    };
+    Acked {
+        now: path.now,
+        delivered,
+        advanced: delivered,
+        rtt: Some(rtt),
+        srtt: rtt,
+        min_rtt: rtt,
+        in_flight_before: in_flight + delivered,
+        in_flight,
+        window_limited: true,
+        ece: false,
+        recovering: path.fast,
+        round: false,
+        lost,
+        rate: Some(sample),
+    }
+}
+
+#[test]
+fn version_1_follows_its_draft_where_times_rates_and_windows_equal_their_bounds() {
+    let mut equal = [0; 3];
+    for seed in 1..=30 {
+        let mut control = bbr::Params::default().build(&Tcp::default().setup(), Rng::named(seed, "cc"));
+        let mut window = Window { cwnd: INITIAL_CWND, ssthresh: f64::INFINITY };
+        let mut path =
+            Path { rng: Rng::named(seed, "path"), now: Time::ZERO + GRID * 8, total: 0, una: 0, fast: false };
+        let mut draft: Option<Draft> = None;
+        for i in 0..10_000 {
+            let acked = on_grid(&mut path, i, window.cwnd);
+            let ack =
+                Ack { now: grid_secs(acked.now.0), rtt: acked.rtt.map(|rtt| grid_secs(rtt.0)), ..in_draft(&acked) };
+            let draft =
+                draft.get_or_insert_with(|| Draft::new(Rng::named(seed, "cc"), ack.now, grid_secs(acked.srtt.0)));
+            equal[0] += u32::from(draft.state == State::ProbeBw && ack.now - draft.cycle_stamp == draft.rtprop);
+            equal[1] +=
+                u32::from(draft.pacing_gain != 1.0 && ack.prior_inflight == draft.inflight(draft.pacing_gain.max(1.0)));
+            equal[2] += u32::from(ack.now == draft.rtprop_stamp + 10.0);
+            control.on_ack(&mut window, &acked);
+            draft.update_on_ack(&ack, acked.recovering);
+            check(&format!("seed {seed}, acknowledgement {i}"), &control, window.cwnd, draft);
+        }
+    }
+    assert!(equal.iter().all(|n| *n > 20), "{equal:?}");
+}

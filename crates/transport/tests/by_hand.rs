@@ -532,3 +532,111 @@ fn bbr_has_a_send_quantum_of_two_segments_from_1_2_mbit_s_on() {
     control.on_ack(&mut window, &ack);
     assert_eq!(window.cwnd, 2.0 * 75.0 + 3.0 * 2.0);
 }
+
+/// An acknowledgement with a delivery-rate sample of `rate` segments in an interval, which begins a round: the newest segment
+/// was sent when one fewer than `total` segments had been delivered.
+fn sampled(now: Time, rtt: Dur, total: u64, rate: (u32, Dur)) -> Acked {
+    let sample = RateSample {
+        delivered: rate.0,
+        interval: rate.1,
+        prior_delivered: total - 1,
+        total_delivered: total,
+        sent_in_flight: 4,
+        lost: 0,
+        app_limited: false,
+    };
+    Acked { rtt: Some(rtt), srtt: rtt, min_rtt: rtt, rate: Some(sample), ..acked(now, 100) }
+}
+
+/// Both drafts: ProbeRTT ends after a round trip and once the time is past 200 ms, not at 200 ms. `window`: the time without
+/// a smaller round-trip time after which it begins; `mode`: number of ProbeRTT.
+fn assert_probe_rtt_ends_after_200_ms(mut control: impl CongestionControl, window_s: u64, mode: f64) {
+    let mut window = Window { cwnd: 4.0, ssthresh: f64::INFINITY };
+    let rate = (10, Dur::from_ms(125));
+    let mut ack = |total: u64, now: Time, rtt: u64| {
+        control.on_ack(&mut window, &sampled(now, Dur::from_ms(rtt), total, rate));
+        variable(&control, "mode")
+    };
+    let begin = at(1_000) + Dur::from_secs(window_s);
+    assert_ne!(ack(1, at(1_000), 100), mode);
+    assert_ne!(ack(2, begin, 150), mode, "the minimum has not expired at the end of its window");
+    let begin = begin + Dur(1);
+    let end = begin + Dur::from_ms(200);
+    assert_eq!(ack(3, begin, 150), mode);
+    assert_eq!(ack(4, begin + Dur::from_ms(150), 150), mode);
+    assert_eq!(ack(5, end, 150), mode);
+    assert_ne!(ack(6, end + Dur(1), 150), mode);
+}
+
+#[test]
+fn probe_rtt_of_bbr_begins_after_10_s_and_that_of_version_3_after_5_s_and_ends_after_200_ms() {
+    let rng = || Rng::named(1, "cc");
+    assert_probe_rtt_ends_after_200_ms(bbr::Params::default().build(&setup(None), rng()), 10, 3.0);
+    let version_3 = tailback_transport::cc::bbr3::Params {}.build(&setup(None), rng());
+    assert_probe_rtt_ends_after_200_ms(version_3, 5, 6.0);
+}
+
+/// draft-cardwell-iccrg-bbr-congestion-control-00, sections 4.2.2 and 4.2.3.2: below 1.2 Mbit/s a quantum is one segment, from
+/// there to below 24 Mbit/s two, and then what is sent in 1 ms, at most 64 KiB. The target is twice the bandwidth-delay product
+/// and three quanta.
+#[test]
+fn the_window_of_bbr_is_twice_the_bandwidth_delay_product_and_three_quanta() {
+    // Segments of 960 B: 156.25 of them per second are 1.2 Mbit/s, and 3125 are 24 Mbit/s.
+    for (delivered, interval, quantum) in [
+        (624, 4, 1.0),
+        (625, 4, 2.0),
+        (3_124, 1, 2.0),
+        (3_125, 1, 3.125),
+        (50_000, 1, 50.0),
+        (100_000, 1, 65_536.0 / 960.0),
+    ] {
+        let mut control = bbr::Params::default().build(&setup(None), Rng::named(1, "cc"));
+        let mut window = Window { cwnd: 4.0, ssthresh: f64::INFINITY };
+        // A round-trip time of 1/8 s, and a round that lasts longer, so that the gain changes with each acknowledgement.
+        let rtt = Dur::from_ms(125);
+        let mut seen = 0;
+        for i in 1..40 {
+            let acked = sampled(at(200 * i), rtt, i, (delivered, Dur::from_secs(interval)));
+            control.on_ack(&mut window, &Acked { delivered: 100_000, ..acked });
+            if variable(&control, "mode") == 2.0 && variable(&control, "pacing-gain") == 1.0 {
+                near(window.cwnd, 2.0 * f64::from(delivered) / interval as f64 / 8.0 + 3.0 * quantum);
+                seen += 1;
+            }
+        }
+        assert!(seen > 5, "{seen}");
+    }
+}
+
+#[test]
+fn the_byte_counter_of_dcqcn_begins_anew_at_each_increase() {
+    // Two segments of 960 B do not fill 1921 B, a third one does, and so again.
+    let params =
+        tailback_transport::cc::dcqcn::Params { increase_bytes: tailback_units::Size(1_921), ..Default::default() };
+    let mut dcqcn = params.build(&setup(None), Rng::named(1, "dcqcn"));
+    let line = variable(&dcqcn, "rate");
+    after(&mut dcqcn, 1.0, 9.0, &Acked { ece: true, ..acked(at(1), 1) });
+    let sent = Sent { now: at(1), idle: false, was_marked: None };
+    for share in [0.5, 0.5, 0.75, 0.75, 0.75, 0.875] {
+        dcqcn.on_sent(&sent);
+        near(variable(&dcqcn, "rate"), share * line);
+    }
+}
+
+/// draft-ietf-ccwg-bbr-05 section 5.3.1.3: Startup ends if a round of recovery has six losses of more than 2 %.
+#[test]
+fn startup_of_version_3_ends_with_the_sixth_acknowledgement_of_loss_in_a_round() {
+    for (losses, mode) in [(5, 0.0), (6, 1.0)] {
+        let mut control = tailback_transport::cc::bbr3::Params {}.build(&setup(None), Rng::named(1, "cc"));
+        let mut window = Window { cwnd: 4.0, ssthresh: f64::INFINITY };
+        let mut ack = |total: u64, prior_delivered: u64, lost: u32| {
+            let first = sampled(at(1_000 + total), Dur::from_ms(100), total, (10, Dur::from_ms(125)));
+            let rate = first.rate.map(|sample| RateSample { prior_delivered, lost: 1, ..sample });
+            control.on_ack(&mut window, &Acked { rate, lost, recovering: true, in_flight: 100, ..first });
+            variable(&control, "mode")
+        };
+        for i in 1..=losses {
+            assert_eq!(ack(i, 0, 1), 0.0);
+        }
+        assert_eq!(ack(losses + 1, losses, 0), mode, "{losses} acknowledgements of loss");
+    }
+}

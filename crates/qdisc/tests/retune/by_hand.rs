@@ -641,3 +641,33 @@ fn the_probability_of_red_may_change_together_with_the_begin_or_end_of_its_adapt
     assert_eq!(adaptive(0.2).check_retune(&plain), Ok(()));
     assert_eq!(adaptive(0.2).check_retune(&adaptive(0.3)).expect_err("it adapts").path, "max-p");
 }
+
+#[test]
+fn the_laws_of_all_flows_take_their_new_target() {
+    // As CoDel: a queue of 20 % overload waits about 40 ms when the target falls to 5 ms.
+    let traffic = constant(1.2, 1, ms(600));
+    let codel = |target: &str, interval: &str| json!({ "kind": "fq-codel", "buckets": "per-flow", "target": target, "interval": interval });
+    let ride = changed(codel("1s", "1s"), 1_000, &traffic, &[(ms(200), codel("5ms", "100ms"), 1_000)]);
+    let drops = dropped(&ride, Time::ZERO, ms(600), Reason::Early);
+    assert!((ms(300)..ms(302)).contains(&drops[0]), "{:?}", drops[0]);
+}
+
+#[test]
+fn a_new_accounting_is_considered_at_once_by_a_shaper_that_holds_a_packet_back_and_by_no_other() {
+    use crate::link::packet;
+    use tailback_qdisc::{Cx, Gate};
+    use tailback_random::Rng;
+    let shaper = |more: &str| spec(&json!({ "kind": "shaper", "rate": "1Mbit/s", "burst": "2kB", "accounting": more }));
+    for (packets, timer) in [(1, None), (2, Some(ms(5)))] {
+        let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+        let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+        let mut q = shaper("500B").build(&site(100));
+        let arrival = crate::link::Arrival { at: ms(0), flow: 0, bytes: 1000, ecn: Ecn::NotEct };
+        (0..packets).for_each(|i| q.enqueue(ms(0), packet(&arrival, i), cx));
+        // The tokens of 2 kB suffice for one packet.
+        let left = [0; 2].map(|_| q.dequeue(ms(0), &Gate::default(), cx).is_some());
+        assert_eq!((left, q.packets()), ([true, false], packets as u64 - 1));
+        q.retune(ms(5), &shaper("0B"), &site(100));
+        assert_eq!(q.next_wakeup(), timer);
+    }
+}

@@ -168,3 +168,42 @@ fn a_segment_sent_at_time_zero_gives_a_sample_of_the_round_trip_time() {
     let taken = sender.board.as_mut().expect("a scoreboard").take(now, &ack(1, &[]), recover, None);
     assert_eq!(taken.newest, Some(Time::ZERO));
 }
+
+/// RFC 3168 section 6.1.1: data is ECN-capable if both ends have agreed in the handshake.
+#[test]
+fn data_is_ecn_capable_only_if_both_ends_are() {
+    for (mode, peer, expected) in [
+        ("classic", true, crate::Ecn::Ect0),
+        ("classic", false, crate::Ecn::NotEct),
+        ("off", true, crate::Ecn::NotEct),
+        ("off", false, crate::Ecn::NotEct),
+    ] {
+        let mut sender = sender(serde_json::json!({ "handshake": true, "ecn": mode }));
+        sender.offer(Time::ZERO, u64::MAX);
+        let syn = sender.poll(Time::ZERO).expect("a SYN");
+        assert_eq!((syn.ecn, syn.cwr), (crate::Ecn::NotEct, mode == "classic"));
+        let now = Time::ZERO + Dur::from_ms(10);
+        sender.on_ack(now, &Ack { syn: true, ece: peer, ..ack(0, &[]) }, None);
+        assert_eq!(sender.poll(now).map(|data| data.ecn), Some(expected), "{mode}, {peer}");
+    }
+}
+
+/// RFC 3522: after a spurious timeout the sender goes on with new data. The host has no room for the second retransmission.
+#[test]
+fn a_retransmission_that_was_not_sent_before_its_timeout_proved_spurious_is_not_sent() {
+    let mut sender = sender(serde_json::json!({
+        "handshake": false, "initial-window": 4, "recovery": { "kind": "newreno" }, "spurious-timeout": "eifel",
+    }));
+    sender.offer(Time::ZERO, u64::MAX);
+    while sender.poll(Time::ZERO).is_some() {}
+    let expiry = sender.deadline();
+    sender.on_timer(expiry);
+    assert!(sender.poll(expiry).is_some_and(|segment| segment.retransmission && segment.seq == 0));
+    let expiry = sender.deadline();
+    sender.on_timer(expiry);
+    // The acknowledgement of the original.
+    let now = expiry + Dur::from_ms(1);
+    sender.on_ack(now, &ack(1, &[]), None);
+    let next = sender.poll(now).expect("new data");
+    assert_eq!((next.seq, next.retransmission), (4, false));
+}

@@ -129,3 +129,72 @@ fn bbr3_follows_the_draft_through_30_000_acknowledgements_with_loss() {
         assert!(bounded > 10_000, "the long-term bound is finite in {bounded} of 30000");
     }
 }
+
+/// Step of the times of [`on_grid`]; in seconds it is a binary fraction, so that sums of times are exact.
+const GRID: Dur = Dur(1_000_000_000_000 / 64);
+
+fn grid_secs(time: u64) -> f64 {
+    (time / GRID.0) as f64 / 64.0
+}
+
+/// An acknowledgement on a path where many quantities are equal: times are multiples of [`GRID`], the minimum round-trip
+/// time is 1/8 s, rates are multiples of 8 segments per second, and one segment of 50, the threshold of loss, is lost at times.
+fn on_grid(path: &mut Path, i: u32, cwnd: f64) -> Acked {
+    let rng = &mut path.rng;
+    path.now += GRID * rng.below(3);
+    let delivered = 1 + rng.below(10) as u32;
+    path.total += u64::from(delivered);
+    let window = cwnd as u32;
+    let in_flight = if i < 100 { window.max(1) - 1 } else { rng.below(u64::from(window) + 1) as u32 };
+    let capacity = if i < 16 { 32 } else { [40, 32, 50, 20][i as usize / 2_000 % 4] };
+    let lossy = i % 700 < 200 && rng.chance(0.1);
+    let rtt = GRID * (8 + rng.below(4));
+    let sample = RateSample {
+        delivered: (in_flight + 1).min(capacity - rng.below(2) as u32),
+        interval: GRID * 8,
+        prior_delivered: path.total.saturating_sub(u64::from(in_flight.min(60))),
+        total_delivered: path.total,
+        sent_in_flight: if in_flight < 50 && rng.chance(0.5) { 50 } else { in_flight + 1 },
+        lost: if lossy { 1 + rng.below(2) as u32 } else { 0 },
+        app_limited: rng.chance(0.2),
+    };
+    Acked {
+        now: path.now,
+        delivered,
+        advanced: delivered,
+        rtt: Some(rtt),
+        srtt: rtt,
+        min_rtt: rtt,
+        in_flight_before: in_flight + delivered,
+        in_flight,
+        window_limited: true,
+        ece: false,
+        recovering: false,
+        round: false,
+        lost: sample.lost,
+        rate: Some(sample),
+    }
+}
+
+#[test]
+fn bbr3_follows_the_draft_where_times_rates_and_windows_equal_their_bounds() {
+    let mut seen = BTreeMap::new();
+    for seed in 1..=30 {
+        let mut control = bbr3::Params {}.build(&Tcp::default().setup(), Rng::named(seed, "cc"));
+        let mut window = Window { cwnd: 10.0, ssthresh: INF };
+        let mut path = Path { rng: Rng::named(seed, "path"), now: Time::ZERO + GRID * 8, total: 0 };
+        let mut draft = None;
+        for i in 0..10_000 {
+            let acked = on_grid(&mut path, i, window.cwnd);
+            let ack = Ack { now: grid_secs(acked.now.0), rtt: grid_secs(acked.srtt.0), ..in_draft(&acked) };
+            let draft = draft.get_or_insert_with(|| start(Rng::named(seed, "cc"), ack.now, ack.rtt));
+            control.on_ack(&mut window, &acked);
+            draft.update_on_ack(&ack);
+            check(&format!("seed {seed}, acknowledgement {i}"), &control, window.cwnd, draft);
+            *seen.entry(format!("{:?}", draft.state)).or_insert(0) += 1;
+        }
+    }
+    for state in ["Startup", "Drain", "Down", "Cruise", "Refill", "Up", "ProbeRtt"] {
+        assert!(seen.get(state).is_some_and(|n| *n > 100), "{state}: {seen:?}");
+    }
+}
