@@ -1,8 +1,9 @@
 /* Tailback's C interface: run a scenario, or step through it.
  *
- * Texts are UTF-8 without a terminating zero. Times are picoseconds. A handle belongs to the thread that opened it. The
- * answer of a call, or the text of its error, is read at tailback_result_ptr() and is valid until the next call in the
- * same thread. Rules of stepping: docs/stepping.md. Build the library with `cargo build --release -p tailback-wasm`.
+ * Texts are UTF-8 without a terminating zero; pointers to texts are not null. Times are picoseconds since the start of
+ * the run, in answers as decimal numbers. A handle belongs to the thread that opened it. The answer of a call, or the
+ * text of its error, is read at tailback_result_ptr() and is valid until the next call in the same thread. The rules of
+ * stepping are in docs/stepping.md. Build the library with `cargo build --release -p tailback-wasm`.
  */
 #ifndef TAILBACK_H
 #define TAILBACK_H
@@ -14,63 +15,69 @@
 extern "C" {
 #endif
 
-/* Outcomes of calls that return uint32_t, except tailback_open. An unknown handle is refused. */
+/* Status of calls that return uint32_t, except tailback_open and tailback_open_traced, which return a handle. A call with
+ * an unknown handle is refused. */
 enum {
-    TAILBACK_DONE = 0,    /* Done; the answer, if there is one, is the last result. */
+    TAILBACK_DONE = 0,    /* Done; the last result is the answer, or empty. */
     TAILBACK_REFUSED = 1, /* Refused; the last result is the text of the error. */
-    TAILBACK_RUNNING = 2  /* Events remain at or before the instant: the budget was used up. */
+    TAILBACK_RUNNING = 2  /* Only tailback_run_until: the budget was used up, and events may remain. */
 };
 
-/* Address and length of the last answer in bytes. */
+/* Address of the last result, and its length in bytes. */
 const uint8_t *tailback_result_ptr(void);
 size_t tailback_result_len(void);
 
 /* Runs one replication of a scenario in TOML; the answer is the report as JSON. */
 uint32_t tailback_run(const uint8_t *toml, size_t len, uint64_t seed);
 
-/* Opens a simulation that is stepped through. Returns its handle; 0: refused. */
+/* Opens a simulation that is stepped through. Returns its handle; 0: refused, and the last result is the text of the
+ * error. */
 uint32_t tailback_open(const uint8_t *toml, size_t len, uint64_t seed);
-uint32_t tailback_close(uint32_t handle);
 
-/* The same with a packet trace of all events, whose rows are kept until they are taken. */
+/* Opens a simulation as tailback_open does, with a packet trace of all events. The rows are kept until
+ * tailback_take_trace takes them. */
 uint32_t tailback_open_traced(const uint8_t *toml, size_t len, uint64_t seed);
 
-/* Time up to which all events have been handled, last instant of the run, time of the next event (UINT64_MAX: none). */
+/* Closes a simulation and frees its memory. */
+uint32_t tailback_close(uint32_t handle);
+
+/* Time up to which all events have been handled, last instant of the run (both 0 for an unknown handle), and time of the
+ * next event (UINT64_MAX: there is none, or the handle is unknown). */
 uint64_t tailback_now(uint32_t handle);
 uint64_t tailback_end(uint32_t handle);
 uint64_t tailback_next_event(uint32_t handle);
 
-/* Handles at most `budget` events (0: all) at and before `at_ps`. */
+/* Handles at most `budget` events (0: all) at and before `at_ps`, or up to the end of the run if `at_ps` is later. */
 uint32_t tailback_run_until(uint32_t handle, uint64_t at_ps, uint64_t budget);
 
-/* Moves to `at_ps`; if that is before the current time, the run is replayed without later changes, and the answer is
- * "replayed", otherwise empty. */
+/* Moves to `at_ps`. If `at_ps` is before the current time, the run is replayed from its start without the changes after
+ * `at_ps`, and the answer is "replayed"; otherwise the answer is empty. */
 uint32_t tailback_jump(uint32_t handle, uint64_t at_ps);
 
 /* The answer is the state of the network as JSON. */
 uint32_t tailback_view(uint32_t handle);
 
-/* Schedules a change of tunable keys at `at_ps`, or 1 ps from now if that is not after the current time: a line `path=value`
- * for each key. The answer is the time of the change. */
+/* Schedules a change of tunable keys at `at_ps`, or, if `at_ps` is not after the current time, 1 ps from now. The text has
+ * a line `path=value` for each key. The answer is the time of the change. */
 uint32_t tailback_change(uint32_t handle, const uint8_t *pairs, size_t len, uint64_t at_ps);
 
-/* Schedules `bytes` of payload of a flow, in addition to its source, at `at_ps`, or 1 ps from now if that is not after
- * the current time. The answer is the time of sending. */
+/* Schedules `bytes` of payload (1 to 2^40) of the flow with the given name, in addition to that of its source, at `at_ps`
+ * or, if `at_ps` is not after the current time, 1 ps from now. The answer is the time of sending. */
 uint32_t tailback_send(uint32_t handle, const uint8_t *flow, size_t len, uint64_t bytes, uint64_t at_ps);
 
-/* Records the data that arrives at a host from now on; refuses an unknown host. */
+/* Records the data that arrives from now on at the host with the given name; refuses an unknown host. */
 uint32_t tailback_record(uint32_t handle, const uint8_t *host, size_t len);
 
-/* The answer has a line for each recorded packet since the last call: time of arrival, sequence number, payload bytes, time
- * of generation, flow. */
+/* The answer has a line for each recorded packet since the last call, in order of time. Its fields, separated by spaces:
+ * time of arrival, sequence number, payload bytes, time of generation, flow. */
 uint32_t tailback_receive(uint32_t handle);
 
-/* The answer has a line for each row of the packet trace since the last call: time, event, frame, port, class, number of
- * the packet or segment, identity of the packet, payload, buffer and wire bytes, waiting packets and their bytes, flow or
- * `-`. See docs/traces.md. */
+/* The answer has a line for each row of the packet trace since the last call. Its fields, separated by spaces: time, event,
+ * frame, port, class, number of the packet or segment, identity of the packet, payload bytes, buffer bytes, wire bytes,
+ * waiting packets, waiting bytes, flow (`-` in rows without a flow). See docs/traces.md. Empty without a trace. */
 uint32_t tailback_take_trace(uint32_t handle);
 
-/* The answer is the number of rows that were taken so far, a space, and their hash. */
+/* The answer is the number of rows that were taken so far, a space, and their hash. Refused without a trace. */
 uint32_t tailback_trace_hash(uint32_t handle);
 
 /* The answer is the scenario with all changes made so far in its timeline, as TOML. */

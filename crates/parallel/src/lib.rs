@@ -1,13 +1,14 @@
 //! Parallel simulation of one run on several threads, with results that are identical bit for bit to those on one
 //! thread.
 //!
-//! Conservative parallel discrete-event simulation. `tailback_sim::Parts` divides the network into partitions; this
-//! crate runs each in a thread. A thread handles its events up to a limit, posts the packets that leave for
-//! other partitions, waits at a barrier, and takes the packets posted for it. All threads compute the same limit from
-//! the values reduced at the barrier, so that there is no coordinator and one barrier per window.
+//! The method is conservative parallel discrete-event simulation. [`tailback_sim::Parts`] divides the network into
+//! partitions; this crate runs each partition in a thread. A thread handles its events up to a limit, posts the packets
+//! that leave for other partitions, waits at a barrier, and takes the packets posted for it. All threads compute the
+//! next limit from the values reduced at the barrier, so that no coordinator is needed, and one barrier per window
+//! suffices.
 //!
-//! A window is a few microseconds of work, so a waiting thread spins first and parks later. With more threads than idle
-//! processors, a run is slower than on one thread.
+//! A window is a few microseconds of work, so a waiting thread spins before it parks. With more threads than idle
+//! processors, a run can be slower than on one thread.
 
 mod barrier;
 mod sync;
@@ -21,35 +22,35 @@ use tailback_sim::trace::{Merge, Row};
 use tailback_sim::{Messages, Part, Parts, Status, World};
 use tailback_units::Time;
 
-/// Events between two calls of `watch`: about 5 ms of work.
+/// Number of events of a thread between two calls of `watch`: about 5 ms of work.
 const EVENTS_PER_WATCH: u64 = 50_000;
 /// Maximum number of windows between two calls of `watch`.
 const WINDOWS_PER_WATCH: u64 = 1_000;
 
-/// Runs a plan to its end in at most `most` partitions, each on its own thread, one of them on the caller's. With
-/// `most` below 2, or if the network cannot be divided, the network is run as a whole.
+/// Runs a plan to its end in at most `most` partitions, each on its own thread, one of them on the caller's, and
+/// returns the world at the end. With `most` below 2, or if the network cannot be divided, the network is run as a
+/// whole on the caller's thread.
 ///
-/// `watch` is called regularly in the caller's thread with the fraction of the simulated time that has passed, 0 to 1;
-/// an error that it returns ends the run.
-///
-/// # Panics
-///
-/// If a partition panics, which is an error of the program, or if the plan has not been checked.
+/// `watch` is called regularly in the caller's thread with the fraction of the simulated time that has passed, 0 to 1.
 ///
 /// # Errors
-/// The error of `watch`, which ends the run.
+/// If `watch` returns an error: the run ends early with that error.
+///
+/// # Panics
+/// If the plan is inconsistent, which the caller must have checked, or if a partition panics, which is an error of the
+/// program.
 pub fn run<E>(plan: Plan, most: usize, mut watch: impl FnMut(f64) -> Result<(), E>) -> Result<World, E> {
     run_traced(plan, most, |done, _| watch(done))
 }
 
-/// Runs a plan as [`run`] does. `watch` also gets the rows of the packet trace since its last call, in the order of the
-/// undivided run; it is called once more at the end.
+/// Runs a plan as [`run`] does, with a packet trace if the plan has one. `watch` also receives the rows of the trace
+/// since its last call, in the order of the undivided run; for a plan with a trace, it is called once more at the end.
+///
+/// # Errors
+/// If `watch` returns an error: the run ends early with that error.
 ///
 /// # Panics
 /// As [`run`].
-///
-/// # Errors
-/// The error of `watch`, which ends the run.
 pub fn run_traced<E>(
     plan: Plan,
     most: usize,
@@ -67,39 +68,39 @@ pub fn run_traced<E>(
     let barrier = Barrier::new(count);
     let merge = traces.then(|| Mutex::new(Merge::new(count)));
     let merge = merge.as_ref();
-    let mut refused = None;
+    let mut watch_error = None;
     let ends: Vec<Result<Option<Part>, Box<dyn Any + Send>>> = std::thread::scope(|scope| {
-        let other = |me: usize| {
+        let spawn = |me: usize| {
             let (parts, barrier) = (&parts, &barrier);
-            scope.spawn(move || guarded(barrier, || work(parts, me, barrier, merge, |_| true)))
+            scope.spawn(move || guarded(barrier, || run_part(parts, me, barrier, merge, |_| true)))
         };
-        let others: Vec<_> = (1..count).map(other).collect();
+        let threads: Vec<_> = (1..count).map(spawn).collect();
         let keep_running = |part: &Part| {
             let progress = part.now().0 as f64 / parts.end().0.max(1) as f64;
-            refused = watch(progress, merged(merge)).err();
-            refused.is_none()
+            watch_error = watch(progress, merged(merge)).err();
+            watch_error.is_none()
         };
-        let mine = guarded(&barrier, || work(&parts, 0, &barrier, merge, keep_running));
-        let theirs = others.into_iter().map(|thread| thread.join().and_then(|end| end));
-        std::iter::once(mine).chain(theirs).collect()
+        let own = guarded(&barrier, || run_part(&parts, 0, &barrier, merge, keep_running));
+        let others = threads.into_iter().map(|thread| thread.join().and_then(|end| end));
+        std::iter::once(own).chain(others).collect()
     });
-    let mut ended = Vec::new();
+    let mut finished = Vec::new();
     for end in ends {
         match end {
-            Ok(part) => ended.extend(part),
+            Ok(part) => finished.extend(part),
             Err(panic) => resume_unwind(panic),
         }
     }
-    if let Some(error) = refused {
+    if let Some(error) = watch_error {
         return Err(error);
     }
     if traces {
         watch(1.0, merged(merge))?;
     }
-    Ok(parts.gather(ended))
+    Ok(parts.gather(finished))
 }
 
-/// Runs a network on the caller's thread, with the calls of `watch` that [`run`] describes.
+/// Runs an undivided network on the caller's thread, with the calls of `watch` that [`run_traced`] describes.
 fn run_whole<E>(mut world: World, mut watch: impl FnMut(f64, Vec<Row>) -> Result<(), E>) -> Result<World, E> {
     while world.run(EVENTS_PER_WATCH) == Status::Running {
         let rows = world.take_trace();
@@ -112,12 +113,13 @@ fn run_whole<E>(mut world: World, mut watch: impl FnMut(f64, Vec<Row>) -> Result
     Ok(world)
 }
 
-/// Returns the rows of all partitions that no later row precedes.
+/// Removes and returns the rows of all partitions that precede all rows still to come; empty without a trace.
 fn merged(merge: Option<&Mutex<Merge>>) -> Vec<Row> {
     merge.map_or_else(Vec::new, |merge| merge.lock().unwrap_or_else(PoisonError::into_inner).take())
 }
 
-/// Returns the result of `work`; if it panics, releases the other threads from the barrier and returns the panic.
+/// Returns the result of `work`. If `work` panics, releases the other threads from the barrier and returns the panic as
+/// an error.
 fn guarded(
     barrier: &Barrier<Messages>,
     work: impl FnOnce() -> Option<Part>,
@@ -125,9 +127,9 @@ fn guarded(
     catch_unwind(AssertUnwindSafe(work)).inspect_err(|_| barrier.abandon())
 }
 
-/// Runs one partition; `None`: the run was ended early. `keep_running` is called regularly and ends the run by
-/// returning `false`.
-fn work(
+/// Runs partition `me` and returns it at the end of the run; `None`: the run was ended early. `keep_running` is called
+/// regularly and ends the run by returning `false`.
+fn run_part(
     parts: &Parts,
     me: usize,
     barrier: &Barrier<Messages>,
@@ -138,7 +140,7 @@ fn work(
     let (mut window, mut stops) = (0, false);
     // Numbers of events and windows at the last call of `keep_running`.
     let (mut watched_events, mut watched_window) = (0, 0);
-    // The first barrier precedes the first event.
+    // No event is before time zero: the first round only determines the first limit.
     let mut limit = Time::ZERO;
     loop {
         part.run_before(limit);
@@ -164,13 +166,13 @@ fn work(
         for from in (0..parts.partition().parts()).filter(|from| *from != me) {
             barrier.take(window, from, me, |messages| part.accept(messages));
         }
-        let Some(found) = parts.limit(next) else {
+        let Some(next_limit) = parts.limit(next) else {
             if let Some(merge) = merge {
                 let rows = part.take_trace();
                 merge.lock().unwrap_or_else(PoisonError::into_inner).add(me, rows, Time::NEVER);
             }
             return Some(part);
         };
-        (limit, window) = (found, window + 1);
+        (limit, window) = (next_limit, window + 1);
     }
 }

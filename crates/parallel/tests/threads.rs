@@ -1,11 +1,11 @@
-//! Parallel runs give the report of a run on one thread.
+//! Runs on several threads give the report of a run on one thread.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use tailback_scenario::{Scenario, build};
 use tailback_sim::plan::Plan;
 use tailback_sim::{Parts, Report};
 
-/// Two switches with four hosts each, back-pressure by class, datagrams in one direction and TCP in both.
+/// Scenario of two switches with four hosts each, back-pressure by class, datagrams in one direction and TCP in both.
 const TWO_SITES: &str = r#"
 tailback = 1
 [run]
@@ -57,16 +57,18 @@ source = { kind = "bulk" }
 transport = { kind = "tcp", recovery = { kind = "sack" } }
 "#;
 
+/// Returns the plan of [`TWO_SITES`].
 fn plan() -> Plan {
     let scenario = Scenario::from_toml(TWO_SITES, "two sites").unwrap_or_else(|e| panic!("{}", e.rendered()));
     build(&scenario, 3, None)
 }
 
+/// Returns the report of a run in at most `most` partitions, each on a thread.
 fn run(plan: Plan, most: usize) -> Report {
     tailback_parallel::run(plan, most, |_| Ok::<(), ()>(())).expect("the run is not cancelled").report()
 }
 
-/// Text of a report without the number of events, which depends on the partition.
+/// Returns the text of a report with the number of events set to 0, since that depends on the partition.
 fn text(report: &Report) -> String {
     let mut value = serde_json::to_value(report).expect("a report has text keys and finite numbers only");
     value["events"] = 0.into();
@@ -74,7 +76,7 @@ fn text(report: &Report) -> String {
 }
 
 #[test]
-fn threads_give_the_report_of_sequential_partitions_and_of_the_whole() {
+fn a_run_on_threads_has_the_report_of_partitions_run_in_turn_and_of_an_undivided_run() {
     let whole = run(plan(), 1);
     assert!(whole.control_frames > 10 && whole.packet_hops > 10_000, "{} {}", whole.control_frames, whole.packet_hops);
     let mut counts = Vec::new();
@@ -94,12 +96,16 @@ fn threads_give_the_report_of_sequential_partitions_and_of_the_whole() {
 fn an_error_of_watch_ends_a_run_in_one_or_two_partitions() {
     for most in [1, 2] {
         let mut calls = 0;
-        let ended =
-            tailback_parallel::run(Plan { end: tailback_units::Time(100_000_000_000_000), ..plan() }, most, |at| {
+        // A run of 100 s, long enough for more than three calls.
+        let outcome = tailback_parallel::run(
+            Plan { end: tailback_units::Time(100_000_000_000_000), ..plan() },
+            most,
+            |progress| {
                 calls += 1;
-                if calls == 3 { Err(at) } else { Ok(()) }
-            });
-        assert!(ended.is_err_and(|at| at > 0.0 && at < 0.5));
+                if calls == 3 { Err(progress) } else { Ok(()) }
+            },
+        );
+        assert!(outcome.is_err_and(|progress| progress > 0.0 && progress < 0.5));
         assert_eq!(calls, 3);
     }
 }
@@ -107,7 +113,7 @@ fn an_error_of_watch_ends_a_run_in_one_or_two_partitions() {
 #[test]
 fn a_panic_in_a_partition_ends_the_run_with_its_message() {
     let mut plan = plan();
-    // There is no such flow; the change is applied in all partitions.
+    // Flow 999 does not exist; all partitions apply the change and panic.
     plan.timeline.push(tailback_sim::plan::Change {
         at: tailback_units::Time(1_000_000_000_000),
         what: tailback_sim::plan::ChangeKind::FlowStart(999),

@@ -16,7 +16,7 @@ pub(crate) struct ClassAccount {
     pub marked: u64,
     /// Maximum backlog since the end of the warm-up, buffer bytes.
     pub max: u64,
-    /// Integral of the backlog over time, byte · picosecond. At a port that transmits early, the integral includes the
-    /// time that packets in the queue are still going to wait.
+    /// Integral of the backlog over time, byte · picosecond. At a port that computes departures in advance, the
+    /// integral includes the time that packets in the queue are still going to wait.
     pub area: u128,
 }

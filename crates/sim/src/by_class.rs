@@ -1,10 +1,10 @@
-//! Per-class array whose class 0 is stored inline.
+//! Array with an element for each class.
 
 use std::ops::{Index, IndexMut};
 
-/// Per-class array of at least one class, the highest priority first. Class 0 is stored inline: most ports have no
-/// other class, and the state of class 0 then shares cache lines with the rest of the port. With thousands of ports
-/// most of a hop's time is spent on cache misses.
+/// Array with an element for each class, at least one, the highest priority first. Class 0 is stored inline: most ports
+/// have no other class, and its state then shares cache lines with the rest of the port. With thousands of ports,
+/// cache misses take most of the time of a hop.
 #[derive(Debug)]
 #[repr(C)]
 pub(crate) struct ByClass<T> {

@@ -1,7 +1,7 @@
 //! Traffic conditioning (RFC 2475 section 2.3.3): meters colour packets where a flow enters the network and at the
 //! ports of switches, and policers drop packets that do not conform.
 //!
-//! Without conditioners the cost is one comparison for each generated and each forwarded packet.
+//! Without conditioners, conditioning costs one comparison for each generated and each forwarded packet.
 
 use crate::ledger::Count;
 use crate::plan::{ConditionerPlan, Place, Plan};
@@ -20,11 +20,11 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) struct Conditioning {
     /// Conditioners in the order of the plan.
     pub rules: Vec<Rule>,
-    /// Conditioner at the entry of each flow; empty if no flow has one.
+    /// By flow: conditioner at the flow's entry to the network, or [`NONE`]; empty if no flow has one.
     source: Vec<u32>,
-    /// By port: conditioners of packets about to be queued there; empty if no port has any.
+    /// By port: conditioners of packets about to be queued there, in the order of the plan; empty if no port has any.
     egress: Vec<Vec<u32>>,
-    /// By port: conditioners of packets that arrive over its link; empty if no port has any.
+    /// By port: conditioners of packets that arrive over its link, in the order of the plan; empty if no port has any.
     ingress: Vec<Vec<u32>>,
 }
 
@@ -32,13 +32,13 @@ pub(crate) struct Conditioning {
 #[derive(Debug)]
 pub(crate) struct Rule {
     pub plan: ConditionerPlan,
-    /// Classifier whose class 0 are the packets of this conditioner; `None`: all packets.
+    /// Classifier that puts the packets of this conditioner into class 0; `None`: all packets are conditioned.
     matches: Option<Classifier>,
-    /// Meters by flow; under key 0 if all flows share one meter.
+    /// Meters by flow; if all flows share one meter, it has the key 0.
     pub meters: BTreeMap<u32, Meter>,
-    /// Measured packets by the colour that the meter gave them: green, yellow, red.
+    /// Packets generated after the warm-up by the colour that the meter gave them: green, yellow, red; buffer bytes.
     pub metered: [Count; 3],
-    /// Measured packets that the conditioner dropped.
+    /// Packets generated after the warm-up that the conditioner dropped; buffer bytes.
     pub dropped: Count,
     /// Seed of the run, from which the meters' random streams derive.
     seed: u64,
@@ -71,7 +71,7 @@ impl Rule {
         rule
     }
 
-    /// Returns the meter of `key` (a flow, or 0 if all flows share one), which it creates at the first use.
+    /// Returns the meter of `key` (a flow, or 0 if all flows share one meter); creates the meter at its first use.
     fn meter(&mut self, key: u32) -> &mut Meter {
         let (plan, seed) = (&self.plan, self.seed);
         self.meters.entry(key).or_insert_with(|| Meter {
@@ -87,7 +87,7 @@ impl Rule {
             Place::Egress { port } => end(port, 0),
             Place::Ingress { port } => end(port, 1),
             Place::Source if self.plan.per_flow => plan.flows[key as usize].from,
-            // All sources of a shared meter are in one partition.
+            // All senders whose flows share a meter are in one partition, so any of them will do.
             Place::Source => match self.plan.flows.as_ref() {
                 Some(flows) => flows.first().map_or(0, |flow| plan.flows[*flow as usize].from),
                 None => plan.flows.first().map_or(0, |flow| flow.from),
@@ -95,21 +95,21 @@ impl Rule {
         }
     }
 
-    /// Returns `true` if the conditioner applies to a packet, by its flow and its class map.
+    /// Returns `true` if the conditioner applies to a packet: its flow and its class map match.
     fn applies_to(&self, packet: &Packet) -> bool {
         self.plan.flows.as_ref().is_none_or(|flows| flows.binary_search(&packet.flow()).is_ok())
             && self.matches.as_ref().is_none_or(|matches| matches.class(packet) == 0)
     }
 
-    /// Colours a packet and applies the action of that colour. Returns `true` if the packet passes.
-    fn judge(&mut self, now: Time, packet: &mut Packet) -> bool {
+    /// Meters and colours a packet, and applies the action for its colour. Returns `false` if the packet is dropped.
+    fn condition(&mut self, now: Time, packet: &mut Packet) -> bool {
         let key = if self.plan.per_flow { packet.flow() } else { 0 };
         let bytes = self.plan.accounting.bytes(packet);
         let meter = self.meter(key);
-        let found = meter.marker.mark(now, bytes, incoming(packet.colour()), &mut meter.rng);
-        packet.set_colour(outgoing(found));
-        let action = self.plan.actions[found as usize];
-        let passes = !action.drop && self.plan.police.is_none_or(|worst| found < worst);
+        let colour = meter.marker.mark(now, bytes, incoming(packet.colour()), &mut meter.rng);
+        packet.set_colour(outgoing(colour));
+        let action = self.plan.actions[colour as usize];
+        let passes = !action.drop && self.plan.police.is_none_or(|best_dropped| colour < best_dropped);
         if let Some(dscp) = action.dscp {
             packet.code = dscp;
         }
@@ -120,7 +120,7 @@ impl Rule {
             packet.set_class(class);
         }
         if packet.measured() {
-            self.metered[found as usize].add(u64::from(packet.size));
+            self.metered[colour as usize].add(u64::from(packet.size));
             if !passes {
                 self.dropped.add(u64::from(packet.size));
             }
@@ -139,33 +139,33 @@ impl Meter {
 impl Conditioning {
     /// Returns the conditioners of a plan.
     pub fn new(plan: &Plan) -> Conditioning {
-        let mut made = Conditioning::default();
+        let mut conditioning = Conditioning::default();
         for (index, conditioner) in plan.conditioners.iter().enumerate() {
             let index = index as u32;
             match conditioner.place {
                 Place::Source => {
-                    made.source.resize(plan.flows.len(), NONE);
+                    conditioning.source.resize(plan.flows.len(), NONE);
                     let all: Vec<u32> = (0..plan.flows.len() as u32).collect();
                     for flow in conditioner.flows.as_ref().unwrap_or(&all) {
-                        made.source[*flow as usize] = index;
+                        conditioning.source[*flow as usize] = index;
                     }
                 }
                 Place::Egress { port } | Place::Ingress { port } => {
                     let side = if matches!(conditioner.place, Place::Egress { .. }) {
-                        &mut made.egress
+                        &mut conditioning.egress
                     } else {
-                        &mut made.ingress
+                        &mut conditioning.ingress
                     };
                     side.resize(2 * plan.links.len(), Vec::new());
                     side[port as usize].push(index);
                 }
             }
-            made.rules.push(Rule::new(conditioner, plan.seed));
+            conditioning.rules.push(Rule::new(conditioner, plan.seed));
         }
-        made
+        conditioning
     }
 
-    /// Returns the conditioner at a flow's entry, or [`NONE`].
+    /// Returns the index of the conditioner at a flow's entry to the network, or [`NONE`].
     pub fn of_flow(&self, flow: u32) -> u32 {
         self.source.get(flow as usize).copied().unwrap_or(NONE)
     }
@@ -180,27 +180,28 @@ impl Conditioning {
         !self.ingress.is_empty()
     }
 
-    /// Conditions a packet that enters the network. Returns `true` if it passes.
+    /// Applies the conditioner `rule` to a packet that enters the network. Returns `false` if the packet is dropped.
     pub fn enter(&mut self, rule: u32, now: Time, packet: &mut Packet) -> bool {
-        self.rules[rule as usize].judge(now, packet)
+        self.rules[rule as usize].condition(now, packet)
     }
-    /// Conditions a packet that is about to be queued at `port`. Returns `true` if it passes.
+    /// Conditions a packet that is about to be queued at `port`. Returns `false` if the packet is dropped.
     pub fn egress(&mut self, port: u32, now: Time, packet: &mut Packet) -> bool {
         Self::first_match(&mut self.rules, &self.egress[port as usize], now, packet)
     }
-    /// Conditions a packet that arrives over the link of `port`. Returns `true` if it passes.
+    /// Conditions a packet that arrives over the link of `port`. Returns `false` if the packet is dropped.
     pub fn ingress(&mut self, port: u32, now: Time, packet: &mut Packet) -> bool {
         Self::first_match(&mut self.rules, &self.ingress[port as usize], now, packet)
     }
 
-    /// Applies the first of the conditioners `here` that applies to a packet, if there is one. Returns `true` if the
-    /// packet passes.
-    fn first_match(rules: &mut [Rule], here: &[u32], now: Time, packet: &mut Packet) -> bool {
-        let found = here.iter().find(|rule| rules[**rule as usize].applies_to(packet));
-        found.is_none_or(|rule| rules[*rule as usize].judge(now, packet))
+    /// Applies the first of the conditioners `at_port` whose flows and class map match a packet, if there is one.
+    /// Returns `false` if the packet is dropped.
+    fn first_match(rules: &mut [Rule], at_port: &[u32], now: Time, packet: &mut Packet) -> bool {
+        let first = at_port.iter().find(|rule| rules[**rule as usize].applies_to(packet));
+        first.is_none_or(|rule| rules[*rule as usize].condition(now, packet))
     }
 }
 
+/// Returns the meter's form of a packet's colour.
 fn incoming(colour: Colour) -> Metered {
     match colour {
         Colour::Green => Metered::Green,
@@ -209,6 +210,7 @@ fn incoming(colour: Colour) -> Metered {
     }
 }
 
+/// Returns the packet's form of a meter's colour.
 fn outgoing(colour: Metered) -> Colour {
     match colour {
         Metered::Green => Colour::Green,

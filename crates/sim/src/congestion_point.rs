@@ -12,16 +12,17 @@ use tailback_units::Time;
 pub(crate) struct CongestionPoint {
     law: Point,
     rng: Rng,
-    /// Number of the congestion point in messages and tags, from 1.
+    /// Number of the congestion point in messages and tags, from 1; 0: not assigned yet.
     pub number: u16,
     /// Format of the congestion point's messages.
     pub format: wire::Format,
     /// Messages sent since the start.
     pub messages_sent: u64,
+    /// Counters since the end of the warm-up.
     pub counters: Counters,
 }
 
-/// Counters since the end of the warm-up.
+/// Counters of a congestion point.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Counters {
     /// Frames that arrived.
@@ -52,8 +53,8 @@ impl CongestionPoint {
         self.format = wire::Format::of(spec);
     }
 
-    /// Processes the arrival of a frame of `size` buffer bytes at a queue of length `queued`. Returns the feedback for
-    /// the frame's source; `None`: no message is sent.
+    /// Processes the arrival of a frame of `size` buffer bytes, with its rate-limited tag if it has one, at a queue of
+    /// length `queued`. Returns the feedback for the frame's source; `None`: no message is sent.
     pub fn judge(&mut self, queued: Count, size: u16, tag: Option<Tag>) -> Option<Feedback> {
         let queued = Backlog { packets: queued.packets, bytes: queued.bytes };
         let limited = tag.filter(|tag| tag.point == self.number).map(|tag| tag.solicit);

@@ -3,24 +3,24 @@
 use crate::plan::Scope;
 use tailback_qdisc::congestion_notification::{Feedback, Frame};
 
-/// Congested queue on whose behalf a notification is sent. Several queues may stop the same port; each resumes only the
-/// traffic that it stopped.
+/// Congested queue on whose behalf a notification is sent. Several queues may stop the same port; the end of a queue's
+/// congestion resumes only the traffic that this queue stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct CongestionSource {
-    /// The congested port.
+    /// Index of the queue's port.
     pub port: u32,
-    /// The class of the congested queue.
+    /// Class of the queue.
     pub class: u8,
-    /// The congested destination; `None`: destinations have no limits of their own.
+    /// Node index of the congested destination; `None`: destinations have no limits of their own.
     pub destination: Option<u16>,
 }
 
 /// Content of a control frame.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum ControlFrame {
-    /// Idealised XOFF: stop or slow the traffic in scope until `On` from the same source.
+    /// Idealised XOFF: stop or slow the traffic in scope until an `On` for the same congested queue.
     Off(Notification),
-    /// Idealised XON: resume the traffic that this source stopped.
+    /// Idealised XON: resume the traffic that was stopped for the same congested queue.
     On(Notification),
     /// IEEE 802.3 PAUSE (annex 31B): stop all data for this number of quanta; 0 resumes.
     Pause(u16),
@@ -41,34 +41,34 @@ pub(crate) struct Message {
     /// Number of the congestion point, from 1.
     pub point: u16,
     pub feedback: Feedback,
-    /// The sampled frame.
+    /// Properties of the sampled frame.
     pub frame: Frame,
-    /// Host that sent the sampled frame.
+    /// Node index of the host that sent the sampled frame.
     pub source: u16,
     /// Length of the message's frame in bytes, including the frame check sequence.
     pub length: u16,
 }
 
-/// Source and scope of an idealised notification.
+/// Congested queue and scope of an idealised notification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Notification {
     pub source: CongestionSource,
     pub scope: Scope,
-    /// Destinations that are stopped or resumed; empty unless the scope has destinations.
+    /// Node indices of the destinations that are stopped or resumed; empty unless the scope has destinations.
     pub destinations: Vec<u16>,
 }
 
-/// Shortest Ethernet frame, bytes.
+/// Length of the shortest Ethernet frame, bytes.
 const MIN_FRAME: usize = 64;
-/// Header and frame check sequence, bytes.
+/// Length of header and frame check sequence, bytes.
 const HEADER: usize = 18;
-/// Opcode and source in an address list, bytes.
+/// Length of the fields before the addresses in an idealised notification, bytes.
 const LIST_HEAD: usize = 4;
-/// Maximum number of addresses in a frame: 6 bytes each in a payload of 1500 bytes.
+/// Maximum number of addresses, of 6 bytes each, in a payload of 1500 bytes.
 pub(crate) const MAX_ADDRESSES: usize = (1500 - LIST_HEAD) / 6;
-/// Preamble and inter-frame gap, bytes.
+/// Length of preamble and inter-frame gap, bytes.
 const OVERHEAD: usize = 20;
-/// Shortest control frame on the wire, bytes.
+/// Length of the shortest control frame on the wire, bytes.
 pub(crate) const MIN_WIRE: u16 = (MIN_FRAME + OVERHEAD) as u16;
 
 impl ControlFrame {
@@ -82,11 +82,12 @@ impl ControlFrame {
             ControlFrame::Feedback(message) => usize::from(message.length),
         };
         u16::try_from(frame.max(MIN_FRAME) + OVERHEAD)
-            .expect("an address list is split over frames of at most 1518 bytes")
+            .expect("long address lists are split over several frames of at most 1518 bytes")
     }
 
-    /// Merges a later PAUSE into this one, which is still queued. A PAUSE replaces the one before, so refreshes that
-    /// are generated faster than frames can leave do not queue up. Returns `false` for other control frames.
+    /// Merges the later PAUSE or PFC frame into this one, which is still queued, so that repeated frames that are
+    /// generated faster than they can leave do not accumulate. Returns `false` for other control frames, which are not
+    /// merged.
     pub fn overtaken_by(&mut self, later: &ControlFrame) -> bool {
         match (self, later) {
             (ControlFrame::Pause(mine), ControlFrame::Pause(theirs)) => *mine = *theirs,
@@ -94,7 +95,7 @@ impl ControlFrame {
                 ControlFrame::PriorityPause { enabled, quanta },
                 ControlFrame::PriorityPause { enabled: more, quanta: theirs },
             ) => {
-                // Each PFC frame holds the state of all classes; `enabled` marks those that changed or are refreshed.
+                // The quanta of a PFC frame cover all classes; `enabled` has the classes that change or are repeated.
                 *enabled |= more;
                 *quanta = *theirs;
             }
@@ -104,10 +105,12 @@ impl ControlFrame {
     }
 }
 
-/// Control frames in the network, by the handle that their packet carries.
+/// Control frames in the network, by the handle that their packets carry.
 #[derive(Debug, Default)]
 pub(crate) struct ControlFrames {
+    /// Control frames by handle; `None`: the handle is free.
     slots: Vec<Option<ControlFrame>>,
+    /// Free handles.
     free: Vec<u32>,
 }
 
@@ -122,7 +125,7 @@ impl ControlFrames {
             u32::try_from(self.slots.len() - 1).expect("fewer than 2^32 control frames are under way")
         }
     }
-    /// Returns the control frame of a handle; `None`: the handle is not in use.
+    /// Returns the control frame of a handle that has been given out; `None`: its frame has been taken.
     pub fn get(&self, handle: u32) -> Option<&ControlFrame> {
         self.slots[handle as usize].as_ref()
     }

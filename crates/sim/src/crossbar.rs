@@ -1,10 +1,10 @@
-//! Crossbar fabric: frames wait at the inputs, and each input and output transfers one frame at a time.
+//! Crossbar fabric: frames wait at the inputs, and each input and each output transfers one frame at a time.
 //!
-//! With one FIFO per input, head-of-line blocking limits uniform traffic to 2 − √2 = 58.6 % of the output capacity
-//! (Karol, Hluchyj and Morgan 1987); with virtual output queues it does not.
+//! With one FIFO per input, head-of-line blocking limits uniform traffic to 2 − √2 = 58.6 % of the output capacity in
+//! the limit of many ports (Karol, Hluchyj and Morgan 1987); with virtual output queues there is no such limit.
 //!
-//! A switch with back-pressure detects congestion at the inputs: in an input's memory as a whole, or in each of its
-//! queues if queues have their own limits.
+//! A switch with back-pressure detects congestion at the inputs: in each queue of an input if queues have limits of
+//! their own, otherwise in the input's memory as a whole.
 
 use crate::detector::{Detector, Episode, Transition};
 use crate::plan::Detection;
@@ -12,7 +12,7 @@ use std::collections::VecDeque;
 use tailback_qdisc::Packet;
 use tailback_units::Time;
 
-/// Inputs and outputs of a switch, by local port number.
+/// Inputs and outputs of a switch, by the index of the port among the node's ports.
 #[derive(Debug)]
 pub(crate) struct Crossbar {
     pub inputs: Vec<Input>,
@@ -20,11 +20,11 @@ pub(crate) struct Crossbar {
     /// Number of classes.
     classes: usize,
     limits: Limits,
-    /// Transfer rate divided by the output's rate.
+    /// Rate of a transfer divided by the output's rate, at least 1.
     pub speedup: f64,
 }
 
-/// Limits of an input, in buffer bytes; `u64::MAX` is unbounded.
+/// Limits of each input, in buffer bytes; `u64::MAX`: unbounded.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Limits {
     /// `true`: each input has a queue per output and class (virtual output queues); `false`: one FIFO.
@@ -33,7 +33,7 @@ pub(crate) struct Limits {
     pub memory: u64,
     /// Limit of each queue of an input.
     pub queue: u64,
-    /// `true`: each destination in a queue has the whole limit of the queue.
+    /// `true`: the limit of a queue applies to each destination separately.
     pub partition: bool,
 }
 
@@ -48,7 +48,7 @@ pub(crate) struct Input {
     pub max: u64,
     /// Output and frame of the transfer in progress.
     pub crossing: Option<(usize, Packet)>,
-    /// Detector of the whole memory.
+    /// Detector of the whole memory; `None`: the queues have detectors, or congestion is not detected.
     detector: Option<Detector>,
 }
 
@@ -59,7 +59,7 @@ struct InputQueue {
     frames: VecDeque<(usize, Packet)>,
     /// Buffer bytes of the queue's frames, including one that is in transfer.
     bytes: u64,
-    /// Destinations and their buffer bytes; used if each destination has its own limit.
+    /// Destinations (node indices) and their buffer bytes; empty unless the limit applies to each destination.
     by_destination: Vec<(u16, u64)>,
     detector: Option<Detector>,
 }
@@ -73,7 +73,7 @@ pub(crate) struct Output {
     next: usize,
 }
 
-/// Input, output, class and destination of a frame, for detection.
+/// Input, output, class and destination of a frame, which identify the limits to which the frame is subject.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Place {
     pub input: usize,
@@ -83,7 +83,7 @@ pub(crate) struct Place {
 }
 
 impl InputQueue {
-    /// Returns the buffer bytes of frames to `destination`; 0 unless each destination has its own limit.
+    /// Returns the buffer bytes of frames to `destination`; 0 unless the limit applies to each destination.
     fn bytes_to(&self, destination: u16) -> u64 {
         self.by_destination.iter().find(|(to, _)| *to == destination).map_or(0, |(_, bytes)| *bytes)
     }
@@ -134,7 +134,7 @@ impl Crossbar {
         self.limits.queue != u64::MAX
     }
 
-    /// Sets a new limit of the memory of each input. Frames that wait are kept.
+    /// Sets a new limit of the memory of each input; waiting frames are kept.
     pub fn set_memory(&mut self, memory: u64) {
         self.limits.memory = memory;
         for detector in self.inputs.iter_mut().filter_map(|input| input.detector.as_mut()) {
@@ -155,13 +155,16 @@ impl Crossbar {
         }
     }
 
-    /// Returns the index of the queue for an output and a class; 0 with one FIFO per input.
+    /// Returns the index of an input's queue for an output and a class; 0 with one FIFO per input.
     fn queue_of(&self, output: usize, class: u8) -> usize {
         let class = usize::from(class).min(self.classes - 1);
         if self.limits.virtual_queues { output * self.classes + class } else { 0 }
     }
 
-    /// Queues a frame at an input, or returns it if it exceeds a limit of the input, its queue or its destination.
+    /// Queues a frame at an input.
+    ///
+    /// # Errors
+    /// The frame, if it would exceed the limit of the input, of its queue or of its destination.
     pub fn accept(&mut self, input: usize, output: usize, packet: Packet) -> Result<(), Packet> {
         let size = u64::from(packet.size);
         let (queue, limits) = (self.queue_of(output, packet.class()), self.limits);
@@ -178,10 +181,10 @@ impl Crossbar {
         Ok(())
     }
 
-    /// Starts the next transfer to a free `output`: round robin over the idle inputs whose head-of-line frame goes
-    /// there, the highest class first within an input. `admits` returns `true` if the output has room for a frame. If
-    /// only some destinations are stopped (`selects`), their frames are skipped in a virtual output queue, and block
-    /// the queue in a FIFO. Returns the input that sends; `None`: no frame can be transferred.
+    /// Starts the next transfer to `output` if the output is free: round robin over the idle inputs whose head-of-line
+    /// frame goes there, the highest class first within an input. `admits` returns `true` if the output has room for a
+    /// frame. `selects`: only some destinations are stopped; frames that are not admitted are then skipped in a virtual
+    /// output queue, whereas they block a FIFO. Returns the input that sends; `None`: no frame can be transferred.
     pub fn start(&mut self, output: usize, selects: bool, admits: impl Fn(&Packet) -> bool) -> Option<usize> {
         if self.outputs[output].busy {
             return None;
@@ -205,12 +208,12 @@ impl Crossbar {
         None
     }
 
-    /// Returns the queues of an input with frames for `output`, the highest class first.
+    /// Returns the indices of the queues of an input that may have frames for `output`, the highest class first.
     fn queues_to(&self, output: usize) -> std::ops::Range<usize> {
         if self.limits.virtual_queues { output * self.classes..(output + 1) * self.classes } else { 0..1 }
     }
 
-    /// Returns `true` if `input` is idle and its head of line, or that of a virtual output queue, goes to `output`.
+    /// Returns `true` if `input` transfers no frame and the first frame of one of its queues goes to `output`.
     pub fn wants(&self, input: usize, output: usize) -> bool {
         let range = self.queues_to(output);
         let input = &self.inputs[input];
@@ -218,7 +221,7 @@ impl Crossbar {
         input.crossing.is_none() && input.queues[range].iter().any(head)
     }
 
-    /// Ends the transfer of `input`. Returns the output and the frame.
+    /// Ends the transfer of `input`. Returns the output and the frame; `None`: there is no transfer.
     pub fn finish(&mut self, input: usize) -> Option<(usize, Packet)> {
         let (output, packet) = self.inputs[input].crossing.take()?;
         let (queue, size) = (self.queue_of(output, packet.class()), u64::from(packet.size));
@@ -228,7 +231,7 @@ impl Crossbar {
         Some((output, packet))
     }
 
-    /// Evaluates the occupancy of the limit to which a frame is subject, after the frame's arrival or departure.
+    /// Compares the occupancy at a place with the detector's thresholds, after the arrival or departure of a frame.
     /// Returns the transition, and the destination if each destination has its own limit; `None`: there is no detector.
     pub fn observe(&mut self, now: Time, place: Place) -> Option<(Transition, Option<u16>)> {
         let (queue, partition) = (self.queue_of(place.output, place.class), self.limits.partition);
@@ -245,7 +248,7 @@ impl Crossbar {
         Some((waiting.detector.as_mut()?.observe(now, level, destination), destination))
     }
 
-    /// Returns the occupancy that the detector of this place observes, buffer bytes.
+    /// Returns the occupancy that the detector of a place observes, buffer bytes.
     pub fn level(&self, place: Place) -> u64 {
         let input = &self.inputs[place.input];
         if input.detector.is_some() {
@@ -255,14 +258,14 @@ impl Crossbar {
         if self.limits.partition { waiting.bytes_to(place.destination) } else { waiting.bytes }
     }
 
-    /// Returns the detector of the limit to which a frame is subject; `None`: congestion is not detected.
+    /// Returns the detector of a place; `None`: congestion is not detected.
     pub fn detector(&mut self, place: Place) -> Option<&mut Detector> {
         let queue = self.queue_of(place.output, place.class);
         let input = &mut self.inputs[place.input];
         input.detector.as_mut().or(input.queues[queue].detector.as_mut())
     }
 
-    /// Returns the destinations of the frames that share a limit with this one, sorted.
+    /// Returns the destinations (node indices) of the frames that the detector of a place counts, sorted.
     pub fn destinations(&self, place: Place) -> Vec<u16> {
         let input = &self.inputs[place.input];
         let queues = if self.watches_queues() {
@@ -279,8 +282,8 @@ impl Crossbar {
         found
     }
 
-    /// Returns the episodes in progress at an input, each with the output and class of its queue; `None`: the episode
-    /// is about the whole memory.
+    /// Returns the congestion episodes in progress at an input, each with the output and class of its queue; `None`:
+    /// the episode concerns the whole memory.
     pub fn episodes(&self, input: usize) -> impl Iterator<Item = (Option<(usize, u8)>, &Episode)> {
         let (input, classes) = (&self.inputs[input], self.classes);
         let whole = input.detector.iter().flat_map(|d| &d.episodes).map(|episode| (None, episode));

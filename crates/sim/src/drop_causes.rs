@@ -13,14 +13,15 @@ pub(crate) struct DropCause {
 }
 
 impl DropCause {
-    /// Sorts before all other causes.
+    /// Lower bound of all causes in their order.
     const FIRST: DropCause = DropCause { port: 0, why: Reason::BufferFull, handshake: false };
 }
 
-/// Measured drops of all flows by cause.
+/// Drops of all flows by cause.
 ///
-/// Most flows have a single cause, whose count is not stored: it is the flow's total minus the counts of the other
-/// causes. With a hundred thousand flows a map of all counts would take more memory, and a lookup for each drop.
+/// Most flows have drops of one cause only. The count of a flow's first cause is not stored: it is the flow's total
+/// minus the counts of the other causes. With a hundred thousand flows, a map of all counts would take more memory, and
+/// a lookup for each drop.
 #[derive(Debug, Default)]
 pub(crate) struct DropCauses {
     /// First cause of each flow; empty before the first drop.
@@ -40,8 +41,8 @@ impl DropCauses {
         }
     }
 
-    /// Returns the causes of a flow, sorted by port and reason, each with its number of packets; `lost` is the flow's
-    /// total.
+    /// Returns the causes of a flow's drops, sorted by port and reason, each with its number of packets; `lost` is the
+    /// flow's total number of dropped packets.
     pub fn of(&self, flow: u32, lost: u64) -> Vec<(DropCause, u64)> {
         let Some(first) = self.first.get(flow as usize).copied().flatten() else { return Vec::new() };
         let others = self.others.range((flow, DropCause::FIRST)..).take_while(|((owner, _), _)| *owner == flow);
@@ -67,7 +68,7 @@ impl Since {
         self.causes.add(flow, flows, cause, packets);
     }
 
-    /// Begins the measurement; `lost` are the totals of the flows so far.
+    /// Begins to count anew at the end of the warm-up; `lost` yields the total of each flow so far.
     pub fn begin(&mut self, lost: impl Iterator<Item = u64>) {
         if !self.causes.first.is_empty() {
             self.before = lost.collect();
@@ -75,8 +76,8 @@ impl Since {
         self.causes = DropCauses::default();
     }
 
-    /// Returns the causes of drops since the end of the warm-up, as [`DropCauses::of`]; `lost` is the flow's total
-    /// since the start.
+    /// Returns the causes of a flow's drops since the end of the warm-up, in the order of [`DropCauses::of`]; `lost` is
+    /// the flow's total since the start.
     pub fn of(&self, flow: u32, lost: u64) -> Vec<(DropCause, u64)> {
         self.causes.of(flow, lost - self.before.get(flow as usize).copied().unwrap_or(0))
     }
@@ -101,7 +102,7 @@ mod tests {
     use tailback_random::Rng;
 
     #[test]
-    fn the_causes_of_a_flow_are_those_that_a_map_counts() {
+    fn the_counts_of_a_flow_by_cause_equal_those_of_a_plain_map() {
         let (mut causes, mut map, mut lost) = (DropCauses::default(), BTreeMap::new(), [0; 3]);
         let mut rng = Rng::named(1, "causes");
         for _ in 0..200 {
@@ -124,8 +125,7 @@ mod tests {
         let cause = |port, why| DropCause { port, why, handshake: false };
         let (full, early) = (cause(7, Reason::BufferFull), cause(8, Reason::Early));
         let mut parts = [Since::default(), Since::default()];
-        // Part 0 loses two packets of flow 1 before the end of the warm-up and three after it; part 1 loses one after
-        // it.
+        // Part 0 loses two packets of flow 1 before the end of the warm-up and three later; part 1 loses one later.
         for cause in [full, early] {
             parts[0].add(1, 2, cause, 1);
         }

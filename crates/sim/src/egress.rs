@@ -56,10 +56,10 @@ struct Shaping {
     rate: Rate,
     /// Bytes that the shaper counts for each packet in addition to buffer bytes.
     accounting: Accounting,
-    /// Counted length of the largest packet so far, bytes: without a ring, the shaper does not know the next packet in
-    /// advance.
+    /// Counted length of the largest packet so far, bytes. Without a ring, the shaper does not know the length of the
+    /// next packet in advance.
     largest: u32,
-    /// Earliest time at which the delayed packet conforms.
+    /// Earliest time at which the delayed packet conforms; [`Time::NEVER`]: no packet is delayed.
     release: Time,
 }
 
@@ -68,13 +68,14 @@ impl Shaping {
     fn counts(&self, packet: &Packet) -> u32 {
         self.accounting.bytes(packet)
     }
-    /// Returns `true` if `bytes` conform now. More bytes than the bucket's size conform once it is full.
+    /// Returns `true` if a packet of `bytes` conforms now. A packet larger than the bucket conforms once the bucket is
+    /// full.
     fn allows(&mut self, now: Time, bytes: u32) -> bool {
         self.bucket.fill(now);
-        let need = u64::from(bytes).min(self.bucket.depth()) as u32;
-        let allows = self.bucket.holds(need);
-        self.release = if allows { Time::NEVER } else { self.bucket.ready_at(need).unwrap_or(Time::NEVER) };
-        allows
+        let needed = u64::from(bytes).min(self.bucket.depth()) as u32;
+        let conforms = self.bucket.holds(needed);
+        self.release = if conforms { Time::NEVER } else { self.bucket.ready_at(needed).unwrap_or(Time::NEVER) };
+        conforms
     }
 }
 
@@ -99,8 +100,8 @@ impl Egress {
             extremes: extremes.then_some(Extremes::EMPTY),
         }))
     }
-    /// Replaces the rate and the burst of the shaper. It keeps its tokens, up to the new burst, and computes anew when
-    /// a delayed packet conforms.
+    /// Replaces the rate and the burst of the shaper. The shaper keeps its tokens, up to the new burst, and computes
+    /// anew when a delayed packet conforms.
     pub fn retune(&mut self, now: Time, plan: &ShaperPlan) {
         if let Some(shaping) = &mut self.shaper {
             shaping.bucket.adopt(now, &TokenBucket::new(plan.rate, plan.burst));
@@ -122,7 +123,8 @@ impl Egress {
     pub fn push(&mut self, packet: Packet) {
         self.ring.push_back(packet);
     }
-    /// Takes account of the queue before it changes; `backlog` returns its buffer bytes, all classes together.
+    /// Takes account of the queue before it changes in another way than by an arrival; `backlog` returns its buffer
+    /// bytes, all classes together.
     #[inline]
     pub fn changes(&mut self, now: Time, backlog: impl FnOnce() -> u64) {
         if unlikely(self.extremes.is_some()) {
@@ -167,8 +169,8 @@ impl Egress {
         }
         self.ring.pop_front()
     }
-    /// Without a ring: returns `true` if a packet of the largest counted length so far conforms, so that the scheduler
-    /// may release any packet.
+    /// Returns `true` if a port without a ring may release a packet: one of the largest counted length so far conforms,
+    /// so that any packet conforms.
     pub fn may_release(&mut self, now: Time) -> bool {
         self.shaper.as_mut().is_none_or(|shaper| {
             let largest = shaper.largest;
@@ -190,7 +192,8 @@ impl Egress {
             .as_ref()
             .map_or(Time::NEVER, |shaper| if shaper.release > now { shaper.release } else { Time::NEVER })
     }
-    /// Returns the rate at which the scheduler is served on a link of `rate`: that of the shaper, if it is lower.
+    /// Returns the rate at which the scheduler is served on a link of `rate`: the lower of `rate` and the shaper's
+    /// rate.
     pub fn rate(&self, rate: Rate) -> Rate {
         self.shaper.as_ref().map_or(rate, |shaper| shaper.rate.min(rate))
     }
@@ -213,19 +216,19 @@ mod tests {
         packet
     }
 
-    /// Sends packets of random sizes that arrive at random times. Checks the token bucket's bound between any two
+    /// Sends packets of random sizes that arrive at random times, and checks the token bucket's bound between any two
     /// instants: bytes sent minus rate × time never exceeds its minimum so far by more than the burst.
-    fn conforms(ring: Option<u32>, seed: u64) {
+    fn check_conformance(ring: Option<u32>, seed: u64) {
         const RATE: u64 = 5_000_000;
-        // Bits of a byte times picoseconds of a second, so that credits are exact integers.
+        // Bits of a byte times picoseconds of a second: in this unit, bytes and rate × time are integers.
         const BYTE: i128 = 8_000_000_000_000;
         let (burst, accounting) = (4_000, Accounting::new(18));
         let plan = ShaperPlan { rate: Rate(RATE), burst, accounting };
         let mut egress = Egress::new(ring, Some(&plan), false).expect("a shaper");
         let (mut rng, gate) = (Rng::named(seed, "test"), Gate::default());
         let mut waiting: VecDeque<Packet> = VecDeque::new();
-        let (mut now, mut sent, mut least, mut gone, mut last) = (Time::ZERO, 0i128, i128::MAX, 0, Time::ZERO);
-        while gone < 20_000 {
+        let (mut now, mut sent, mut minimum, mut count, mut last) = (Time::ZERO, 0i128, i128::MAX, 0, Time::ZERO);
+        while count < 20_000 {
             if waiting.len() < 50 && rng.chance(0.6) {
                 let arrival = packet(rng.between(40, 1500) as u32);
                 egress.arrived(&arrival);
@@ -246,10 +249,10 @@ mod tests {
             let Some(packet) = next else { continue };
             egress.sent(&packet);
             let credit = i128::from(RATE) * i128::from(now.0);
-            least = least.min(sent * BYTE - credit);
+            minimum = minimum.min(sent * BYTE - credit);
             sent += i128::from(accounting.bytes(&packet));
-            assert!(sent * BYTE - credit - least <= i128::from(burst) * BYTE, "packet {gone}");
-            (gone, last) = (gone + 1, now);
+            assert!(sent * BYTE - credit - minimum <= i128::from(burst) * BYTE, "packet {count}");
+            (count, last) = (count + 1, now);
         }
         assert!(last > Time::ZERO);
     }
@@ -257,9 +260,9 @@ mod tests {
     #[test]
     fn packets_behind_a_shaper_conform_between_any_two_instants_with_and_without_a_ring() {
         for seed in 0..5 {
-            conforms(None, seed);
-            conforms(Some(1), seed);
-            conforms(Some(15), seed);
+            check_conformance(None, seed);
+            check_conformance(Some(1), seed);
+            check_conformance(Some(15), seed);
         }
     }
 }

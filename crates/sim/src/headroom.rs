@@ -4,11 +4,15 @@
 use crate::plan::{Fabric, LinkPlan, NodeId, NodeKind, Plan, SharedBufferPlan, SwitchPlan};
 use tailback_units::Dur;
 
-/// A PAUSE on the wire (802.3 Annex 31B), bytes.
+/// Length of a PAUSE frame on the wire (IEEE 802.3 annex 31B), bytes.
 const PAUSE_BYTES: u32 = 84;
 
-/// Returns the memory of a switch with a shared buffer and the part of it that is set aside for its inputs, both in
-/// buffer bytes; `None`: another kind of node. If more than the whole memory is set aside, headroom can overflow.
+/// Returns the memory of a switch with a shared buffer and the sum of what is set aside for its inputs, both in buffer
+/// bytes; `None`: another kind of node. If the sum exceeds the memory, frames can be lost although their input has
+/// headroom left.
+///
+/// # Panics
+/// If there is no such node.
 pub fn set_aside(plan: &Plan, node: NodeId) -> Option<(u64, u64)> {
     let NodeKind::Switch(switch) = &plan.nodes[usize::from(node)].kind else { return None };
     let Fabric::SharedBuffer(buffer) = switch.fabric else { return None };
@@ -19,19 +23,20 @@ pub fn set_aside(plan: &Plan, node: NodeId) -> Option<(u64, u64)> {
     Some((buffer.memory, inputs.iter().map(one).fold(0, u64::saturating_add)))
 }
 
-/// Returns the headroom of each input of a switch, in buffer bytes per class; `ports` are the output ports of the
-/// switch.
+/// Returns the headroom of each input of a switch, buffer bytes per class. `ports` are the output ports of the switch;
+/// the result has the input from the same neighbour at the same position.
 pub(crate) fn of_inputs(plan: &Plan, switch: &SwitchPlan, buffer: SharedBufferPlan, ports: &[u32]) -> Vec<u64> {
-    let input = |port: &u32| {
+    let of_input = |port: &u32| {
         let (link, side) = (&plan.links[*port as usize / 2], 1 - *port as usize % 2);
         buffer.headroom.unwrap_or_else(|| headroom(plan, switch, link, side))
     };
-    ports.iter().map(input).collect()
+    ports.iter().map(of_input).collect()
 }
 
-/// Returns the buffer bytes that may arrive from `link.ends[side]` after this switch decides to stop that node. Frames
-/// arrive while the PAUSE waits for a frame in transmission and then travels, until it takes effect, and until the
-/// frame then in transmission has been sent and has passed the link and the switch's latency.
+/// Returns the buffer bytes that may arrive from the neighbour `link.ends[side]` after this switch decides to stop it.
+/// Frames continue to arrive while the PAUSE frame waits for the frame in transmission, is transmitted, travels to the
+/// neighbour and waits for the response time; then until the frame that the neighbour is transmitting has been sent and
+/// has passed the link and the switch's latency.
 fn headroom(plan: &Plan, switch: &SwitchPlan, link: &LinkPlan, side: usize) -> u64 {
     let framing = plan.framing;
     let frame = (framing.mtu + framing.header).max(framing.min_frame) + framing.overhead;

@@ -1,7 +1,8 @@
 //! Hints to the processor: prefetches, and unlikely branches.
 //!
-//! With thousands of flows the state that an event touches is in no cache, and a hop would spend most of its time on
-//! cache misses. The event queue knows upcoming events, so their state can be prefetched. A hint changes no result.
+//! With thousands of flows, the state that an event touches is not in the cache, and cache misses would take most of
+//! the time of a hop. The event queue knows upcoming events, so their state can be prefetched. A hint changes no
+//! result.
 
 #![allow(unsafe_code, reason = "an intrinsic function of the processor")]
 
@@ -11,7 +12,7 @@ pub(crate) fn prefetch<T>(at: &T) {
     prefetch_lines::<T, 1>(at);
 }
 
-/// Prefetches `N` cache lines from `at` on; the memory is not accessed.
+/// Prefetches `N` cache lines of 64 bytes from `at` on. The address need not be valid: a prefetch reads no value.
 #[inline(always)]
 pub(crate) fn prefetch_lines<T, const N: usize>(at: *const T) {
     #[cfg(target_arch = "x86_64")]
@@ -24,8 +25,8 @@ pub(crate) fn prefetch_lines<T, const N: usize>(at: *const T) {
     let _ = at;
 }
 
-/// Returns `condition`, which is expected to be `false`: code for the unlikely case is placed elsewhere, so that the
-/// likely path is contiguous and keeps its registers.
+/// Returns `condition`, which is expected to be `false`: the compiler moves the code for `true` out of the likely path,
+/// which is then contiguous and saves fewer registers.
 #[inline(always)]
 pub(crate) fn unlikely(condition: bool) -> bool {
     #[inline]

@@ -1,9 +1,9 @@
-//! MPLS label stacks: where they are pushed and popped, and the traffic class field.
+//! MPLS label stacks: where they are pushed and popped, and their traffic class field.
 //!
-//! A port is labelled or not, and a label-switched path is a chain of labelled ports. The label operation at a node
-//! depends on the port by which a packet arrives and the port by which it leaves: if neither is labelled, there is
-//! none; if only the port of departure is, the stack is pushed; if both are, labels are swapped; if only the port of
-//! arrival is, the stack is popped.
+//! A port is labelled if it sends packets with labels; a label-switched path is a chain of labelled ports. The label
+//! operation at a node depends on the port whose link a packet arrives over and on the port by which it leaves. If only
+//! the port of departure is labelled, the stack is pushed; if both are, labels are swapped; if only the port of arrival
+//! is, the stack is popped.
 
 use crate::plan::{LabelPlan, Plan, Tunnel};
 use tailback_qdisc::Packet;
@@ -11,18 +11,18 @@ use tailback_qdisc::Packet;
 /// The labelled ports of a world.
 #[derive(Debug, Default)]
 pub(crate) struct Labelling {
-    /// By port; empty if no port is labelled.
+    /// Labels by port; empty if no port is labelled.
     ports: Vec<Option<LabelPlan>>,
 }
 
 impl Labelling {
     pub fn new(plan: &Plan) -> Labelling {
-        let mut made = Labelling::default();
+        let mut labelling = Labelling::default();
         for label in &plan.labels {
-            made.ports.resize(2 * plan.links.len(), None);
-            made.ports[label.port as usize] = Some(label.clone());
+            labelling.ports.resize(2 * plan.links.len(), None);
+            labelling.ports[label.port as usize] = Some(label.clone());
         }
-        made
+        labelling
     }
 
     /// Returns `true` if labels may change packets that are queued at a port: the port or any port that leads to its
@@ -32,17 +32,18 @@ impl Labelling {
         plan.labels.iter().any(|label| label.port == port || sender(label.port ^ 1) == sender(port))
     }
 
+    /// Returns `true` if any port is labelled.
     #[inline]
     pub fn any(&self) -> bool {
         !self.ports.is_empty()
     }
 
-    /// Applies the label operation to a packet that is about to be queued at `port`. `via` is the port by which it
-    /// arrived; `None`: it was generated at this node.
+    /// Applies the label operation to a packet that is about to be queued at `port`. `via` is the port over whose link
+    /// the packet arrived; `None`: the packet was generated at this node.
     pub fn switch(&self, via: Option<u32>, port: u32, packet: &mut Packet) {
         let label = |port: u32| self.ports[port as usize].as_ref();
         match (via.and_then(label), label(port)) {
-            // In pipe mode, the labels' traffic class was kept for scheduling at the previous port only.
+            // A pop in pipe mode keeps the labels' traffic class for one port only, so it is set anew here.
             (None, None) => packet.set_exp(packet.code >> 3 & 0b111),
             (None, Some(pushed)) => {
                 packet.relabel(0, pushed.labels);
@@ -57,13 +58,13 @@ impl Labelling {
     }
 }
 
-/// Sets the code point and traffic class when the label stack is popped (RFC 3270 section 2.6).
+/// Sets code point and traffic class of a packet whose label stack is popped (RFC 3270 section 2.6).
 fn pop(tunnel: Tunnel, packet: &mut Packet) {
     let (exp, precedence) = (packet.exp(), packet.code >> 3 & 0b111);
     match tunnel {
         Tunnel::Pipe => {}
         Tunnel::ShortPipe => packet.set_exp(precedence),
-        // Three bits cannot encode a drop precedence, so an unchanged class leaves the code point as it is.
+        // The three bits of the traffic class have no drop precedence: if they are unchanged, the code point is kept.
         Tunnel::Uniform if exp == precedence => {}
         Tunnel::Uniform => packet.code = exp << 3,
     }
@@ -81,19 +82,21 @@ mod tests {
     const AF31: u8 = 26;
     const EF: u8 = 46;
 
-    /// A path over ports 0 (customer), 2 and 4 (labelled, 2 and then 1 entries), 6 and 8 (customer).
+    /// Returns a path over ports 0 (not labelled), 2 and 4 (with 2 labels and 1 label), 6 and 8 (not labelled).
     fn path(tunnel: Tunnel, exp: [u8; 64]) -> Labelling {
-        let mut made = Labelling { ports: vec![None; 10] };
+        let mut labelling = Labelling { ports: vec![None; 10] };
         for (port, labels) in [(2, 2), (4, 1)] {
-            made.ports[port] = Some(LabelPlan { port: port as u32, labels, tunnel, exp: Box::new(exp) });
+            labelling.ports[port] = Some(LabelPlan { port: port as u32, labels, tunnel, exp: Box::new(exp) });
         }
-        made
+        labelling
     }
 
+    /// Returns the traffic class by code point that equals the upper three bits of the code point.
     fn copied() -> [u8; 64] {
         std::array::from_fn(|code| code as u8 >> 3)
     }
 
+    /// Returns a packet of 1538 wire bytes with a code point.
     fn packet(code: u8) -> Packet {
         let mut packet = Packet::new(0, Traits::data(0, true), Time::ZERO, 0, 1);
         packet.code = code;
@@ -101,8 +104,8 @@ mod tests {
         packet
     }
 
-    /// Returns code point, traffic class and length on the wire at each port; the second labelled port sets the traffic
-    /// class to `remark`.
+    /// Returns code point, traffic class and wire bytes at each port. The second labelled port sets the traffic class
+    /// to `remark`; `None`: it leaves the traffic class as it is.
     fn walk(labelling: &Labelling, mut packet: Packet, remark: Option<u8>) -> Vec<(u8, u8, u16)> {
         let mut seen = Vec::new();
         for port in [0, 2, 4, 6, 8] {
@@ -116,7 +119,7 @@ mod tests {
     }
 
     #[test]
-    fn imposition_copies_the_precedence_and_each_label_takes_four_bytes() {
+    fn a_push_copies_the_precedence_and_each_label_takes_four_bytes() {
         let seen = walk(&path(Tunnel::ShortPipe, copied()), packet(AF31), None);
         assert_eq!(seen, [(AF31, 3, 1538), (AF31, 3, 1546), (AF31, 3, 1542), (AF31, 3, 1538), (AF31, 3, 1538)]);
     }
@@ -127,7 +130,7 @@ mod tests {
         let classes = |remark| {
             walk(&uniform, packet(AF31), remark).iter().map(|(code, exp, _)| (*code, *exp)).collect::<Vec<_>>()
         };
-        // Class selector 1 is code point 8; a class that has not changed keeps its drop precedence.
+        // Class selector 1 is code point 8. With an unchanged traffic class, the code point keeps its drop precedence.
         assert_eq!(classes(Some(1)), [(AF31, 3), (AF31, 3), (AF31, 1), (8, 1), (8, 1)]);
         assert_eq!(classes(None)[3..], [(AF31, 3), (AF31, 3)]);
     }
@@ -147,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn a_provider_may_give_a_class_of_its_own_to_each_code_point() {
+    fn the_traffic_class_of_a_push_may_be_configured_for_each_code_point() {
         let mut exp = copied();
         exp[usize::from(EF)] = 7;
         let classes = |code| {

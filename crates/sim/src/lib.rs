@@ -4,24 +4,27 @@
 //!
 //! - input: [`plan`], the network and its traffic as plain data; `routes`, next hops;
 //! - `world`: the event loop, with a module per activity; `event_queue`, pending events in order;
-//! - generation: a source's burst becomes packets (`world/emit`), or segments of a transport (`world/transport`,
-//!   `world/connections`), or requests and responses (`world/application`);
+//! - generation: bursts of a source become packets (`world/emit`) or segments of a transport (`world/transport`,
+//!   `world/connections`); an application sends requests and responses in place of a source (`world/application`);
 //! - conditioning: meters and policers (`conditioning`, `world/condition`), MPLS labels (`labelling`);
-//! - port: queue, transmitter and link (`port`, `world/transmit`, `world/early`), with the link's packets in a `ring`,
-//!   a transmit ring and shaper (`egress`), and accounts per class (`accounts`, `by_class`);
-//! - arrival: delivered, or forwarded through the switch's fabric (`world/arrive`): `crossbar`, or memory accounted by
-//!   input (`shared_buffer`, `world/shared_buffer`, `headroom`); switches may add in-band `telemetry`;
+//! - port: queue, transmitter and link (`port`, `world/transmit`, `world/early`); the packets on the link are in a
+//!   `ring`; `egress` has the transmit ring and the shaper; accounts are per class (`accounts`, `by_class`);
+//! - arrival: a packet is delivered, or forwarded through the switch's fabric (`world/arrive`): to an output queue at
+//!   once, through a `crossbar`, or into memory accounted by input (`shared_buffer`, `world/shared_buffer`,
+//!   `headroom`); switches may add in-band `telemetry`;
 //! - back-pressure: a congested queue is detected (`detector`) and notifies neighbours (`world/notify`, for inputs of
 //!   crossbars `world/inputs`) by control frames (`control_frame`); ports that receive these stop or slow down
 //!   (`responder`, `world/respond`), and `stops` measures for how long; `world/deadlock` finds ports that wait for each
 //!   other;
 //! - congestion notification: a `congestion_point` notifies sources, and rate limiters respond (`world/feedback`);
 //! - timeline: links, flows and thresholds change (`world/change`);
-//! - stepping: a run in parts (`world/stepping`), with a [`View`] of the network between them (`view`, `world/view`);
+//! - stepping: a run is handled in steps (`world/stepping`), between which a [`View`] shows the network (`view`,
+//!   `world/view`);
 //! - tracing: a row for each event of a packet ([`trace`], `world/trace`);
 //! - results: the `ledger` of packets with their `drop_causes`, time series (`world/observe`), and the `report`;
 //! - parallel runs: `partition` divides a network, `parts` runs the partitions, `world/share` exchanges their messages,
-//!   `world/gather` merges their results; `hints` are prefetches and branch hints.
+//!   `world/gather` merges their results;
+//! - `hints`: prefetches and branch hints for the processor.
 //!
 //! Time comes only from the event queue, and randomness only from named streams: equal plans give equal digests on
 //! every platform.

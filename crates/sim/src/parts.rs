@@ -1,5 +1,5 @@
-//! Conservative parallel simulation: a run in partitions, each of which is a world that handles the events of a window
-//! independently.
+//! Conservative parallel simulation: a run in partitions. Each partition is a world that handles the events of a window
+//! of time independently of the others.
 //!
 //! ```text
 //! each partition:  run_before(limit) ─▶ outbox(): messages to each other partition
@@ -8,7 +8,7 @@
 //! at the end:      gather() ─▶ one world, and its report
 //! ```
 //!
-//! There are no threads here: the caller moves the partitions to its threads ([`Part`] is `Send`).
+//! This module starts no threads: the caller moves the partitions to its threads ([`Part`] is `Send`).
 //! [`Parts::run_in_turn`] runs all partitions on one thread.
 
 use crate::partition::Partition;
@@ -19,7 +19,7 @@ use crate::world::{Messages, World};
 use std::sync::Arc;
 use tailback_units::Time;
 
-/// Minimum number of windows in a run, so that the caller can check for an interruption.
+/// Duration of the run divided by the maximum length of a window, so that the caller can check for an interruption.
 const WINDOWS: u64 = 1_000;
 
 /// A run that is divided into partitions, before its first event.
@@ -37,8 +37,11 @@ pub struct Part {
 }
 
 impl Parts {
-    /// Divides a run into at most `most` partitions: fewer if the network does not allow as many, one if it cannot be
-    /// divided. The plan must have been checked; an inconsistent plan panics.
+    /// Divides a run into at most `most` partitions: fewer if the network does not allow `most`, one if it cannot be
+    /// divided.
+    ///
+    /// # Panics
+    /// If the plan is inconsistent: the caller must have checked it.
     pub fn new(mut plan: Plan, most: usize) -> Parts {
         draw(&mut plan);
         let partition = Arc::new(Partition::of(&plan, most));
@@ -50,12 +53,15 @@ impl Parts {
         &self.partition
     }
 
-    /// Returns a partition at time zero, by its number.
+    /// Returns a partition, by its number, before its first event.
+    ///
+    /// # Panics
+    /// If there is no such partition.
     pub fn part(&self, number: usize) -> Part {
         Part { world: World::part(self.plan.clone(), &self.partition, number) }
     }
 
-    /// Returns the undivided world at time zero.
+    /// Returns the undivided world before its first event.
     pub fn whole(self) -> World {
         World::drawn(self.plan, None)
     }
@@ -73,7 +79,8 @@ impl Parts {
         self.plan.end
     }
 
-    /// Merges the worlds of all partitions, in the order of their numbers, after all events of the run.
+    /// Merges the worlds of all partitions into one. `parts` has all of them in the order of their numbers, after all
+    /// events of the run.
     ///
     /// # Panics
     /// If `parts` is empty.
@@ -113,7 +120,7 @@ impl Part {
     pub fn run_before(&mut self, limit: Time) {
         self.world.run_before(limit);
     }
-    /// Returns the messages to each partition; they must be taken before the next window.
+    /// Returns the messages to each partition, by its number; they must be taken before the next window.
     pub fn outbox(&mut self) -> &mut [Messages] {
         self.world.outbox()
     }
@@ -121,7 +128,8 @@ impl Part {
     pub fn accept(&mut self, messages: &mut Messages) {
         self.world.accept(messages);
     }
-    /// Returns the rows of the packet trace that no later row of this partition precedes.
+    /// Removes and returns the rows of the packet trace that precede all rows still to come from this partition, in
+    /// order; empty without a trace.
     pub fn take_trace(&mut self) -> Vec<Row> {
         self.world.take_trace()
     }
@@ -129,7 +137,7 @@ impl Part {
     pub fn events(&self) -> u64 {
         self.world.events
     }
-    /// Returns the time of the last event.
+    /// Returns the time of the last event handled.
     pub fn now(&self) -> Time {
         self.world.now
     }

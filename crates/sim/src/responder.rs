@@ -1,7 +1,7 @@
-//! Response of an output port to notifications: the traffic that is stopped or slowed, and the source of each stop.
+//! Response of an output port to notifications: the traffic that is stopped or slowed, and for which congested queue.
 //!
-//! Several congested queues may stop the same traffic. Each source is stored, and clears only its own stops: a port
-//! that two downstream queues have stopped resumes when neither of them is congested any more.
+//! Several congested queues may stop the same traffic. Each stop is stored with its queue, and is cleared only by that
+//! queue: a port that two downstream queues have stopped resumes when neither of them is congested any more.
 
 use crate::control_frame::{CongestionSource, ControlFrame, Notification};
 use crate::plan::{Response, Scope, Watchdog};
@@ -19,14 +19,14 @@ pub(crate) struct Responder {
     response: Response,
     /// Idealised XOFF notifications that have not been withdrawn.
     active: Vec<Notification>,
-    /// Rate limiters of the traffic that is slowed.
+    /// Rate limiters, one for each target that is slowed.
     limiters: Vec<Limiter>,
-    /// Expiry of the last PAUSE for the whole port; in the past if the port is not paused.
+    /// Expiry of the last PAUSE for the whole port; not in the future if the port is not paused.
     paused_until: Time,
-    /// Expiry of the last PAUSE for each class (IEEE 802.1Qbb); in the past if the class is not paused.
+    /// Expiry of the last PAUSE for each class (IEEE 802.1Qbb); not in the future if the class is not paused.
     class_paused_until: [Time; 8],
     watchdog: Option<Watchdog>,
-    /// Watches on pauses: index k for class k, index 8 for the whole port.
+    /// State of the watchdog: index k for pauses of class k, index 8 for pauses of the whole port.
     watches: [Watch; 9],
     /// Number of pauses that the watchdog has ended.
     pub storms: u64,
@@ -34,11 +34,11 @@ pub(crate) struct Responder {
     gate: Gate,
     /// Time of the next change of the gate without a further notification.
     until: Time,
-    /// Times for which traffic is stopped or slowed, in total and by target.
+    /// Times during which traffic is stopped or slowed, in total and by target.
     pub stops: Stops,
 }
 
-/// Watchdog of a pause.
+/// State of the watchdog for pauses of a class or of the port.
 #[derive(Clone, Copy, Debug)]
 struct Watch {
     /// Start of the present uninterrupted pause; [`Time::NEVER`]: no pause.
@@ -51,9 +51,9 @@ struct Watch {
 #[derive(Debug)]
 struct Limiter {
     target: Target,
-    /// Fraction of the link's rate, above 0 and at most 1.
+    /// Permitted rate as a fraction of the link's rate, above 0 and at most 1.
     fraction: f64,
-    /// Congested queues that keep the rate down.
+    /// Congested queues that keep the rate down; if there are none, the rate grows.
     holds: Vec<CongestionSource>,
     /// Earliest start of the next frame.
     next: Time,
@@ -61,7 +61,7 @@ struct Limiter {
     step: Time,
 }
 
-/// Returns the traffic that a notification names.
+/// Returns the targets that a notification names.
 fn targets(notification: &Notification) -> Vec<Target> {
     let class = notification.source.class;
     match notification.scope {
@@ -91,7 +91,7 @@ impl Responder {
         }
     }
 
-    /// Returns the gate at `now`.
+    /// Returns the gate at `now`, which is closed for the traffic that is stopped.
     #[inline]
     pub fn gate(&mut self, now: Time) -> &Gate {
         if now >= self.until {
@@ -139,7 +139,7 @@ impl Responder {
         self.refresh(now);
     }
 
-    /// Updates the watch when a PAUSE for a class (8: the port) takes effect.
+    /// Updates the watchdog's state when a PAUSE for a class (8: the port) takes effect.
     fn watch(&mut self, which: usize, now: Time, quanta: u16) {
         let Some(watchdog) = self.watchdog else { return };
         let watch = &mut self.watches[which];
@@ -152,7 +152,7 @@ impl Responder {
         }
     }
 
-    /// Ends pauses that have lasted too long, and the watch on pauses that are over.
+    /// Ends pauses that have lasted too long, and clears the watchdog's state of pauses that are over.
     fn check_watchdog(&mut self, now: Time) {
         let Some(watchdog) = self.watchdog else { return };
         for which in 0..9 {
@@ -168,19 +168,21 @@ impl Responder {
         }
     }
 
-    /// Returns `true` if pauses of a class (8: the port) are not ignored by the watchdog.
+    /// Returns `true` if pauses of a class (8: the port) are obeyed, and not ignored because of the watchdog.
     fn obeys(&self, which: usize, now: Time) -> bool {
         now >= self.watches[which].ignored_until
     }
 
-    /// Returns what PAUSE frames stop at `now`: `true` for the whole port, and bit k for class k.
+    /// Returns the traffic that PAUSE frames stop at `now`: `true` if the whole port is stopped; bit k of the mask if
+    /// class k is.
     pub fn paused(&self, now: Time) -> (bool, u8) {
         let port = self.paused_until > now && self.obeys(8, now);
         let paused = |c: &u8| self.class_paused_until[usize::from(*c)] > now && self.obeys(usize::from(*c), now);
         (port, (0..8).filter(paused).fold(0u8, |mask, class| mask | 1 << class))
     }
 
-    /// Stops the traffic that a notification names, in addition to what its source has stopped before.
+    /// Stops the traffic that a notification names, in addition to the traffic that the same congested queue has
+    /// stopped before.
     fn stop(&mut self, notification: Notification) {
         match self.active.iter_mut().find(|r| r.source == notification.source) {
             Some(entry) => {
@@ -192,8 +194,8 @@ impl Responder {
         }
     }
 
-    /// Resumes the destinations that a notification names, of those that its source stopped; without destinations, all
-    /// traffic that the source stopped.
+    /// Resumes the destinations that a notification names, as far as the same congested queue has stopped them; without
+    /// destinations in the scope, all traffic that this queue has stopped.
     fn resume(&mut self, notification: &Notification) {
         if let Some(at) = self.active.iter().position(|r| r.source == notification.source) {
             let entry = &mut self.active[at];
@@ -204,7 +206,7 @@ impl Responder {
         }
     }
 
-    /// Slows the traffic that a notification names by one step, unless the notification's source slows it already.
+    /// Slows the traffic that a notification names by one step, unless the same congested queue slows it already.
     fn slow(&mut self, now: Time, notification: &Notification) {
         let Response::Rate { decrease, floor, interval, .. } = self.response else { return };
         for target in targets(notification) {
@@ -224,7 +226,8 @@ impl Responder {
         }
     }
 
-    /// Ends the hold of a notification's source on the limiters of the traffic that it names: their rates may grow.
+    /// Ends the hold of a notification's congested queue on the limiters of the traffic that the notification names.
+    /// The rate of a limiter without holds grows.
     fn release(&mut self, notification: &Notification) {
         let released = targets(notification);
         for limiter in self.limiters.iter_mut().filter(|l| released.contains(&l.target)) {
@@ -244,7 +247,7 @@ impl Responder {
         self.refresh(now);
     }
 
-    /// Advances limiters and pauses to `now`, and updates the gate.
+    /// Advances limiters and pauses to `now`, and updates the gate and the times of stops.
     pub fn refresh(&mut self, now: Time) {
         if let Response::Rate { decrease, floor, increase, interval } = self.response {
             for limiter in &mut self.limiters {
@@ -290,16 +293,15 @@ impl Responder {
     pub fn next_change(&self, now: Time) -> Time {
         let pauses = self.class_paused_until.iter().chain([&self.paused_until]).copied();
         let limits = self.limiters.iter().flat_map(|l| [l.next, l.step]);
-        let watchdog = self.watchdog.into_iter();
-        let watches = watchdog.flat_map(|w| {
-            let due = move |at: Time| if at == Time::NEVER { at } else { at + w.after };
+        let watches = self.watchdog.into_iter().flat_map(|watchdog| {
+            let due = move |since: Time| if since == Time::NEVER { since } else { since + watchdog.after };
             self.watches.iter().flat_map(move |watch| [due(watch.since), watch.ignored_until])
         });
         pauses.chain(limits).chain(watches).filter(|t| *t > now).min().unwrap_or(Time::NEVER)
     }
 }
 
-/// Returns the duration of `quanta` at `rate`.
+/// Returns the duration of `quanta` of 512 bit times at `rate`.
 pub(crate) fn quanta_time(quanta: u16, rate: Rate) -> Dur {
     let bytes = u32::try_from(u64::from(quanta) * QUANTUM_BYTES).expect("65535 quanta are 4 MB");
     rate.clock().tx_time(bytes)
@@ -309,6 +311,7 @@ pub(crate) fn quanta_time(quanta: u16, rate: Rate) -> Dur {
 mod tests {
     use super::*;
 
+    /// Returns a notification for the queue of class 1 at a port.
     fn notification(port: u32, scope: Scope, destinations: &[u16]) -> Notification {
         Notification {
             source: CongestionSource { port, class: 1, destination: None },
@@ -330,7 +333,7 @@ mod tests {
     }
 
     #[test]
-    fn xon_resumes_only_the_addresses_that_its_source_stopped() {
+    fn an_xon_resumes_only_the_destinations_that_the_same_queue_stopped() {
         let mut r = Responder::new(Response::Block, None);
         r.apply(Time(0), ControlFrame::Off(notification(1, Scope::Destination, &[5, 6])), RATE);
         r.apply(Time(0), ControlFrame::Off(notification(1, Scope::Destination, &[7])), RATE);
@@ -352,7 +355,7 @@ mod tests {
     fn a_pause_lasts_its_quanta_and_a_later_one_replaces_it() {
         let mut r = Responder::new(Response::Block, None);
         r.apply(Time(0), ControlFrame::Pause(10), RATE);
-        // 10 quanta of 512 bit at 100 Mbit/s.
+        // 10 quanta of 512 bits at 100 Mbit/s are 51.2 µs.
         assert_eq!(r.next_change(Time(0)), Time(0) + Dur::from_ns(51_200));
         r.apply(Time(1), ControlFrame::Pause(1), RATE);
         assert_eq!(r.next_change(Time(1)), Time(1) + Dur::from_ns(5_120));
@@ -365,12 +368,13 @@ mod tests {
 
     #[test]
     fn the_longest_pause_is_3_355_s_at_10_mbit() {
+        // 65535 · 512 bits / 10 Mbit/s = 3355.4 ms.
         assert_eq!(quanta_time(65_535, Rate::mbit(10)).0 / 1_000_000_000, 3_355);
         assert_eq!(quanta_time(1, Rate::mbit(1000)), Dur::from_ns(512));
     }
 
     #[test]
-    fn a_slowed_port_halves_at_each_step_and_recovers_by_addition() {
+    fn the_rate_of_a_slowed_port_halves_at_each_step_and_recovers_by_addition() {
         let law = Response::Rate { decrease: 0.5, floor: 0.1, increase: 0.25, interval: Dur(100) };
         let mut r = Responder::new(law, None);
         r.apply(Time(0), ControlFrame::Off(notification(1, Scope::Plain, &[])), RATE);

@@ -1,16 +1,16 @@
-//! Ring buffer of packets, in which every link stores its packets.
+//! Ring buffer in which a link stores its packets.
 //!
 //! A `VecDeque` has the same functions. This buffer indexes with a mask, which saves about a tenth of the cost of a
-//! hop, and its memory shrinks with its length: in a network of thousands of links, most links have had a burst at some
-//! time, and the capacity kept for another one would be most of the memory of a run.
+//! hop. It can also release memory: in a network of thousands of links, most links have had a burst at some time, and
+//! memory kept for another burst would be most of the memory of a run.
 
 #![allow(unsafe_code, reason = "uninitialised slots; the tests run under Miri")]
 
 use std::mem::MaybeUninit;
 use tailback_qdisc::Packet;
 
-/// FIFO ring buffer whose capacity is a power of two: it doubles when full, and [`Ring::shrink`] halves it while three
-/// quarters of it are free.
+/// FIFO ring buffer whose capacity is a power of two, or 0 before the first packet. The capacity doubles when the
+/// buffer is full; [`Ring::shrink`] halves it as long as about three quarters of it are free.
 #[derive(Debug, Default)]
 pub(crate) struct Ring {
     slots: Box<[MaybeUninit<Packet>]>,
@@ -19,12 +19,13 @@ pub(crate) struct Ring {
     len: u32,
 }
 
-// Packets that are still in a ring are not dropped with it.
+// A ring does not drop the packets that are still in it, so they must not need dropping.
 const _: () = assert!(!std::mem::needs_drop::<Packet>());
 
-/// Initial capacity, packets.
+/// Capacity after the first packet, packets.
 const MIN_CAPACITY: usize = 4;
-/// Free places beyond a quarter of the capacity that must remain before the capacity is halved, packets.
+/// Margin of [`Ring::shrink`], packets: the capacity is halved if the ring would be at most a quarter full with this
+/// number of packets more.
 const SPARE: usize = 8;
 
 impl Ring {
@@ -37,13 +38,13 @@ impl Ring {
         self.len == 0
     }
 
-    /// Returns the slot of the packet at `index`; 0 is the oldest.
+    /// Returns the index in `slots` of the packet at `index`; 0 is the oldest packet.
     #[inline]
     fn slot(&self, index: usize) -> usize {
         (self.head as usize).wrapping_add(index) & (self.slots.len() - 1)
     }
 
-    /// Appends a packet. Returns the packet in its place.
+    /// Appends a packet; returns a reference to it in the ring.
     #[inline(always)]
     pub fn push_back(&mut self, packet: Packet) -> &mut Packet {
         if self.len() == self.slots.len() {
@@ -55,7 +56,7 @@ impl Ring {
         unsafe { self.slots.get_unchecked_mut(slot) }.write(packet)
     }
 
-    /// Removes and returns the oldest packet.
+    /// Removes and returns the oldest packet; `None`: the ring is empty.
     #[inline]
     pub fn pop_front(&mut self) -> Option<Packet> {
         if self.len == 0 {
@@ -70,14 +71,14 @@ impl Ring {
         Some(unsafe { self.slots.get_unchecked(slot).assume_init_read() })
     }
 
-    /// Removes and returns the packet that was added last.
+    /// Removes and returns the packet that was added last; `None`: the ring is empty.
     pub fn pop_back(&mut self) -> Option<Packet> {
         self.len = self.len.checked_sub(1)?;
         // SAFETY: as in `pop_front`, of the last of the slots that are initialised.
         Some(unsafe { self.slots.get_unchecked(self.slot(self.len())).assume_init_read() })
     }
 
-    /// Returns the packet at `index`; 0 is the oldest.
+    /// Returns the packet at `index`, where 0 is the oldest; `None`: there is no such packet.
     #[inline]
     pub fn get(&self, index: usize) -> Option<&Packet> {
         if index >= self.len() {
@@ -87,12 +88,12 @@ impl Ring {
         // `len` slots from `head` are initialised.
         Some(unsafe { self.slots.get_unchecked(self.slot(index)).assume_init_ref() })
     }
-    /// Returns the oldest packet.
+    /// Returns the oldest packet; `None`: the ring is empty.
     #[inline]
     pub fn front(&self) -> Option<&Packet> {
         self.get(0)
     }
-    /// Returns the packet that was added last.
+    /// Returns the packet that was added last; `None`: the ring is empty.
     pub fn back(&self) -> Option<&Packet> {
         self.get(self.len().wrapping_sub(1))
     }
@@ -124,7 +125,7 @@ impl Ring {
         }
     }
 
-    /// Changes the capacity; the oldest packet moves to the front.
+    /// Changes the capacity, which must suffice for the packets; the oldest packet moves to slot 0.
     fn resize(&mut self, capacity: usize) {
         assert!(capacity <= 1 << 31, "fewer than 2^31 packets on a link");
         let mut slots = Vec::with_capacity(capacity);
@@ -150,14 +151,14 @@ mod tests {
         let mut rng = Rng::named(1, "ring");
         let (mut ring, mut deque) = (Ring::default(), VecDeque::new());
         let mut capacities = std::collections::BTreeSet::new();
-        // Miri is an interpreter, so it gets fewer steps.
+        // Fewer steps under Miri, which is slow.
         let scale = if cfg!(miri) { 16 } else { 1 };
         for n in 0..40_000 / scale {
             capacities.insert(ring.slots.len());
             if rng.chance(0.001) {
                 ring.shrink();
             }
-            // The ring is filled for a while, and then emptied.
+            // Probability of a push: the ring is filled for a while, and then emptied.
             let pushes = [0.8, 0.3][(n * scale) as usize / 5_000 % 2];
             if rng.chance(0.1) {
                 assert_eq!(ring.pop_back().map(|p| p.seq), deque.pop_back());
@@ -181,7 +182,7 @@ mod tests {
     #[test]
     fn memory_that_a_burst_has_occupied_is_released() {
         let mut ring = Ring::default();
-        // Miri is an interpreter, so it gets fewer packets.
+        // Fewer packets under Miri, which is slow.
         let burst = if cfg!(miri) { 1_000 } else { 100_000 };
         for n in 0..burst {
             ring.push_back(Packet::new(0, Traits::default(), Time::ZERO, n, 0));

@@ -7,20 +7,22 @@ use tailback_random::{GOLDEN, Rng, mix};
 /// Forwarding tables: [`Routes`] with ports instead of links.
 #[derive(Debug)]
 pub(crate) struct Forwarding {
-    /// Ports by node and destination; empty for a host with a single link.
+    /// By node, then by destination: port, or [`GROUP`] and the index of a group, or [`NO_ROUTE`]; empty for a host
+    /// with a single link.
     tables: Vec<Vec<u32>>,
+    /// Ports of each group of equal-cost links.
     groups: Vec<Vec<u32>>,
     spread: Spread,
     keys: HashKeys,
 }
 
-/// Keys of the hash that chooses among equal-cost links. All keys are drawn for each run from streams named after their
-/// nodes and flows, so that adding a node or flow changes no other path. Empty if there is nothing to choose.
+/// Keys of the hash that chooses among equal-cost links. Each key is drawn from a random stream named after its node or
+/// flow, so that adding a node or flow changes no other key. Both lists are empty if there are no equal-cost links.
 #[derive(Debug, Default)]
 pub(crate) struct HashKeys {
     /// By node.
     nodes: Vec<u64>,
-    /// By flow number: first the flows, then the acknowledgements of flows with a transport.
+    /// By flow number of packets: first the flows, then the acknowledgements of the flows with a transport.
     flows: Vec<u64>,
 }
 
@@ -32,8 +34,8 @@ impl HashKeys {
         }
         let key = |what: &str, name: &dyn fmt::Display| Rng::named(plan.seed, &format!("{what} {name}")).bits();
         let data = plan.flows.iter().map(|flow| key("path of", &flow.name()));
-        let carried = plan.flows.iter().filter(|flow| flow.transport.is_some());
-        let acks = carried.map(|flow| key("path of acknowledgements of", &flow.name()));
+        let with_transport = plan.flows.iter().filter(|flow| flow.transport.is_some());
+        let acks = with_transport.map(|flow| key("path of acknowledgements of", &flow.name()));
         HashKeys {
             nodes: plan.nodes.iter().map(|node| key("routes of", &node.name)).collect(),
             flows: data.chain(acks).collect(),
@@ -42,7 +44,7 @@ impl HashKeys {
 }
 
 impl Forwarding {
-    /// Builds the tables of a plan; `port_of` returns the port of a link at a node.
+    /// Returns the tables of a plan; `port_of` returns the port of a link at a node.
     pub fn new(routes: &Routes, keys: HashKeys, port_of: impl Fn(NodeId, u32) -> u32) -> Forwarding {
         let mut groups = vec![Vec::new(); routes.groups.len()];
         let mut entry = |node: NodeId, entry: u32| {
@@ -63,16 +65,18 @@ impl Forwarding {
         Forwarding { tables, groups, spread: routes.spread, keys }
     }
 
-    /// Returns the port that a packet of `flow` with sequence number `seq` takes at `node` for `destination`. Panics if
-    /// there is no path.
+    /// Returns the port that a packet of `flow` with sequence number `seq` takes at `node` for `destination`.
+    ///
+    /// # Panics
+    /// If there is no path, or `node` is a host with a single link.
     #[inline]
     pub fn port(&self, node: u16, destination: u16, flow: u32, seq: u32) -> u32 {
         let entry = self.tables[usize::from(node)][usize::from(destination)];
         if entry & GROUP == 0 { entry } else { self.choose(entry, node, flow, seq) }
     }
 
-    /// Returns the port if it does not depend on the packet; `None`: it does, or there is no path. Used only for
-    /// prefetches.
+    /// Returns the port for a destination if it is the same for all packets; `None`: there are several ports, or no
+    /// path. Used only for prefetches.
     #[inline]
     pub fn single(&self, node: u16, destination: u16) -> Option<u32> {
         let entry = *self.tables[usize::from(node)].get(usize::from(destination))?;
@@ -89,8 +93,8 @@ impl Forwarding {
         }
     }
 
-    /// Returns the port of a group (`entry`), chosen by a hash of node and flow, and of the sequence number if packets
-    /// are sprayed.
+    /// Returns a port of the group that `entry` refers to, chosen by a hash of node and flow, and of the sequence
+    /// number if packets are sprayed.
     #[inline(never)]
     fn choose(&self, entry: u32, node: u16, flow: u32, seq: u32) -> u32 {
         assert!(entry != NO_ROUTE, "a packet of flow {flow} is at node {node}, which has no path to its destination");
@@ -105,6 +109,7 @@ impl Forwarding {
 mod tests {
     use super::*;
 
+    /// Returns the table of one node with a group of four links to one destination; link n is behind port 2 n.
     fn forwarding(spread: Spread) -> Forwarding {
         let routes = Routes { rows: vec![Row::Table(vec![GROUP])], groups: vec![vec![0, 1, 2, 3]], spread };
         let mut rng = Rng::named(1, "keys");
@@ -130,7 +135,7 @@ mod tests {
         let forwarding = forwarding(Spread::Packet);
         let mut counts = [0u32; 4];
         (0..40_000).for_each(|seq| counts[forwarding.port(0, 0, 7, seq) as usize / 2] += 1);
-        // Five standard deviations, as above.
+        // Five standard deviations of a binomial variable: 5 · √(40 000 · 1/4 · 3/4).
         assert!(counts.iter().all(|n| n.abs_diff(10_000) < 433), "{counts:?}");
     }
 }

@@ -1,8 +1,8 @@
 //! Time for which notifications stop traffic at a port, in total and by target.
 //!
-//! A stop is in force from the instant of its effect until it is lifted or expires, whether or not data waits for it: a
-//! port at which one of many destinations is stopped continues to send. The time during which data waits while the
-//! transmitter is idle is counted by the port itself (`blocked`).
+//! A stop is in force from the instant of its effect until it is withdrawn or expires, whether or not data waits
+//! because of it: a port at which one of many destinations is stopped continues to send. The time during which data
+//! waits while the transmitter is idle is counted by the port itself (`blocked`).
 
 use crate::target::Target;
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ pub(crate) struct Stops {
     pub any: OnTime,
     /// Time during which a limiter keeps some traffic below the rate of the link.
     pub slowed: OnTime,
-    /// Stops by target, for all targets that were ever stopped.
+    /// Time during which each target is stopped, for all targets that were ever stopped.
     pub by_target: BTreeMap<Target, OnTime>,
 }
 
@@ -24,7 +24,7 @@ pub(crate) struct Stops {
 pub(crate) struct OnTime {
     /// Start of the current interval; `None`: the condition does not hold.
     since: Option<Time>,
-    /// End of the current interval if it is known; [`Time::NEVER`]: the interval lasts until the condition is reset.
+    /// End of the current interval if it is known; [`Time::NEVER`]: the interval lasts until the condition is cleared.
     until: Time,
     /// Total of past intervals, picoseconds.
     past: u64,
@@ -37,7 +37,7 @@ pub(crate) struct OnTime {
 }
 
 impl OnTime {
-    /// Sets the condition from `now` on: it holds until the given instant, or (`None`) does not hold.
+    /// Sets the condition at `now`: it holds until the given instant; `None`: it does not hold.
     fn set(&mut self, now: Time, until: Option<Time>) {
         if self.since.is_some() && self.until < now {
             self.end(self.until);
@@ -85,8 +85,8 @@ impl OnTime {
 }
 
 impl Stops {
-    /// Sets the stops in force from `now` on, each with its expiry; `slowed`: limiters keep some traffic below the rate
-    /// of the link.
+    /// Sets the stops in force from `now` on, each with its expiry. `slowed` is `true` if limiters keep some traffic
+    /// below the rate of the link.
     pub fn set(&mut self, now: Time, mut stopped: Vec<(Target, Time)>, slowed: bool) {
         if slowed || self.slowed.since.is_some() {
             self.slowed.set(now, slowed.then_some(Time::NEVER));
@@ -96,7 +96,7 @@ impl Stops {
             return;
         }
         self.any.set(now, last);
-        // Of several stops of one target, the one that ends last comes first.
+        // Of several stops of one target, the one that ends last is kept.
         stopped.sort_unstable_by_key(|(target, until)| (*target, std::cmp::Reverse(*until)));
         stopped.dedup_by_key(|(target, _)| *target);
         for (target, on_time) in &mut self.by_target {
@@ -109,7 +109,7 @@ impl Stops {
         }
     }
 
-    /// Ends the warm-up: totals count from `now` on.
+    /// Ends the warm-up: measured times and numbers count from `now` on.
     pub fn end_warmup(&mut self, now: Time) {
         let all = self.by_target.values_mut().chain([&mut self.any, &mut self.slowed]);
         all.for_each(|on_time| on_time.end_warmup(now));
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pause_counts_to_its_expiry_without_an_observation_and_is_one_stop_if_it_is_refreshed_in_time() {
+    fn a_pause_counts_up_to_its_expiry_and_a_pause_renewed_at_its_expiry_is_one_stop() {
         let mut stops = Stops::default();
         stops.set(Time(10), vec![(Target::Port, Time(20))], false);
         assert_eq!((stops.any.total(Time(15)), stops.any.total(Time(35))), (5, 10));

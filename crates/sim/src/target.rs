@@ -9,12 +9,12 @@ pub(crate) enum Target {
     Port,
     /// The traffic of a class.
     Class(u8),
-    /// A destination in one class; `None`: the destination in all classes.
+    /// The traffic to a destination (a node index) in one class; `None`: in all classes.
     Destination(u16, Option<u8>),
 }
 
 impl Target {
-    /// Returns `true` if a packet belongs to the traffic.
+    /// Returns `true` if a packet belongs to the target.
     pub(crate) fn covers(self, packet: &Packet) -> bool {
         match self {
             Target::Port => true,
@@ -24,7 +24,7 @@ impl Target {
             }
         }
     }
-    /// Closes a gate for the traffic.
+    /// Closes a gate for the target.
     pub(crate) fn close(self, gate: &mut Gate) {
         match self {
             Target::Port => gate.close_port(),

@@ -1,5 +1,5 @@
-//! In-band telemetry: the records that switches add to packets of flows that request it. Packets have no field for
-//! them, so the records are stored here by flow and sequence number, from the sending of a segment to its
+//! In-band telemetry: records that switches add to the packets of flows that collect telemetry. Packets have no field
+//! for the records, so they are stored here by flow and sequence number, from the sending of a segment to its
 //! acknowledgement.
 
 use crate::plan::Plan;
@@ -12,24 +12,24 @@ pub(crate) struct Telemetry {
     /// Index into `logs` of each flow; [`NONE`]: the flow collects no telemetry.
     of_flow: Vec<u32>,
     logs: Vec<Log>,
-    /// Spare records for reuse, cleared at the next use.
+    /// Records for reuse, which are cleared at the next use.
     spare: Vec<Vec<Hop>>,
 }
 
-/// Index of a flow that collects no telemetry.
+/// Entry of `of_flow` for a flow that collects no telemetry.
 const NONE: u32 = u32::MAX;
 
-/// Records of a flow's segments that are not acknowledged.
+/// Records of the segments of a flow that are not acknowledged yet.
 #[derive(Debug, Default)]
 struct Log {
-    /// Sequence number of the first segment.
+    /// Sequence number of the first of these segments.
     first: u32,
-    /// Records of consecutive segments, each with an entry for each switch passed.
+    /// Records of consecutive segments, each with an entry for each switch passed, in order.
     records: VecDeque<Vec<Hop>>,
 }
 
 impl Telemetry {
-    /// Returns the store of a plan; `None`: no flow collects telemetry.
+    /// Returns the empty records of a plan; `None`: no flow collects telemetry.
     pub fn new(plan: &Plan) -> Option<Box<Telemetry>> {
         let mut logs = Vec::new();
         let of_flow = plan.flows.iter().map(|flow| {
@@ -49,7 +49,8 @@ impl Telemetry {
         self.logs.get_mut(place as usize)
     }
 
-    /// Adds an empty record for a segment that is sent; clears the record of a segment that is retransmitted.
+    /// Adds an empty record for a segment that is sent for the first time, or clears the record of one that is
+    /// retransmitted.
     #[inline]
     pub fn sent(&mut self, flow: u32, seq: u32) {
         let mut fresh = self.spare.pop().unwrap_or_default();
@@ -58,26 +59,26 @@ impl Telemetry {
         if log.records.is_empty() {
             log.first = seq;
         }
-        let place = seq.wrapping_sub(log.first) as usize;
-        if place == log.records.len() {
+        let index = seq.wrapping_sub(log.first) as usize;
+        if index == log.records.len() {
             log.records.push_back(fresh);
-        } else if let Some(record) = log.records.get_mut(place) {
+        } else if let Some(record) = log.records.get_mut(index) {
             record.clear();
         }
     }
 
-    /// Adds a switch's entry to the record of a segment that leaves it.
+    /// Adds the entry of a switch to the record of a segment that leaves the switch.
     #[inline]
     pub fn note(&mut self, flow: u32, seq: u32, hop: Hop) {
         let Some(log) = self.log(flow) else { return };
-        let place = seq.wrapping_sub(log.first) as usize;
-        if let Some(record) = log.records.get_mut(place) {
+        let index = seq.wrapping_sub(log.first) as usize;
+        if let Some(record) = log.records.get_mut(index) {
             record.push(hop);
         }
     }
 
     /// Removes the records of segments before `next`, which are acknowledged. Returns the record of the last of these
-    /// segments; `None`: the acknowledgement covers no new segment.
+    /// segments; `None`: the acknowledgement covers no new segment, or the flow collects no telemetry.
     pub fn acknowledged(&mut self, flow: u32, next: u32) -> Option<&[Hop]> {
         let place = *self.of_flow.get(flow as usize)?;
         let log = self.logs.get_mut(place as usize)?;
@@ -128,7 +129,8 @@ mod tests {
         assert_eq!(telemetry.acknowledged(1, first.wrapping_add(3)).unwrap(), [hop(2)]);
         telemetry.sent(1, first.wrapping_add(3));
         telemetry.note(1, first.wrapping_add(3), hop(7));
-        assert_eq!(telemetry.acknowledged(1, first.wrapping_add(4)).unwrap(), [hop(7)], "sent again, written anew");
+        let retransmitted = telemetry.acknowledged(1, first.wrapping_add(4)).unwrap();
+        assert_eq!(retransmitted, [hop(7)], "a retransmission has a new record");
         assert_eq!(telemetry.acknowledged(1, first.wrapping_add(4)), None);
         telemetry.sent(1, 9);
         telemetry.note(1, 9, hop(8));

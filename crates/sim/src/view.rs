@@ -1,8 +1,8 @@
 //! State of a network at an instant of a run that is stepped through: [`crate::World::view`].
 //!
-//! Numbers are in the units of the report: packets, bytes (buffer bytes in queues, payload of flows), seconds, bit/s. A
-//! view at an instant is taken after all events of that instant, as a sample of the time series is; a quantity that
-//! views and samples have in common has the same value in them.
+//! Units are those of the report: packets, bytes (buffer bytes in queues, payload bytes of flows), seconds, bit/s.
+//! Instants are seconds since the start of the run. A view at an instant is taken after all events of that instant, as
+//! a sample of the time series is, so that a view and a sample have equal values of the quantities that both contain.
 
 use crate::report::Counts;
 use serde::Serialize;
@@ -11,11 +11,11 @@ use std::collections::BTreeMap;
 /// State of the network at an instant.
 #[derive(Clone, Debug, Serialize)]
 pub struct View {
-    /// Instant, seconds since the start.
+    /// Instant of the view, seconds.
     pub time_s: f64,
-    /// Instant, picoseconds since the start.
+    /// Instant of the view, picoseconds.
     pub time_ps: u64,
-    /// Time of the next event, seconds; `None`: no event remains before the end of time.
+    /// Time of the next event, seconds; `None`: no event remains.
     pub next_event_s: Option<f64>,
     /// Hosts and switches, by name.
     pub nodes: BTreeMap<String, NodeView>,
@@ -28,9 +28,10 @@ pub struct View {
 /// State of a host or switch.
 #[derive(Clone, Debug, Serialize)]
 pub struct NodeView {
-    /// Packets that wait at the inputs of a crossbar, or are crossing it, by flow; empty for other nodes.
+    /// Packets that wait at the inputs of a crossbar, or are crossing it, by flow (named as in [`ClassView::by_flow`]);
+    /// empty for other nodes.
     pub at_inputs: BTreeMap<String, Counts>,
-    /// Buffer bytes in use of the memory that the switch's queues share; absent if they do not share any.
+    /// Buffer bytes in use in the memory that the switch's queues share; absent if they share no memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub shared_bytes: Option<u64>,
 }
@@ -40,7 +41,7 @@ pub struct NodeView {
 pub struct PortView {
     /// Rate of the link, bit/s.
     pub rate_bps: u64,
-    /// Propagation delay of the link and latency of the neighbour, seconds.
+    /// Sum of the propagation delay of the link and the latency of the neighbour, seconds.
     pub delay_s: f64,
     /// `true` if the link is up.
     pub up: bool,
@@ -51,7 +52,7 @@ pub struct PortView {
     /// Data packet in transmission; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transmission: Option<Transmission>,
-    /// Frames on the link, control frames and the frame in transmission included.
+    /// Frames on the link, including control frames and the frame in transmission.
     pub on_link_frames: u64,
     /// Control frames that wait for transmission.
     pub control_frames: u64,
@@ -69,11 +70,11 @@ pub struct PortView {
     pub held: bool,
     /// Time since the start during which data waited while the transmitter was idle, seconds.
     pub held_s: f64,
-    /// Time at which the discipline or the port acts next without a packet, such as the end of a pause, seconds; absent
-    /// if there is none.
+    /// Time at which the port acts next without the arrival or departure of a frame, such as the end of a pause or a
+    /// timer of the discipline, seconds; absent if no such time is known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub wake_s: Option<f64>,
-    /// State variables of the discipline, by name; if there are several classes, the name is prefixed by the class.
+    /// State variables of the discipline, by name; with several classes, the name is prefixed by the class.
     pub state: BTreeMap<String, f64>,
 }
 
@@ -82,7 +83,7 @@ pub struct PortView {
 pub struct ClassView {
     /// Packets and buffer bytes waiting.
     pub queued: Counts,
-    /// Packets and buffer bytes waiting, by flow. Acknowledgements have the name of their flow with " (ack)" after it.
+    /// Packets and buffer bytes waiting, by flow; ` (ack)` is appended to the name of a flow for its acknowledgements.
     pub by_flow: BTreeMap<String, Counts>,
 }
 
@@ -91,7 +92,7 @@ pub struct ClassView {
 pub struct Transmission {
     /// Flow, named as in [`ClassView::by_flow`].
     pub flow: String,
-    /// Sequence number of the packet: counted in packets, or in segments for flows with a transport.
+    /// Number of the packet in its flow, or of the segment for flows with a transport, from 0.
     pub sequence: u32,
     /// Buffer bytes.
     pub bytes: u64,
@@ -114,10 +115,10 @@ pub struct FlowView {
     /// application drives the flow.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub source_s: Option<f64>,
-    /// Sender, of a flow with a transport.
+    /// Sender of the transport; absent for a flow without a transport.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sender: Option<SenderView>,
-    /// Receiver, of a flow with a transport.
+    /// Receiver of the transport; absent for a flow without a transport.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub receiver: Option<ReceiverView>,
 }
@@ -131,11 +132,11 @@ pub struct SenderView {
     pub unacknowledged: u32,
     /// Number of the next segment to send.
     pub next: u32,
-    /// Time of the next timer, seconds: retransmission, probe or pacing; absent if no timer runs.
+    /// Expiry of the next timer (retransmission, probe or pacing), seconds; absent if no timer runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer_s: Option<f64>,
-    /// Windows in segments, times in seconds, and the variables of the congestion control, by the names of the time
-    /// series of probed flows.
+    /// State variables, by the names that the time series of probed flows have: windows in segments, times in seconds,
+    /// and the variables of the congestion control.
     pub state: BTreeMap<String, f64>,
 }
 
@@ -146,7 +147,7 @@ pub struct ReceiverView {
     pub next: u32,
     /// Payload bytes delivered to the application in order.
     pub delivered_bytes: u64,
-    /// Time of the delayed acknowledgement, seconds; absent if no acknowledgement is delayed.
+    /// Time at which the delayed acknowledgement is sent, seconds; absent if no acknowledgement is delayed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timer_s: Option<f64>,
 }

@@ -1,4 +1,4 @@
-/* Steps through a run, slows its link down half way, sends a message, and prints when the message arrives.
+/* Steps through a run, sends a message before and one after the link is slowed down, and prints when they arrive.
  *
  *     cargo build --release -p tailback-wasm
  *     cc -Icrates/wasm crates/wasm/examples/steps.c -Ltarget/release -ltailback_wasm -o steps
@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* A millisecond in picoseconds. */
 #define MS UINT64_C(1000000000)
 
 static const char SCENARIO[] =
@@ -28,7 +29,7 @@ static const char SCENARIO[] =
 
 static const uint8_t *bytes(const char *text) { return (const uint8_t *)text; }
 
-/* Ends the program with the text of the error if a call was refused. */
+/* Prints the text of the error and ends the program if a call was refused. */
 static void check(uint32_t status) {
     if (status == TAILBACK_REFUSED) {
         fprintf(stderr, "%.*s\n", (int)tailback_result_len(), (const char *)tailback_result_ptr());
@@ -41,11 +42,11 @@ int main(void) {
     if (run == 0) check(TAILBACK_REFUSED);
     check(tailback_record(run, bytes("b"), 1));
 
-    /* At 8 Mbit/s 1000 B take 1 ms, and 5 ms of propagation. */
+    /* At 8 Mbit/s, 1000 B take 1 ms to transmit and 5 ms to propagate: the message of 10 ms arrives at 16 ms. */
     check(tailback_send(run, bytes("message"), strlen("message"), 1000, 10 * MS));
     check(tailback_run_until(run, 50 * MS, 0));
 
-    /* At 2 Mbit/s they take 4 ms. */
+    /* At 2 Mbit/s, the transmission takes 4 ms: the message of 60 ms arrives at 69 ms. */
     const char *slower = "links[0].rate=2Mbit/s";
     check(tailback_change(run, bytes(slower), strlen(slower), 0));
     check(tailback_send(run, bytes("message"), strlen("message"), 1000, 60 * MS));

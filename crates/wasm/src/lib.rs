@@ -1,10 +1,10 @@
 //! The simulator with a C interface: as a WebAssembly module for browsers and Node.js, and as a native library for C.
 //!
-//! The module has no imports, so that its host cannot influence a result. For a run, the host allocates memory for its
-//! text ([`tailback_alloc`]), writes the scenario there as UTF-8, calls [`tailback_run`], reads the answer at
-//! [`tailback_result_ptr`], and frees the memory ([`tailback_free`]). `tools/wasm_digest.mjs` is an example of a host.
-//! A run that is stepped through has a handle ([`stepping`]). `tailback.h` declares all functions for C, where texts
-//! are the program's own memory; `examples/steps.c` is an example.
+//! The WebAssembly module has no imports, so that its host cannot influence a result. For a run, the host allocates
+//! memory in the module ([`tailback_alloc`]), writes the scenario there as UTF-8, calls [`tailback_run`], reads the
+//! answer at [`tailback_result_ptr`], and frees the memory ([`tailback_free`]). `tools/wasm_digest.mjs` is an example
+//! of a host. A run that is stepped through has a handle ([`stepping`]). `tailback.h` declares the functions for C,
+//! except those of memory: a C program passes texts in its own memory. `examples/steps.c` is an example in C.
 
 #![allow(unsafe_code, reason = "memory is handed over through pointers of the C interface")]
 
@@ -17,11 +17,11 @@ use setting::setting;
 use tailback_scenario::{Scenario, Simulation};
 use tailback_units::Time;
 
-/// Runs one replication of a TOML scenario; returns the report as JSON. A warm-up of `"auto"` is determined by pilot
-/// runs.
+/// Runs one replication of a TOML scenario with `seed` in place of the scenario's own seed; returns the report as JSON.
+/// A warm-up of `"auto"` is determined by pilot runs.
 ///
 /// # Errors
-/// If the document is invalid: all errors found, as text; if no pilot run reached a steady state: a message.
+/// If the document is invalid: the text of all errors found. If no pilot run reached a steady state: a message.
 pub fn replicate(toml: &str, seed: u64) -> Result<String, String> {
     let scenario = Scenario::from_toml(toml, "<scenario>").map_err(|e| e.rendered())?;
     let mut simulation = Simulation::new(&scenario, setting(&scenario, seed)?);
@@ -29,7 +29,8 @@ pub fn replicate(toml: &str, seed: u64) -> Result<String, String> {
     serde_json::to_string(&simulation.report()).map_err(|e| e.to_string())
 }
 
-/// Allocates `len` bytes of the module's memory for the host to write to; freed with [`tailback_free`].
+/// Allocates `len` bytes of zeroed memory for the host to write to, and returns their address, which is never null. The
+/// host frees them with [`tailback_free`].
 #[unsafe(no_mangle)]
 pub extern "C" fn tailback_alloc(len: usize) -> *mut u8 {
     Box::into_raw(vec![0u8; len].into_boxed_slice()).cast()
@@ -39,19 +40,19 @@ pub extern "C" fn tailback_alloc(len: usize) -> *mut u8 {
 ///
 /// # Safety
 ///
-/// `at` came from `tailback_alloc(len)` with the same `len`, and is freed once.
+/// `at` is the result of `tailback_alloc(len)` with the same `len`, and is freed once.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tailback_free(at: *mut u8, len: usize) {
     // SAFETY: by the contract above this is the boxed slice that tailback_alloc returned.
     drop(unsafe { Box::from_raw(std::ptr::slice_from_raw_parts_mut(at, len)) });
 }
 
-/// Runs the scenario in the `len` bytes at `at` with the given seed. Returns 0 if the answer is a report in JSON, and 1
-/// if it is the text of an error.
+/// Runs the scenario in the `len` bytes at `at`, TOML in UTF-8, with the given seed. Returns 0 if the answer is the
+/// report as JSON, and 1 if the answer is the text of an error.
 ///
 /// # Safety
 ///
-/// The `len` bytes at `at` are initialised memory of the module, such as from [`tailback_alloc`].
+/// `at` is not null. The `len` bytes at `at` are initialised memory of the process, such as from [`tailback_alloc`].
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tailback_run(at: *const u8, len: usize, seed: u64) -> u32 {
     // SAFETY: by the contract above; the text is used only until the end of this call.
@@ -61,7 +62,8 @@ pub unsafe extern "C" fn tailback_run(at: *const u8, len: usize, seed: u64) -> u
     failed
 }
 
-/// Returns the address of the last answer: UTF-8, [`tailback_result_len`] bytes, valid until the next call.
+/// Returns the address of the last answer in the calling thread: UTF-8, [`tailback_result_len`] bytes, valid until the
+/// next call of a function that has an answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn tailback_result_ptr() -> *const u8 {
     RESULT.with_borrow(|result| result.as_ptr())
@@ -94,7 +96,7 @@ mod tests {
         source = { kind = "cbr", rate = "5Mbit/s", packet = "1000B" }
     "#;
 
-    /// Calls the exports as a host does.
+    /// Calls the exports as a host does; returns the status of [`tailback_run`] and the answer.
     fn call(text: &[u8], seed: u64) -> (u32, String) {
         let at = tailback_alloc(text.len());
         // SAFETY: the allocation has the text's length, is written before it is read, and is freed once.
@@ -110,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn the_exports_give_the_report_that_a_direct_call_gives() {
+    fn the_exported_functions_return_the_report_of_a_direct_call() {
         let (failed, answer) = call(SCENARIO.as_bytes(), 3);
         assert_eq!(failed, 0, "{answer}");
         assert_eq!(answer, replicate(SCENARIO, 3).expect("the scenario runs"));
@@ -125,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_not_utf_8_or_empty_is_refused() {
+    fn an_empty_text_and_one_that_is_not_utf_8_are_refused() {
         assert_eq!(call(&[0xff, 0xfe], 1).0, 1);
         assert_eq!(call(&[], 1).0, 1);
     }

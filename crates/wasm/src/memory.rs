@@ -3,8 +3,8 @@
 use std::cell::RefCell;
 
 thread_local! {
-    /// Answer of the last call of an exported function, or the text of its error; kept until the next call of a
-    /// function that has a result, so that the host can read it.
+    /// Answer, or text of the error, of the last call of an exported function that has an answer; kept until the next
+    /// such call, so that the host can read it.
     pub(crate) static RESULT: RefCell<String> = const { RefCell::new(String::new()) };
 }
 
@@ -15,9 +15,9 @@ thread_local! {
 ///
 /// # Safety
 ///
-/// `ptr` is not null, not even if `len` is 0, and `len` is at most `isize::MAX`. The `len` bytes at `ptr` are
-/// initialised memory of one allocation; they are neither written nor freed while the text is used, which the caller's
-/// lifetime `'a` does not enforce.
+/// `ptr` is not null, even if `len` is 0, and `len` is at most `isize::MAX`. The `len` bytes at `ptr` are initialised
+/// memory of one allocation. They are neither written nor freed while the text is used: the lifetime `'a` is chosen by
+/// the caller and does not enforce this.
 pub(crate) unsafe fn text_at<'a>(ptr: *const u8, len: usize) -> Result<&'a str, String> {
     // SAFETY: the contract above is that of `from_raw_parts`; bytes need no alignment.
     let bytes = unsafe { std::slice::from_raw_parts(ptr, len) };

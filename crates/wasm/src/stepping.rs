@@ -1,8 +1,8 @@
 //! Exports for stepping through a run: handles of simulations, their steps and views, changes, injected and delivered
 //! data.
 //!
-//! A handle belongs to the thread that opened it. Functions without a result of their own return a [`Status`] and
-//! refuse an unknown handle; texts of answers and errors are read as for `tailback_run`.
+//! A handle belongs to the thread that opened it. Functions that do not return a handle or a time return a [`Status`]
+//! and refuse an unknown handle. Answers and texts of errors are read as for [`crate::tailback_run`].
 
 use crate::memory::{RESULT, text_at};
 use crate::setting::setting;
@@ -13,22 +13,24 @@ use tailback_sim::plan::{TracePlan, port_names};
 use tailback_sim::trace::Row;
 use tailback_units::Time;
 
-/// Outcome of a call.
+/// Status of a call.
 #[repr(u32)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// Done; the answer, if there is one, is the last result.
+    /// Done; the last result is the answer, or empty.
     Done = 0,
     /// Refused; the last result is the text of the error.
     Refused = 1,
-    /// Events remain at or before the instant: the budget was used up.
+    /// The budget of events was used up, and events may remain; only from [`tailback_run_until`].
     Running = 2,
 }
 
-/// Open simulations by their handles, from 1 on.
+/// Open simulations.
 #[derive(Default)]
 struct Open {
+    /// Simulations by their handles, from 1 on.
     simulations: BTreeMap<u32, Simulation>,
+    /// Handle that was assigned last.
     last: u32,
 }
 
@@ -37,13 +39,13 @@ thread_local! {
 }
 
 /// Stores the answer or the error as the last result; returns [`Status::Done`] or [`Status::Refused`].
-fn answer(done: Result<String, String>) -> u32 {
-    let status = if done.is_ok() { Status::Done } else { Status::Refused };
-    RESULT.set(done.unwrap_or_else(|error| error));
+fn answer(outcome: Result<String, String>) -> u32 {
+    let status = if outcome.is_ok() { Status::Done } else { Status::Refused };
+    RESULT.set(outcome.unwrap_or_else(|error| error));
     status as u32
 }
 
-/// Calls `work` with a simulation; the text that it returns is the answer.
+/// Calls `work` with the simulation of a handle; the text that `work` returns is the answer.
 fn with(handle: u32, work: impl FnOnce(&mut Simulation) -> Result<String, String>) -> u32 {
     answer(OPEN.with_borrow_mut(|open| match open.simulations.get_mut(&handle) {
         Some(simulation) => work(simulation),
@@ -51,12 +53,13 @@ fn with(handle: u32, work: impl FnOnce(&mut Simulation) -> Result<String, String
     }))
 }
 
-/// Returns the instant `at_ps`; `None`: it is not after `now`.
+/// Returns the instant `at_ps`; `None`: `at_ps` is not after `now`.
 fn after(now: Time, at_ps: u64) -> Option<Time> {
     (at_ps > now.0).then_some(Time(at_ps))
 }
 
-/// Opens a simulation of a scenario, with or without a packet trace of all events; returns its handle, or 0.
+/// Opens a simulation of a scenario, with a packet trace if `trace` selects one; returns its handle. 0: the last result
+/// is the text of the error.
 fn open(text: Result<&str, String>, seed: u64, trace: Option<TracePlan>) -> u32 {
     let opened = text.and_then(|text| {
         let scenario = Scenario::from_toml(text, "<scenario>").map_err(|error| error.rendered())?;
@@ -81,19 +84,19 @@ fn open(text: Result<&str, String>, seed: u64, trace: Option<TracePlan>) -> u32 
 ///
 /// # Safety
 ///
-/// The `len` bytes at `at` are initialised memory.
+/// `at` is not null, and the `len` bytes at `at` are initialised memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tailback_open(at: *const u8, len: usize, seed: u64) -> u32 {
     // SAFETY: by the contract above.
     open(unsafe { text_at(at, len) }, seed, None)
 }
 
-/// Opens a simulation as [`tailback_open`] does, with a packet trace of all events, whose rows are kept until
+/// Opens a simulation as [`tailback_open`] does, with a packet trace of all events. The rows are kept until
 /// [`tailback_take_trace`] takes them.
 ///
 /// # Safety
 ///
-/// The `len` bytes at `at` are initialised memory.
+/// `at` is not null, and the `len` bytes at `at` are initialised memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tailback_open_traced(at: *const u8, len: usize, seed: u64) -> u32 {
     // SAFETY: by the contract above.
@@ -125,7 +128,8 @@ pub extern "C" fn tailback_next_event(handle: u32) -> u64 {
     OPEN.with_borrow(|open| open.simulations.get(&handle).map_or(u64::MAX, |simulation| simulation.next_event().0))
 }
 
-/// Handles at most `budget` events at and before `at_ps`; [`Status::Running`]: more remain. A budget of 0 is unlimited.
+/// Handles at most `budget` events at and before `at_ps` picoseconds, or up to the end of the run if that is earlier. A
+/// budget of 0 is unlimited. [`Status::Running`]: the budget was used up, and events may remain.
 #[unsafe(no_mangle)]
 pub extern "C" fn tailback_run_until(handle: u32, at_ps: u64, budget: u64) -> u32 {
     let mut running = false;
@@ -140,8 +144,8 @@ pub extern "C" fn tailback_run_until(handle: u32, at_ps: u64, budget: u64) -> u3
     if running { Status::Running as u32 } else { status }
 }
 
-/// Moves to `at_ps`; if that is before the current time, the run is replayed without later changes, and the answer is
-/// "replayed", otherwise empty.
+/// Moves to `at_ps` picoseconds. If `at_ps` is before the current time, the run is replayed from its start without the
+/// changes after `at_ps`, and the answer is "replayed"; otherwise the answer is empty.
 #[unsafe(no_mangle)]
 pub extern "C" fn tailback_jump(handle: u32, at_ps: u64) -> u32 {
     with(handle, |simulation| {
@@ -156,12 +160,13 @@ pub extern "C" fn tailback_view(handle: u32) -> u32 {
     with(handle, |simulation| serde_json::to_string(&simulation.view()).map_err(|error| error.to_string()))
 }
 
-/// Changes tunable keys at `at_ps` or, if that is not after the current time, 1 ps from now: the text has a line
-/// `path=value` for each key. The answer is the time of the change in picoseconds.
+/// Schedules a change of tunable keys at `at_ps` picoseconds or, if `at_ps` is not after the current time, 1 ps from
+/// now. The text in the `len` bytes at `at` has a line `path=value` for each key. The answer is the time of the change
+/// in picoseconds.
 ///
 /// # Safety
 ///
-/// The `len` bytes at `at` are initialised memory.
+/// `at` is not null, and the `len` bytes at `at` are initialised memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tailback_change(handle: u32, at: *const u8, len: usize, at_ps: u64) -> u32 {
     // SAFETY: by the contract above.
@@ -169,19 +174,21 @@ pub unsafe extern "C" fn tailback_change(handle: u32, at: *const u8, len: usize,
     with(handle, |simulation| {
         let lines = text?.lines().filter(|line| !line.trim().is_empty());
         let pair = |line: &str| line.split_once('=').map(|(path, value)| (path.to_owned(), value.to_owned()));
+        let refused = |line: &str| format!("`{line}` is not path=value, such as links[0].rate=2Mbit/s");
         let pairs: Vec<(String, String)> =
-            lines.map(|line| pair(line).ok_or(format!("`{line}` is not path=value"))).collect::<Result<_, _>>()?;
+            lines.map(|line| pair(line).ok_or_else(|| refused(line))).collect::<Result<_, _>>()?;
         let at = after(simulation.now(), at_ps);
         simulation.change(&pairs, at).map(|at| at.0.to_string()).map_err(|error| error.rendered())
     })
 }
 
-/// Lets a flow, whose name is the text, send `bytes` of payload at `at_ps` or, if that is not after the current time, 1
-/// ps from now. The answer is the time of sending in picoseconds.
+/// Schedules `bytes` of payload, 1 to 2^40, of a flow in addition to that of its source: at `at_ps` picoseconds or, if
+/// `at_ps` is not after the current time, 1 ps from now. The text in the `len` bytes at `at` is the flow's name. The
+/// answer is the time of sending in picoseconds.
 ///
 /// # Safety
 ///
-/// The `len` bytes at `at` are initialised memory.
+/// `at` is not null, and the `len` bytes at `at` are initialised memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tailback_send(handle: u32, at: *const u8, len: usize, bytes: u64, at_ps: u64) -> u32 {
     // SAFETY: by the contract above.
@@ -192,11 +199,12 @@ pub unsafe extern "C" fn tailback_send(handle: u32, at: *const u8, len: usize, b
     })
 }
 
-/// Records the data that arrives at a host, whose name is the text, for [`tailback_receive`]; refuses an unknown host.
+/// Records the data that arrives from now on at a host, for [`tailback_receive`]. The text in the `len` bytes at `at`
+/// is the host's name; an unknown host is refused.
 ///
 /// # Safety
 ///
-/// The `len` bytes at `at` are initialised memory.
+/// `at` is not null, and the `len` bytes at `at` are initialised memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn tailback_record(handle: u32, at: *const u8, len: usize) -> u32 {
     // SAFETY: by the contract above.
@@ -207,8 +215,9 @@ pub unsafe extern "C" fn tailback_record(handle: u32, at: *const u8, len: usize)
     })
 }
 
-/// Answers with the data that has arrived at recorded hosts since the last call, one line each: time of arrival,
-/// sequence number, payload bytes, time of generation, flow; times in picoseconds.
+/// Answers with a line for each data packet that has arrived at a recorded host since the last call, in order of time.
+/// The fields, separated by spaces, are: time of arrival, sequence number, payload bytes, time of generation, flow.
+/// Times are picoseconds.
 #[unsafe(no_mangle)]
 pub extern "C" fn tailback_receive(handle: u32) -> u32 {
     with(handle, |simulation| {
@@ -219,9 +228,10 @@ pub extern "C" fn tailback_receive(handle: u32) -> u32 {
     })
 }
 
-/// Answers with the rows of the packet trace since the last call, one line each: time in picoseconds, event, frame, port,
-/// class, number of the packet or segment, identity of the packet, payload, buffer and wire bytes, waiting packets and
-/// their bytes, and the flow; `-` in place of a flow for rows without one.
+/// Answers with a line for each row of the packet trace since the last call; empty without a trace. The fields,
+/// separated by spaces, are: time in picoseconds, event, frame, port, class, number of the packet or segment, identity
+/// of the packet, payload bytes, buffer bytes, wire bytes, waiting packets, waiting bytes, and flow (`-` in rows
+/// without a flow).
 #[unsafe(no_mangle)]
 pub extern "C" fn tailback_take_trace(handle: u32) -> u32 {
     with(handle, |simulation| {
@@ -242,8 +252,8 @@ pub extern "C" fn tailback_take_trace(handle: u32) -> u32 {
     })
 }
 
-/// Answers with the number of rows that were taken so far and their hash, `ROWS HASH`; at the end of a run the hash is
-/// that of its whole trace. Refuses a simulation without a trace.
+/// Answers with `ROWS HASH`: the number of rows that were taken so far, and their hash. After all rows of a run have
+/// been taken, it is the hash of the whole trace. A simulation without a trace is refused.
 #[unsafe(no_mangle)]
 pub extern "C" fn tailback_trace_hash(handle: u32) -> u32 {
     with(handle, |simulation| {
@@ -258,7 +268,7 @@ pub extern "C" fn tailback_scenario(handle: u32) -> u32 {
     with(handle, |simulation| Ok(simulation.scenario().to_toml()))
 }
 
-/// Answers with the report of a run that ends now, as JSON, and closes the simulation.
+/// Answers with the report of the run up to the current time, as JSON, and closes the simulation.
 #[unsafe(no_mangle)]
 pub extern "C" fn tailback_report(handle: u32) -> u32 {
     let closed = OPEN.with_borrow_mut(|open| open.simulations.remove(&handle));
@@ -291,40 +301,44 @@ mod tests {
         source = { kind = "cbr", rate = "5Mbit/s", packet = "1000B", phase = "zero" }
     "#;
 
+    /// Returns the last result.
     fn result() -> String {
         // SAFETY: the answer is kept until the next call.
         let answer = unsafe { std::slice::from_raw_parts(tailback_result_ptr(), tailback_result_len()) };
         String::from_utf8(answer.to_vec()).expect("answers are UTF-8")
     }
 
+    /// Opens a simulation without a trace, with seed 3; returns its handle.
     fn open_plain(text: &str) -> u32 {
         // SAFETY: the text is initialised memory.
         unsafe { tailback_open(text.as_ptr(), text.len(), 3) }
     }
 
+    /// Calls [`tailback_change`]; returns its status.
     fn change(handle: u32, text: &str, at_ps: u64) -> u32 {
         // SAFETY: the text is initialised memory.
         unsafe { tailback_change(handle, text.as_ptr(), text.len(), at_ps) }
     }
 
+    /// Returns the digest in a report: `tb2:` and 32 hexadecimal digits.
     fn digest(report: &str) -> &str {
         let start = report.find("tb2:").expect("a report has a digest");
         &report[start..start + 36]
     }
 
     #[test]
-    fn steps_give_the_report_of_a_run_to_the_end() {
+    fn a_run_in_steps_has_the_report_of_a_run_to_the_end() {
         let handle = open_plain(SCENARIO);
         assert!(handle > 0, "{}", result());
         while tailback_run_until(handle, tailback_end(handle), 7) == Status::Running as u32 {}
         assert_eq!(tailback_now(handle), 100_000_000_000);
         assert_eq!(tailback_report(handle), 0);
         assert_eq!(result(), replicate(SCENARIO, 3).expect("the scenario runs"));
-        assert_eq!(tailback_report(handle), 1, "it is closed");
+        assert_eq!(tailback_report(handle), 1, "the first report has closed the simulation");
     }
 
     #[test]
-    fn a_changed_run_is_exported_as_a_scenario_with_its_digest() {
+    fn the_scenario_exported_from_a_changed_run_has_the_digest_of_that_run() {
         let handle = open_plain(SCENARIO);
         assert_eq!(tailback_run_until(handle, 50_000_000_000, 0), 0);
         assert_eq!(change(handle, "links[0].rate=2Mbit/s\n", 0), 0, "{}", result());
@@ -345,20 +359,22 @@ mod tests {
         assert_ne!(digest(&result()), digest(&replicate(SCENARIO, 3).unwrap()));
     }
 
+    /// Opens a simulation with a trace, with seed 3; returns its handle.
     fn open_traced(text: &str) -> u32 {
         // SAFETY: the text is initialised memory.
         unsafe { tailback_open_traced(text.as_ptr(), text.len(), 3) }
     }
 
     #[test]
-    fn a_trace_has_the_same_hash_in_any_steps_and_leaves_the_digest() {
+    fn a_trace_does_not_depend_on_the_steps_and_does_not_change_the_digest() {
         let handle = open_traced(SCENARIO);
         tailback_run_until(handle, 100_000_000_000, 0);
         assert_eq!(tailback_take_trace(handle), 0);
         let whole = result();
         assert_eq!(tailback_trace_hash(handle), 0);
         let hash = result();
-        // 1000 B at 5 Mbit/s are 1.6 ms: packets start at 0, 1.6, ... and 99.2 ms, and at 100 ms nothing is sent.
+        // The source sends 1000 B every 1.6 ms (5 Mbit/s): 63 packets, at 0, 1.6, … and 62 · 1.6 = 99.2 ms; the next
+        // would start after the end at 100 ms. A frame is 1018 B in the buffer and 1038 B on the wire.
         let starts: Vec<&str> = whole.lines().filter(|line| line.contains(" dequeue data a->b ")).collect();
         assert_eq!(starts.len(), 63, "{whole}");
         assert!(starts[62].starts_with("99200000000 dequeue data a->b 0 62 "), "{}", starts[62]);
@@ -394,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_refused_with_their_text() {
+    fn invalid_arguments_are_refused_with_a_text_that_names_them() {
         let handle = open_plain(SCENARIO);
         assert_eq!(change(handle, "links[0].delay=5ms", 0), 1);
         assert!(result().contains("run.tunable"), "{}", result());

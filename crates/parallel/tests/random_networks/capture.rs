@@ -1,5 +1,6 @@
-//! Captures of random networks: whole blocks, right checksums, the same bytes for any chunks of rows, and the bytes and
-//! retransmissions of each connection at its sender.
+//! Properties of captures of random networks. Blocks are complete and checksums right. The bytes do not depend on the
+//! chunks in which rows are passed. At the sender of a connection, the segments cover its bytes without gaps, and their
+//! number and that of retransmissions are those of the report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tailback_random::Rng;
@@ -10,11 +11,11 @@ use tailback_trace::Network;
 use tailback_trace::pcap::{Capture, Options, Sides};
 use tailback_units::Time;
 
-/// Type of an enhanced packet block.
+/// Block type of an enhanced packet block (pcapng).
 const PACKET: u32 = 6;
-/// Protocol number of TCP.
+/// IP protocol number of TCP.
 const TCP: u8 = 6;
-/// First port of receivers.
+/// TCP port of the receiver of flow 0; flow n has this port plus n.
 const RECEIVERS: usize = 50_000;
 
 /// Checks the capture of a plan whose report is `whole`.
@@ -32,9 +33,10 @@ pub fn check(plan: &Plan, whole: &Report) -> Result<(), String> {
     if chunked(plan, &rows) != bytes {
         return Err("a capture depends on the chunks of rows".to_owned());
     }
-    sent(plan, &frames(&bytes)?, whole)
+    check_segments(plan, &frames(&bytes)?, whole)
 }
 
+/// Returns the options of a capture of all frames in full.
 fn options() -> Options {
     Options {
         snap: 0,
@@ -52,12 +54,12 @@ fn options() -> Options {
 fn chunked(plan: &Plan, rows: &[Row]) -> Vec<u8> {
     let mut capture = Capture::new(&mut plan.clone(), options());
     let mut rng = Rng::named(plan.seed, "chunks of a capture");
-    let (mut bytes, mut rest) = (Vec::new(), rows);
+    let (mut bytes, mut remaining) = (Vec::new(), rows);
     capture.begin(&mut bytes);
-    while !rest.is_empty() {
-        let (chunk, others) = rest.split_at((1 + rng.below(40) as usize).min(rest.len()));
+    while !remaining.is_empty() {
+        let (chunk, later) = remaining.split_at((1 + rng.below(40) as usize).min(remaining.len()));
         capture.rows(chunk.to_vec(), &mut bytes);
-        rest = others;
+        remaining = later;
     }
     capture.end(Some(plan.end), &mut bytes);
     bytes
@@ -65,12 +67,17 @@ fn chunked(plan: &Plan, rows: &[Row]) -> Vec<u8> {
 
 /// A captured frame.
 struct Frame {
+    /// Index of the port.
     interface: u32,
+    /// `true` if the frame was captured at the port's sender.
     outbound: bool,
     bytes: Vec<u8>,
 }
 
-/// Returns the frames of a capture; their times do not fall.
+/// Returns the frames of a capture.
+///
+/// # Errors
+/// If a block is malformed, a frame is cut, or a time is before that of the frame before.
 fn frames(bytes: &[u8]) -> Result<Vec<Frame>, String> {
     let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
     let (mut at, mut last, mut found) = (0, 0, Vec::new());
@@ -88,6 +95,7 @@ fn frames(bytes: &[u8]) -> Result<Vec<Frame>, String> {
             last = time;
             let (start, mut option) = (at + 28, at + 28 + captured.next_multiple_of(4));
             let code = |option| word(option) as u16;
+            // Option 2 is epb_flags, whose lowest two bits are the direction: 2 is outbound.
             while code(option) != 2 {
                 option += 4 + (word(option) as usize >> 16).next_multiple_of(4);
             }
@@ -99,13 +107,16 @@ fn frames(bytes: &[u8]) -> Result<Vec<Frame>, String> {
     Ok(found)
 }
 
-/// Returns the IP packet in a frame; `None`: it has none.
+/// Returns the IP packet in an Ethernet frame; `None`: the frame has no IP packet.
 fn packet(frame: &[u8]) -> Option<&[u8]> {
     let mut at = 12;
     loop {
         match frame[at..at + 2] {
+            // VLAN tag.
             [0x81, 0x00] => at += 4,
+            // Rate-limited tag.
             [0x89, 0x04] => at += 8,
+            // MPLS: the last entry of the stack has its lowest bit of the third byte set.
             [0x88, 0x47] => {
                 at += 2;
                 while frame[at + 2] & 1 == 0 {
@@ -114,6 +125,7 @@ fn packet(frame: &[u8]) -> Option<&[u8]> {
                 at += 4;
                 break;
             }
+            // IPv4.
             [0x08, 0x00] => {
                 at += 2;
                 break;
@@ -122,11 +134,11 @@ fn packet(frame: &[u8]) -> Option<&[u8]> {
         }
     }
     let total = usize::from(u16::from_be_bytes([frame[at + 2], frame[at + 3]]));
-    // A length of 0 stands for one that the field cannot hold.
+    // A total length of 0: the length exceeds the field.
     Some(if total == 0 { &frame[at..] } else { &frame[at..at + total] })
 }
 
-/// Returns the sum of 16-bit words in ones' complement: 0xffff over data with its checksum.
+/// Returns the ones' complement sum of the 16-bit words: 0xffff for data that includes its checksum (RFC 1071).
 fn folded(parts: &[&[u8]]) -> u64 {
     let word = |pair: &[u8]| u64::from(pair[0]) << 8 | u64::from(pair.get(1).copied().unwrap_or(0));
     let mut sum: u64 = parts.iter().flat_map(|part| part.chunks(2)).map(word).sum();
@@ -137,11 +149,14 @@ fn folded(parts: &[&[u8]]) -> u64 {
 }
 
 /// Checks all checksums, and for each connection that the segments at its sender cover its bytes without gaps and
-/// overlaps, and are as many as the report states.
-fn sent(plan: &Plan, frames: &[Frame], report: &Report) -> Result<(), String> {
+/// overlaps. Checks for each flow without a warm-up that the numbers of segments and retransmissions are those of the
+/// report.
+fn check_segments(plan: &Plan, frames: &[Frame], report: &Report) -> Result<(), String> {
     let network = Network::of(plan);
-    // By flow: segments, and for each connection the segments by their first byte.
+    // Number of segments by flow.
     let mut segments = vec![0; plan.flows.len()];
+    // By flow and sender's port, which identify a connection: the different segments, by first sequence number and
+    // length.
     let mut starts: BTreeMap<(usize, u16), BTreeSet<(u32, u32)>> = BTreeMap::new();
     for frame in frames {
         let Some(packet) = packet(&frame.bytes) else { continue };
@@ -179,10 +194,10 @@ fn sent(plan: &Plan, frames: &[Frame], report: &Report) -> Result<(), String> {
         let Some(tcp) = found.transport.as_ref().filter(|_| plan.warmup == Time::ZERO) else { continue };
         let is_rdma = plan.flows[flow].transport.as_ref().is_some_and(|tcp| tcp.takes_turns);
         let own = starts.range((flow, 0)..=(flow, u16::MAX));
-        let first: u64 = own.map(|(_, starts)| starts.len() as u64).sum();
-        if !is_rdma && (segments[flow], segments[flow] - first) != (tcp.segments, tcp.retransmissions) {
+        let new: u64 = own.map(|(_, starts)| starts.len() as u64).sum();
+        if !is_rdma && (segments[flow], segments[flow] - new) != (tcp.segments, tcp.retransmissions) {
             let counts = (tcp.segments, tcp.retransmissions);
-            return Err(format!("flow {flow}: {} segments, {first} new, report {counts:?}", segments[flow]));
+            return Err(format!("flow {flow}: {} segments, {new} new, report {counts:?}", segments[flow]));
         }
     }
     Ok(())

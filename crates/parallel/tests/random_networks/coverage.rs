@@ -12,15 +12,17 @@ use tailback_sim::plan::{BackPressure, Detection, Fabric, NodeKind, Plan, Respon
 use tailback_traffic::{Application, Model};
 use tailback_transport::{Cc, Recovery};
 
-/// Number of occurrences, by family and name in documents.
+/// Number of occurrences, by family of features and name of the kind.
 #[derive(Default)]
 struct Seen(BTreeMap<(&'static str, &'static str), u32>);
 
 impl Seen {
+    /// Counts an occurrence.
     fn add(&mut self, family: &'static str, name: &'static str) {
         *self.0.entry((family, name)).or_default() += 1;
     }
 
+    /// Counts the kinds of a law of back-pressure.
     fn law(&mut self, law: &BackPressure) {
         self.add(
             "scope",
@@ -55,11 +57,13 @@ impl Seen {
         );
     }
 
+    /// Counts the kinds of rate limiters.
     fn limiters(&mut self, spec: &LimitersSpec) {
         self.add("reaction", spec.law.kind());
         self.add("limited queue", if spec.aqm.is_some() { "with queue management" } else { "without" });
     }
 
+    /// Counts the kinds of all features of a plan.
     fn plan(&mut self, plan: &Plan) {
         for node in &plan.nodes {
             match &node.kind {
@@ -107,14 +111,14 @@ impl Seen {
     }
 }
 
-/// Every kind of every feature occurs at least three times in the networks, and so does every change of the timeline: kinds that
-/// are never drawn are never tested.
+/// A kind of a feature that is never drawn is never tested.
 #[test]
 fn every_kind_of_every_feature_is_drawn_at_least_three_times() {
     let (mut seen, mut refused) = (Seen::default(), BTreeMap::new());
     for seed in (crate::FIRST..).take(crate::ORDINARY as usize) {
         match scenario(&document(seed)) {
             Ok(scenario) => seen.plan(&build(&scenario, 1, None)),
+            // One seed for each message suffices.
             Err(refusal) => drop(refused.insert(refusal, seed)),
         }
     }
@@ -144,5 +148,5 @@ fn every_kind_of_every_feature_is_drawn_at_least_three_times() {
     ];
     let wanted = families.iter().flat_map(|(family, names)| names.iter().map(|name| (*family, *name)));
     let missing: Vec<_> = wanted.filter(|wanted| seen.0.get(wanted).is_none_or(|count| *count < 3)).collect();
-    assert!(missing.is_empty(), "fewer than three of {missing:?}");
+    assert!(missing.is_empty(), "drawn fewer than three times: {missing:?}");
 }

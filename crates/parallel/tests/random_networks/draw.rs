@@ -7,7 +7,7 @@ use tailback_random::Rng;
 pub struct Draw(Rng);
 
 impl Draw {
-    /// Returns the stream of a seed. Equal seeds give equal choices.
+    /// Returns the stream of choices of a seed; equal seeds give equal choices.
     pub fn new(seed: u64) -> Draw {
         Draw(Rng::named(seed, "random network"))
     }
@@ -19,7 +19,7 @@ impl Draw {
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         self.0.between(low, high)
     }
-    /// Returns an index into a list of `length` entries.
+    /// Returns an index into a list of `length` entries, at least one, with equal probability.
     pub fn index(&mut self, length: usize) -> usize {
         self.0.below(length as u64) as usize
     }
@@ -38,7 +38,7 @@ impl Draw {
         }
         unreachable!("the number drawn is below the sum of the weights")
     }
-    /// Returns a duration in the notation of documents, from zero to `most` microseconds.
+    /// Returns a duration in the notation of documents, uniform from zero to `most` microseconds.
     pub fn micros(&mut self, most: u64) -> String {
         format!("{}us", self.between(0, most))
     }

@@ -8,7 +8,7 @@ use tailback_transport::Cc;
 /// Content of the trace file that sources use: one frame per line, in bytes.
 pub const TRACE: &str = "1000\n20000\n3\n0\n1500\n";
 
-/// Returns `true` if a full packet has room for the headers of a segment.
+/// Returns `true` if the length of a packet with the largest payload can grow by headers and still fit into 16 bits.
 pub fn segment_fits(traits: &Traits) -> bool {
     traits.mtu < 65_535
 }
@@ -18,6 +18,7 @@ pub fn flows(draw: &mut Draw, network: &Network) -> Value {
     (0..draw.between(1, 5)).map(|n| group(draw, network, &format!("f{n}"))).collect()
 }
 
+/// Returns a group of flows: ends, traffic, transport, code point and meter.
 fn group(draw: &mut Draw, network: &Network, name: &str) -> Value {
     let traits = &network.traits;
     let mut group = ends(draw, network);
@@ -72,7 +73,7 @@ fn ends(draw: &mut Draw, network: &Network) -> Value {
     }
 }
 
-/// Returns a source of any kind. Without a transport (`carried`) it has a size or a rate.
+/// Returns a source of any kind. `carried`: the flow has a transport; without one, the source has a size or a rate.
 fn source(draw: &mut Draw, carried: bool) -> Value {
     let rate = format!("{}kbit/s", draw.between(100, 15_000));
     match draw.index(12) {
@@ -96,7 +97,7 @@ fn source(draw: &mut Draw, carried: bool) -> Value {
     }
 }
 
-/// Returns an application of any kind; transfers need a transport (`carried`).
+/// Returns an application of any kind. `carried`: the flows have a transport, which transfers need.
 fn application(draw: &mut Draw, carried: bool) -> Value {
     let sizes = |draw: &mut Draw| {
         let mean = format!("{}B", draw.between(1, 30_000));
@@ -140,13 +141,14 @@ pub fn meter(draw: &mut Draw) -> Value {
     ])
 }
 
-/// Returns a congestion control of any kind, with default or other parameters; the defaults of many are for faster
-/// links.
+/// Returns a congestion control of any kind, with default parameters or with parameters for slow links: many defaults
+/// are for faster links.
 fn control(draw: &mut Draw, traits: &Traits) -> Value {
     let kind = draw.one(Cc::NAMES);
     let mut written = json!({ "kind": kind });
     match kind {
-        // "packet-marking" needs colours, which the tags of congestion points replace; its target has no default.
+        // "packet-marking" needs colours, which packets with the tags of congestion points do not have. Its target has
+        // no default.
         "packet-marking" if traits.notified => return json!({ "kind": "reno", "hystart": true }),
         "packet-marking" => written["target"] = json!("1Mbit/s"),
         _ if draw.chance(0.5) => {}
@@ -204,7 +206,7 @@ fn tcp(draw: &mut Draw, traits: &Traits) -> Value {
     if draw.chance(0.2) {
         written["receive-window"] = json!(draw.between(1, 20));
     }
-    // A reservation colours its segments, which is not possible if tags of congestion points replace colours.
+    // A reservation colours its segments; packets with the tags of congestion points have no colours.
     if !traits.notified && draw.chance(0.1) {
         written["congestion-control"] = json!({ "kind": "reno" });
         written["pacing"] = json!(false);

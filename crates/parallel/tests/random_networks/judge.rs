@@ -1,5 +1,5 @@
-//! Properties of every network: both engines, any number of partitions and any number of threads give the same report,
-//! packets are conserved, and nothing panics.
+//! Properties of every network: the report does not depend on the engine, the number of partitions and the number of
+//! threads; packets are conserved; and nothing panics.
 
 use crate::flows::TRACE;
 use serde_json::Value;
@@ -8,19 +8,25 @@ use tailback_scenario::{Files, Scenario, build};
 use tailback_sim::plan::{Engine, Plan};
 use tailback_sim::{Counts, FlowReport, Parts, Report, Status, World};
 
-/// Maximum number of events, above that of any of these networks: a run that reaches this number does not end.
+/// Number of events above that of any of these networks: a run that reaches this number is considered endless.
 const MAX_EVENTS: u64 = 30_000_000;
 
-/// Returns the scenario of a document, with [`TRACE`] as each trace file, or the error message.
+/// Returns the scenario of a document, in which every trace file has the content [`TRACE`].
+///
+/// # Errors
+/// The message, if the document is refused.
 pub fn scenario(document: &Value) -> Result<Scenario, String> {
     let files = Files::read_by(|_| Ok(TRACE.to_owned()));
     Scenario::from_json_with(&document.to_string(), files).map_err(|e| e.rendered())
 }
 
-/// Returns the number of packets transmitted over links, or the property that a scenario violates, including panics.
+/// Checks all properties of the runs of a scenario; returns its number of packet-hops.
+///
+/// # Errors
+/// The property that a run violates, or the message of its panic.
 pub fn judge(scenario: &Scenario) -> Result<u64, String> {
     match catch_unwind(AssertUnwindSafe(|| compare_all(scenario))) {
-        Ok(found) => found,
+        Ok(outcome) => outcome,
         Err(panic) => {
             let text = panic.downcast_ref::<String>().map(String::as_str);
             Err(format!("panic: {}", text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("without a message")))
@@ -28,16 +34,16 @@ pub fn judge(scenario: &Scenario) -> Result<u64, String> {
     }
 }
 
+/// Compares the runs of a scenario with each other; returns the number of packet-hops of a run.
 fn compare_all(scenario: &Scenario) -> Result<u64, String> {
     let plan = build(scenario, scenario.run().seed, Some(Engine::Merged));
     let whole = run(plan.clone(), "merged")?;
-    conserved(&whole)?;
-    let engines = run(Plan { engine: Engine::Plain, ..plan.clone() }, "plain")?;
-    same(&whole, &engines, "the plain engine")?;
-    // The seed chooses the number of partitions and the engine, independently of the network.
-    let turn = plan.seed;
-    let engine = if turn.is_multiple_of(2) { Engine::Merged } else { Engine::Plain };
-    let most = 2 + (turn / 2 % 3) as usize;
+    check_totals(&whole)?;
+    let plain = run(Plan { engine: Engine::Plain, ..plan.clone() }, "plain")?;
+    same(&whole, &plain, "the plain engine")?;
+    // The seed decides the engine and the number of partitions, 2 to 4.
+    let engine = if plan.seed.is_multiple_of(2) { Engine::Merged } else { Engine::Plain };
+    let most = 2 + (plan.seed / 2 % 3) as usize;
     let parts = Parts::new(Plan { engine, ..plan.clone() }, most).run_in_turn().report();
     same(&whole, &parts, &format!("{most} parts of the {engine:?} engine"))?;
     for threads in 2..=3 {
@@ -49,6 +55,7 @@ fn compare_all(scenario: &Scenario) -> Result<u64, String> {
     Ok(whole.packet_hops)
 }
 
+/// Returns the report of an undivided run; `engine` is its name for the error if the run does not end.
 fn run(plan: Plan, engine: &str) -> Result<Report, String> {
     let mut world = World::new(plan);
     match world.run(MAX_EVENTS) {
@@ -57,7 +64,7 @@ fn run(plan: Plan, engine: &str) -> Result<Report, String> {
     }
 }
 
-/// Compares everything except the number of events, which depends on the method of execution.
+/// Checks that the report of the run `how` equals `whole`, except the number of events, which may differ.
 fn same(whole: &Report, other: &Report, how: &str) -> Result<(), String> {
     let comparable = |report: &Report| {
         let mut value = serde_json::to_value(report).expect("a report has text keys and finite numbers only");
@@ -70,7 +77,7 @@ fn same(whole: &Report, other: &Report, how: &str) -> Result<(), String> {
     }
 }
 
-/// Returns the place and the values of the first difference; `None` if the values are equal.
+/// Returns the path and the two values of the first difference; `None`: the values are equal.
 fn difference(a: &Value, b: &Value) -> Option<String> {
     let within = |key: &str, found: Option<String>| found.map(|found| format!("{key}.{found}"));
     match (a, b) {
@@ -87,8 +94,8 @@ fn difference(a: &Value, b: &Value) -> Option<String> {
     }
 }
 
-/// Checks the totals of the report; `World::report` has already checked the packets one by one.
-fn conserved(report: &Report) -> Result<(), String> {
+/// Checks sums and ranges in a report; [`World::report`] has already checked the packets in the network one by one.
+fn check_totals(report: &Report) -> Result<(), String> {
     let sum = |counts: &[Counts]| {
         let add = |get: fn(&Counts) -> u64| counts.iter().map(get).sum::<u64>();
         (add(|c| c.packets), add(|c| c.bytes))
@@ -96,11 +103,15 @@ fn conserved(report: &Report) -> Result<(), String> {
     for flow in report.flows.iter() {
         let FlowReport { offered, delivered, dropped, in_network, .. } = flow;
         if sum(&[offered]) != sum(&[delivered, dropped, in_network]) {
-            return Err(format!("{}: {offered:?} in, {delivered:?}, {dropped:?} and {in_network:?} out", flow.name));
+            return Err(format!(
+                "{}: {offered:?} offered, but {delivered:?} delivered, {dropped:?} dropped and {in_network:?} in the \
+                 network",
+                flow.name
+            ));
         }
         let lost: u64 = flow.drops.iter().map(|d| d.packets).sum();
         if lost != dropped.packets {
-            return Err(format!("{}: {lost} losses by place, {} in total", flow.name, dropped.packets));
+            return Err(format!("{}: {lost} drops by cause, {} in total", flow.name, dropped.packets));
         }
         if let Some(transport) = &flow.transport
             && (transport.retransmissions > transport.segments
@@ -115,12 +126,12 @@ fn conserved(report: &Report) -> Result<(), String> {
         // Sums of seconds have rounding errors.
         let within = |time: f64| (0.0..=measured * (1.0 + 1e-9)).contains(&time);
         if !(within(port.held_s) && within(port.stopped_s) && within(port.slowed_s) && port.utilisation <= 1.0 + 1e-9) {
-            return Err(format!("{} was stopped or busy for longer than the measurement: {port:?}", port.name));
+            return Err(format!("{}: stopped, slowed, held or busy for longer than measured: {port:?}", port.name));
         }
     }
     for (group, result) in &report.applications {
         if result.time.count + result.failed + result.refused > result.begun {
-            return Err(format!("{group}: more has ended than begun: {result:?}"));
+            return Err(format!("{group}: more pages or transfers have ended than begun: {result:?}"));
         }
     }
     Ok(())

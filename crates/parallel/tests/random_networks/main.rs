@@ -1,12 +1,13 @@
-//! Random networks with all features combined: pause storms, TCP and RDMA under every congestion control, links from 1
+//! Random networks that combine all features: pause storms, TCP and RDMA under every congestion control, links from 1
 //! to 100 Mbit/s, loss, jitter, every change of the timeline, applications, disciplines, laws of back-pressure,
-//! congestion points, rate limiters, meters, models of switches, labels and time series.
+//! congestion points, rate limiters, meters, switch models, labels and time series.
 //!
-//! `network` generates the document of a seed, `judge` checks its properties, `coverage` checks that every kind occurs.
+//! `network` generates the document of a seed, `judge` checks the properties of its runs, `coverage` checks that every
+//! kind of each feature occurs.
 //!
 //! The ordinary test has the same networks in each run; the long test (`make validate`) draws its first seed and prints
-//! it. A failure prints the network's seed and the smallest document with the same failure: `TAILBACK_FUZZ_SEED=n
-//! TAILBACK_FUZZ=1 cargo test -p tailback-parallel --test random_networks` repeats it.
+//! it. A failure prints the network's seed and a document, shrunk as far as it still fails. `TAILBACK_FUZZ_SEED=n
+//! TAILBACK_FUZZ=1 cargo test -p tailback-parallel --test random_networks` repeats the failure of seed n.
 
 #![allow(clippy::disallowed_methods, reason = "settings of the test come from the environment")]
 
@@ -34,13 +35,14 @@ const ORDINARY: u32 = 300;
 /// Number of networks of the long test.
 const LONG: u32 = 10_000;
 
-/// Reads an integer from the environment.
+/// Reads an integer from an environment variable; `None`: the variable is not set.
 fn variable(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;
     Some(text.parse().unwrap_or_else(|_| panic!("{name}={text} is not a whole number")))
 }
 
-/// Judges `count` networks on all processors; stops at the first failure.
+/// Judges the networks of `count` seeds from `first` on, on all processors; panics with the failure of the lowest seed.
+/// `TAILBACK_FUZZ_SEED` and `TAILBACK_FUZZ` replace `first` and `count`.
 fn judge_all(first: u64, count: u32) {
     let first = variable("TAILBACK_FUZZ_SEED").unwrap_or(first);
     let count = variable("TAILBACK_FUZZ").unwrap_or(u64::from(count));
@@ -53,13 +55,14 @@ fn judge_all(first: u64, count: u32) {
         loop {
             let number = next.fetch_add(1, Ordering::Relaxed);
             let mut known = failed.lock().expect("no thread panics while it holds the lock");
-            // Networks with lower numbers are still judged, so that the first failure does not depend on the threads.
+            // After a failure, networks with lower numbers are still judged, so that the failure that is reported does
+            // not depend on the threads.
             if number >= count || known.as_ref().is_some_and(|(earlier, _)| *earlier < number) {
                 return;
             }
             drop(known);
             match fault(first.wrapping_add(number)) {
-                Ok(passed) => hops.fetch_add(passed, Ordering::Relaxed),
+                Ok(hops_of_network) => hops.fetch_add(hops_of_network, Ordering::Relaxed),
                 Err(failure) => {
                     known = failed.lock().expect("no thread panics while it holds the lock");
                     if known.as_ref().is_none_or(|(earlier, _)| number < *earlier) {
@@ -93,13 +96,16 @@ fn judge_all(first: u64, count: u32) {
     );
 }
 
-/// Returns the number of packets over links, or the violated property, of the network of a seed.
+/// Judges the network of a seed; returns the number of its packet-hops.
+///
+/// # Errors
+/// The violated property.
 fn fault(seed: u64) -> Result<u64, String> {
     let scenario = judge::scenario(&network::document(seed)).map_err(|refusal| format!("refused: {refusal}"))?;
     judge::judge(&scenario)
 }
 
-/// Returns the smallest document with the failure of a seed.
+/// Returns the failure and the text of the smallest document found that fails as the document of a seed does.
 fn smallest(seed: u64) -> String {
     let fails =
         |document: &serde_json::Value| judge::scenario(document).is_ok_and(|scenario| judge::judge(&scenario).is_err());
@@ -107,7 +113,7 @@ fn smallest(seed: u64) -> String {
     if !fails(&document) {
         return document.to_string();
     }
-    // Silences the repeated panic messages of the trials.
+    // Silences the panic messages of the trials.
     let hook = std::panic::take_hook();
     std::panic::set_hook(Box::new(|_| {}));
     let smallest = shrink::shrink(&document, fails);
@@ -117,13 +123,13 @@ fn smallest(seed: u64) -> String {
 }
 
 #[test]
-fn random_networks_give_one_report_by_either_engine_in_parts_and_on_threads() {
+fn random_networks_have_the_same_report_with_either_engine_in_parts_and_on_threads() {
     judge_all(FIRST, ORDINARY);
 }
 
 #[test]
 #[ignore = "long: `make validate`"]
-fn ten_thousand_new_networks_give_one_report_by_either_engine_in_parts_and_on_threads() {
-    // The standard library's keys are drawn anew in each process.
+fn ten_thousand_new_networks_have_the_same_report_with_either_engine_in_parts_and_on_threads() {
+    // The hash keys of the standard library are random in each process; the shift keeps the seed below 2^63.
     judge_all(RandomState::new().build_hasher().finish() >> 1, LONG);
 }

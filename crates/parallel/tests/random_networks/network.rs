@@ -1,6 +1,6 @@
 //! Random networks as documents: hosts and switches of all models in a tree or a mesh, links from 1 to 100 Mbit/s.
 //!
-//! Documents are generated and not plans: every document that the checks accept must run, senders have the path
+//! Documents are generated instead of plans: so the checks of documents are tested too, senders have the path
 //! parameters of ordinary runs, and a failure is a file for `tailback run`. Every generated document is valid.
 
 use crate::draw::Draw;
@@ -9,7 +9,7 @@ use crate::switching::{law, limiters, model, point, ports, queue};
 use crate::timeline::{timeline, with_sets};
 use serde_json::{Map, Value, json};
 
-/// Rates of links and of their changes, including rates well below the minimum rates of laws for fast links.
+/// Rates of links and of their changes. Some are well below the minimum rates of congestion controls for fast links.
 pub const RATES: [&str; 5] = ["1Mbit/s", "3Mbit/s", "10Mbit/s", "33Mbit/s", "100Mbit/s"];
 
 /// Properties of the whole network, drawn first since everything else must be consistent with them.
@@ -19,11 +19,11 @@ pub struct Traits {
     pub end: u64,
     /// Number of traffic classes.
     pub classes: u64,
-    /// Largest payload of a packet, bytes.
+    /// Maximum payload of a packet, bytes.
     pub mtu: u64,
-    /// `true` if back-pressure may name addresses. All queues are then drop-tail, and there are no rate responses.
+    /// `true` if back-pressure may name addresses. All queues are then drop-tail.
     pub addressed: bool,
-    /// `true` if there are congestion points and rate limiters. Their tags replace DSCPs and colours.
+    /// `true` if there are congestion points and rate limiters. Packets then carry tags in place of DSCPs and colours.
     pub notified: bool,
 }
 
@@ -41,11 +41,12 @@ pub struct Network {
     pub hosts: Vec<Node>,
     pub switches: Vec<Node>,
     pub links: Vec<[String; 2]>,
-    /// Back-pressure of each switch; `None`: the switch only drops.
+    /// Back-pressure of each switch; `None`: the switch sends no notifications.
     pub laws: Vec<Option<Value>>,
 }
 
 impl Network {
+    /// Adds a link between two nodes.
     fn link(&mut self, a: String, b: String) {
         for (node, other) in [(&a, &b), (&b, &a)] {
             let all = self.hosts.iter_mut().chain(&mut self.switches);
@@ -55,10 +56,12 @@ impl Network {
         }
         self.links.push([a, b]);
     }
+    /// Returns `true` if a switch has this name.
     pub fn is_switch(&self, name: &str) -> bool {
         self.switches.iter().any(|switch| switch.name == name)
     }
-    /// Returns the hosts at switches that all send and obey PAUSE frames.
+    /// Returns the names of the hosts whose neighbours are all switches with back-pressure by PAUSE frames: only these
+    /// hosts may have storms.
     pub fn pausing_hosts(&self) -> Vec<String> {
         let pauses = |name: &String| {
             let at = self.switches.iter().position(|switch| switch.name == *name);
@@ -69,7 +72,7 @@ impl Network {
     }
 }
 
-/// Returns a framing, and the largest payload of its packets in bytes.
+/// Returns a framing, and the maximum payload of its packets in bytes.
 fn framing(draw: &mut Draw) -> (Value, u64) {
     match draw.index(6) {
         0 => (json!("none"), 65_535),
@@ -111,6 +114,7 @@ pub fn document(seed: u64) -> Value {
     written
 }
 
+/// Returns the table `run` of a document; `end` is the duration in microseconds.
 fn run(draw: &mut Draw, seed: u64, end: u64) -> Value {
     let mut run = json!({
         "duration": format!("{end}us"),
@@ -136,6 +140,7 @@ fn run(draw: &mut Draw, seed: u64, end: u64) -> Value {
     let chosen: Vec<&str> = kinds
         .into_iter()
         .enumerate()
+        // All but the first three kinds need a time series.
         .filter(|(n, _)| (sampled || *n < 3) && draw.chance(0.3))
         .map(|(_, kind)| kind)
         .collect();
@@ -146,7 +151,7 @@ fn run(draw: &mut Draw, seed: u64, end: u64) -> Value {
     run
 }
 
-/// Returns switches in a random tree, with additional links in a mesh, and hosts at random switches.
+/// Returns switches in a random tree and hosts at random switches; with `mesh`, also additional links.
 fn topology(draw: &mut Draw, traits: Traits, mesh: bool) -> Network {
     let node = |name: String| Node { name, neighbours: Vec::new() };
     let switches = draw.between(1, 4) as usize;
@@ -178,7 +183,7 @@ fn topology(draw: &mut Draw, traits: Traits, mesh: bool) -> Network {
             network.link(format!("s{a}"), format!("s{b}"));
         }
     }
-    // Most switches have the same law, so that neighbours are compatible.
+    // Most switches have the same law, so that neighbours obey each other's notifications.
     let common = law(draw, &network.traits);
     network.laws = (0..switches)
         .map(|_| match draw.index(5) {
@@ -190,6 +195,7 @@ fn topology(draw: &mut Draw, traits: Traits, mesh: bool) -> Network {
     network
 }
 
+/// Returns the table `hosts` of a document.
 fn hosts(draw: &mut Draw, network: &Network) -> Value {
     let mut hosts = Map::new();
     for (n, host) in network.hosts.iter().enumerate() {
@@ -197,7 +203,7 @@ fn hosts(draw: &mut Draw, network: &Network) -> Value {
             "buffer": draw.weighted(&[(3, "unlimited"), (1, "20kB"), (1, "30packets")]),
             "obeys": draw.chance(0.8),
         });
-        // Congestion points need a rate limiter that reacts to them.
+        // With congestion points, at least one host must have rate limiters.
         if network.traits.notified && (n == 0 || draw.chance(0.4)) {
             written["rate-limiters"] = limiters(draw, &network.traits);
         }
@@ -206,6 +212,7 @@ fn hosts(draw: &mut Draw, network: &Network) -> Value {
     hosts.into()
 }
 
+/// Returns the table `switches` of a document.
 fn switches(draw: &mut Draw, network: &Network) -> Value {
     let mut switches = Map::new();
     for (n, switch) in network.switches.iter().enumerate() {
@@ -224,7 +231,7 @@ fn switches(draw: &mut Draw, network: &Network) -> Value {
             written["congestion-notification"] = point(draw);
         }
         let inner = switch.neighbours.iter().any(|name| network.is_switch(name));
-        // Memory accounted by ingress needs FIFO queues.
+        // Memory accounted by input needs FIFO queues.
         if traits.notified && inner && !by_input && draw.chance(0.4) {
             written["rate-limiters"] = limiters(draw, traits);
         }
@@ -239,15 +246,16 @@ fn switches(draw: &mut Draw, network: &Network) -> Value {
     switches.into()
 }
 
+/// Returns the list `links` of a document.
 fn links(draw: &mut Draw, network: &Network) -> Value {
     let common = draw.one(&RATES);
     let rate = |draw: &mut Draw| if draw.chance(0.3) { common } else { draw.one(&RATES) };
     let link = |ends: &[String; 2]| {
-        let there = rate(draw);
-        let back = if draw.chance(0.25) { rate(draw) } else { there };
+        let forward = rate(draw);
+        let backward = if draw.chance(0.25) { rate(draw) } else { forward };
         json!({
             "between": ends,
-            "rate": [there, back],
+            "rate": [forward, backward],
             "delay": draw.micros(500),
             "loss": draw.weighted(&[(4, 0.0), (1, 0.05)]),
             "jitter": draw.weighted(&[(3, "0s"), (1, "200us")]),

@@ -1,4 +1,4 @@
-//! Shrinking: search for a document from which no entry can be removed so that it still fails.
+//! Shrinking: search for a failing document that no longer fails without any one of its entries.
 
 use serde_json::Value;
 
@@ -12,21 +12,22 @@ enum Step {
     Index(usize),
 }
 
-/// Returns `document` without the entries and keys that are not needed for `fails`, as far as [`MAX_TRIALS`] permits.
+/// Returns `document` without the keys and list entries that it does not need to make `fails` return `true`, as far as
+/// [`MAX_TRIALS`] permits. `fails` must return `true` for `document`.
 pub fn shrink(document: &Value, mut fails: impl FnMut(&Value) -> bool) -> Value {
     let (mut smallest, mut trials) = (document.clone(), 0);
     loop {
         let mut places = Vec::new();
         collect(&smallest, &mut Vec::new(), &mut places);
         let mut shrunk = false;
-        // From the back, so that places before the removed ones remain valid.
+        // From the last place to the first, so that the remaining places stay valid after a removal.
         for place in places.iter().rev() {
             trials += 1;
             if trials > MAX_TRIALS {
                 return smallest;
             }
             let mut smaller = smallest.clone();
-            if without(&mut smaller, place) && fails(&smaller) {
+            if remove(&mut smaller, place) && fails(&smaller) {
                 smallest = smaller;
                 shrunk = true;
             }
@@ -37,7 +38,7 @@ pub fn shrink(document: &Value, mut fails: impl FnMut(&Value) -> bool) -> Value 
     }
 }
 
-/// Collects the places of all entries and keys, outer ones first.
+/// Collects the places of all keys and list entries under `value`, outer ones first; `at` is the place of `value`.
 fn collect(value: &Value, at: &mut Vec<Step>, places: &mut Vec<Vec<Step>>) {
     let mut visit = |step: Step, inner: &Value| {
         at.push(step);
@@ -52,8 +53,8 @@ fn collect(value: &Value, at: &mut Vec<Step>, places: &mut Vec<Vec<Step>>) {
     }
 }
 
-/// Removes the value at a place; `false` if it no longer exists.
-fn without(value: &mut Value, place: &[Step]) -> bool {
+/// Removes the value at a place; returns `false` if there is no value.
+fn remove(value: &mut Value, place: &[Step]) -> bool {
     let Some((last, before)) = place.split_last() else { return false };
     let mut at = value;
     for step in before {
@@ -75,7 +76,7 @@ fn without(value: &mut Value, place: &[Step]) -> bool {
 }
 
 #[test]
-fn irrelevant_entries_are_removed() {
+fn only_the_entries_that_a_failure_needs_remain() {
     let document = serde_json::json!({ "a": [1, 2, 3, { "b": 4, "c": [5, 6] }], "d": { "e": 7 }, "f": 8 });
     let smallest = shrink(&document, |value| value.to_string().contains('6'));
     assert_eq!(smallest, serde_json::json!({ "a": [{ "c": [6] }] }));

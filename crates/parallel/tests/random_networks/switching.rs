@@ -22,7 +22,7 @@ pub fn law(draw: &mut Draw, traits: &Traits) -> Value {
         }),
         _ => json!({ "kind": "watermark", "high": high, "low": low }),
     };
-    // PAUSE frames carry no addresses and only stop or resume.
+    // PAUSE frames carry no addresses, and they stop or resume traffic but cannot slow it.
     let pauses = !scope.contains("destination") && draw.chance(0.6);
     let slows = !pauses && draw.chance(0.4);
     let (decrease, floor, increase) = draw.one(&[(0.5, 0.01, 0.05), (0.9, 0.5, 0.5)]);
@@ -39,14 +39,14 @@ pub fn law(draw: &mut Draw, traits: &Traits) -> Value {
     })
 }
 
-/// Returns the model of a switch, and adapts its law to the model. `watches`: the switch has congestion points, which
-/// crossbars do not support.
+/// Returns the model of a switch with `inputs` inputs, and adapts its law of back-pressure to the model. `watches`: the
+/// switch has congestion points, which crossbars do not support.
 pub fn model(draw: &mut Draw, traits: &Traits, inputs: u64, law: &mut Option<Value>, watches: bool) -> Value {
-    let names = |law: &Option<Value>, what: &str| {
+    let scope_contains = |law: &Option<Value>, what: &str| {
         law.as_ref().is_some_and(|law| law["scope"].as_str().is_some_and(|scope| scope.contains(what)))
     };
     let crossbars = if watches { 0 } else { 2 };
-    // Memory accounted by ingress does not separate destinations.
+    // Memory accounted by input does not separate destinations.
     let by_input = if traits.addressed { 0 } else { 2 };
     let kinds = [
         (4, "output-queued"),
@@ -77,7 +77,8 @@ pub fn model(draw: &mut Draw, traits: &Traits, inputs: u64, law: &mut Option<Val
             json!({ "kind": "input-fifo", "buffer": "30kB" })
         }
         "virtual-output-queues" => {
-            let output = draw.chance(0.5) || names(law, "class") || names(law, "destination");
+            // Congestion of a class or destination is detected in queues that have limits of their own.
+            let output = draw.chance(0.5) || scope_contains(law, "class") || scope_contains(law, "destination");
             let mut model = json!({
                 "kind": "virtual-output-queues", "buffer": "30kB", "speedup": draw.one(&[1.0, 1.5, 2.0]),
             });
@@ -91,7 +92,7 @@ pub fn model(draw: &mut Draw, traits: &Traits, inputs: u64, law: &mut Option<Val
     }
 }
 
-/// Returns a congestion point with a sampling interval for short runs.
+/// Returns a congestion point that samples often enough for short runs.
 pub fn point(draw: &mut Draw) -> Value {
     let sampling = draw.one(&[0.1, 0.5, 1.0]);
     match draw.one(&["bcn", "ecm", "qcn"]) {
@@ -110,7 +111,7 @@ pub fn point(draw: &mut Draw) -> Value {
     }
 }
 
-/// Returns rate limiters with one of the reaction laws, whose constants are often for faster links.
+/// Returns rate limiters with one of the reaction laws, with default constants or with constants for slow links.
 pub fn limiters(draw: &mut Draw, traits: &Traits) -> Value {
     let mut law = match draw.one(&["bcn", "ecm", "qcn"]) {
         "qcn" if draw.chance(0.5) => {
@@ -144,8 +145,9 @@ pub fn limiters(draw: &mut Draw, traits: &Traits) -> Value {
     written
 }
 
-/// Returns settings of the ports towards some neighbours.
-pub fn ports(draw: &mut Draw, network: &Network, switch: &Node, by_input: bool, pressed: bool) -> Value {
+/// Returns settings of the ports towards some neighbours. `by_input`: the switch accounts memory by input;
+/// `backpressured`: the switch has back-pressure.
+pub fn ports(draw: &mut Draw, network: &Network, switch: &Node, by_input: bool, backpressured: bool) -> Value {
     let (traits, mut ports) = (&network.traits, Map::new());
     for neighbour in &switch.neighbours {
         if !draw.chance(0.3) {
@@ -159,7 +161,7 @@ pub fn ports(draw: &mut Draw, network: &Network, switch: &Node, by_input: bool, 
             port["shaper"] = json!({ "rate": draw.one(&["700kbit/s", "5Mbit/s", "50Mbit/s"]), "burst": "4kB" });
         }
         if draw.chance(0.3) {
-            port["buffer"] = queue::limit(draw, traits, pressed && !by_input);
+            port["buffer"] = queue::limit(draw, traits, backpressured && !by_input);
         }
         if draw.chance(0.4)
             && let Some(discipline) = queue::discipline(draw, traits, by_input)
@@ -181,6 +183,7 @@ pub fn ports(draw: &mut Draw, network: &Network, switch: &Node, by_input: bool, 
     ports.into()
 }
 
+/// Returns a conditioner of a port.
 fn conditioner(draw: &mut Draw, traits: &Traits) -> Value {
     let mut written = json!({
         "direction": draw.one(&["egress", "ingress"]), "meter": meter(draw), "per": draw.one(&["flow", "group"]),

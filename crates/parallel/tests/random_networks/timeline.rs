@@ -6,7 +6,8 @@ use crate::switching::queue::retuned;
 use serde_json::{Value, json};
 use tailback_sim::plan::ChangeKind;
 
-/// Names of the changes, for coverage: a new kind needs a name here to compile, and must be drawn to pass.
+/// Names of the changes, all of which must be drawn (`coverage`). A new kind of change needs a name in [`name`] to
+/// compile.
 pub const CHANGES: [&str; 18] = [
     "down",
     "up",
@@ -52,12 +53,12 @@ pub fn name(what: &ChangeKind) -> &'static str {
     }
 }
 
-/// Returns up to a dozen changes of a network with these flows.
+/// Returns up to a dozen changes of a network with the groups of flows `flows`.
 pub fn timeline(draw: &mut Draw, network: &Network, flows: &Value) -> Value {
     let end = network.traits.end;
     let mut changes = Vec::new();
     let storming = network.pausing_hosts();
-    let pressed: Vec<&String> =
+    let backpressured: Vec<&String> =
         (network.switches.iter().zip(&network.laws)).filter(|(_, law)| law.is_some()).map(|(s, _)| &s.name).collect();
     // Applications cannot be started or stopped.
     let sources = flows.as_array().into_iter().flatten().filter(|flow| flow.get("application").is_none());
@@ -80,9 +81,9 @@ pub fn timeline(draw: &mut Draw, network: &Network, flows: &Value) -> Value {
                 let state = draw.one(&["start", "stop"]);
                 changes.push((at, json!({ "flow": draw.one(&sources), "state": state })));
             }
-            4 if !pressed.is_empty() => {
+            4 if !backpressured.is_empty() => {
                 let (high, low) = draw.one(&[(0.05, 0.0), (0.5, 0.25), (1.0, 0.9)]);
-                changes.push((at, json!({ "switch": draw.one(&pressed), "high": high, "low": low })));
+                changes.push((at, json!({ "switch": draw.one(&backpressured), "high": high, "low": low })));
             }
             5 | 6 if !storming.is_empty() => {
                 let host = draw.one(&storming);
@@ -102,8 +103,9 @@ pub fn timeline(draw: &mut Draw, network: &Network, flows: &Value) -> Value {
     changes.into_iter().map(written).collect()
 }
 
-/// Returns the timeline of a document with values that are set, in half of the documents, and data that is sent. Changes of
-/// rates, delays and thresholds by other keys are left out there: a document has one of the two notations.
+/// Returns the timeline of a document. In half of the documents, changes with `set` and `send` are added, and changes
+/// of rates, delays and thresholds by keys of their own are removed, since a document may have only one of the two
+/// notations.
 pub fn with_sets(draw: &mut Draw, network: &Network, document: &Value) -> Value {
     let mut changes = document["timeline"].as_array().cloned().unwrap_or_default();
     if draw.chance(0.5) {
@@ -112,7 +114,7 @@ pub fn with_sets(draw: &mut Draw, network: &Network, document: &Value) -> Value 
     changes.retain(|change| change.get("state").is_some());
     for _ in 0..draw.between(1, 5) {
         let at = format!("{}us", draw.between(0, network.traits.end));
-        if let Some((key, value)) = moved(draw, network, document) {
+        if let Some((key, value)) = tunable_value(draw, network, document) {
             changes.push(json!({ "at": at, "set": { key: value } }));
         }
     }
@@ -129,8 +131,8 @@ pub fn with_sets(draw: &mut Draw, network: &Network, document: &Value) -> Value 
     changes.into()
 }
 
-/// Returns a tunable key of the document with another value; `None`: the part that was drawn has none.
-fn moved(draw: &mut Draw, network: &Network, document: &Value) -> Option<(String, Value)> {
+/// Returns a tunable key of the document and a value for it; `None`: the part that was drawn has no such key.
+fn tunable_value(draw: &mut Draw, network: &Network, document: &Value) -> Option<(String, Value)> {
     let link = format!("links[{}]", draw.index(network.links.len()));
     let switch = &draw.one(&(0..network.switches.len()).map(|n| network.switches[n].name.clone()).collect::<Vec<_>>());
     let own = &document["switches"][switch];

@@ -1,6 +1,6 @@
-//! Properties of packet traces: equal rows for both engines, any number of threads and any steps; rows whose sums are the
-//! counters of the report; columns from which the rows can be read back; a trace of some ports and flows that is the
-//! same part of the whole trace.
+//! Properties of packet traces. The rows are equal for both engines, any number of threads and any steps. Their numbers
+//! by kind are the counters of the report. They can be read back from their columns. A trace of some ports and flows
+//! has the same rows as that part of the whole trace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tailback_random::Rng;
@@ -10,10 +10,11 @@ use tailback_sim::{Report, World};
 use tailback_trace::columns::{COLUMNS, Columns};
 use tailback_units::Time;
 
-/// Rank of the end of the warm-up among the events of one instant.
+/// Rank of the end of the warm-up among the kinds of events of one instant ([`tailback_sim::trace::Order::kind`]).
 const WARMED_UP: u8 = 1;
 
-/// Checks the traces of a plan whose report is `whole`; `compares`: a function that compares two reports.
+/// Checks the traces of a plan whose report without a trace is `whole`; `compares` compares a report with `whole`, with
+/// the name of its run for the error.
 pub fn check(
     plan: &Plan,
     whole: &Report,
@@ -45,6 +46,7 @@ pub fn check(
     Ok(())
 }
 
+/// Returns the rows of the trace of a run on `threads` threads, and the report.
 fn run(plan: Plan, threads: usize) -> Result<(Vec<Row>, Report), String> {
     let mut rows = Vec::new();
     let world = tailback_parallel::run_traced(plan, threads, |_, more| {
@@ -54,7 +56,7 @@ fn run(plan: Plan, threads: usize) -> Result<(Vec<Row>, Report), String> {
     Ok((rows, world.report()))
 }
 
-/// Returns the rows of a run in steps of a few sizes, taken after each step.
+/// Returns the rows of a run in steps of random lengths, taken after each step.
 fn stepped(plan: Plan) -> Vec<Row> {
     let (end, mut rng) = (plan.end, Rng::named(plan.seed, "steps"));
     let mut world = World::new(plan);
@@ -82,6 +84,7 @@ fn part(plan: &Plan) -> TracePlan {
     TracePlan { ports, flows, events, from, until, ..TracePlan::default() }
 }
 
+/// Returns `true` if a selection has a row; independent of the program's own selection.
 fn selects(part: &TracePlan, row: &Row) -> bool {
     part.ports.as_ref().is_none_or(|ports| ports[row.port as usize])
         && (row.flow == Row::NO_FLOW || part.flows.as_ref().is_none_or(|flows| flows[row.flow as usize]))
@@ -89,6 +92,7 @@ fn selects(part: &TracePlan, row: &Row) -> bool {
         && (part.from..=part.until).contains(&row.time)
 }
 
+/// Checks that the rows `other` of the run `how` equal `rows`, and that equal rows have equal hashes.
 fn same(rows: &[Row], other: &[Row], how: &str) -> Result<(), String> {
     if let Some(at) = (0..rows.len().max(other.len())).find(|at| rows.get(*at) != other.get(*at)) {
         return Err(format!(
@@ -114,7 +118,8 @@ fn sums(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
     }
     let after = |row: &&Row| (row.time, row.order.kind) > (plan.warmup, WARMED_UP);
     let mut found: BTreeMap<(u32, u8, EventKind), u64> = BTreeMap::new();
-    // Packets in each queue: a drop of another packet was on a link, at an input or by a conditioner.
+    // Packets in each queue, by port and packet. A drop of a packet that is not in the queue happened on a link, at an
+    // input or in a conditioner, and is no drop of the queue.
     let mut waiting = BTreeSet::new();
     for row in rows.iter().filter(|row| row.frame.is_packet()) {
         let here = (row.port, row.packet);
@@ -144,6 +149,7 @@ fn sums(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
                     ));
                 }
             }
+            // Rows count the starts of transmissions, the report the ends.
             if rows(EventKind::Dequeue).abs_diff(counts.sent.packets) > 1 {
                 return Err(format!("{}: {} starts, {:?} sent", port.name, rows(EventKind::Dequeue), counts.sent));
             }

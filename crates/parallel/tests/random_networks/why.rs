@@ -1,6 +1,6 @@
-//! Properties of explanations: the bytes before a packet add up to the measured backlog and its waits to its delay, the
-//! intervals of stops to the time of the report, and each chain of stops ends at a queue that had passed its threshold, at
-//! a storm, or closes a ring.
+//! Properties of explanations of packets. The bytes before a packet in a queue add up to the measured backlog. The
+//! waits of a packet add up to its delay. The intervals of stops add up to the stopped time in the report. Each chain
+//! of stops ends at a queue that had passed its threshold or at a storm, or closes a ring.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -11,11 +11,13 @@ use tailback_trace::Network;
 use tailback_trace::why::{CauseNode, End, Ended, Found, Keeper, Log, PacketStory, StopNode, intervals, packet};
 use tailback_units::Time;
 
-/// Packets that are explained in each network: delivered ones by delay, delivered ones by time, dropped ones, ones in the
-/// network at the end, and delivered ones on whose path a notification took effect.
+/// Numbers of packets that are explained in each network: delivered packets with the largest delays, delivered packets
+/// spread over time, dropped packets, packets in the network at the end, and delivered packets on whose path a
+/// notification took effect.
 const EACH: [usize; 5] = [3, 2, 3, 4, 8];
 
-/// Parts of explanations that must occur in a few hundred networks, each with the number seen by this process.
+/// Parts of explanations that must occur in a few hundred networks, each with its number of occurrences in this
+/// process.
 static SEEN: [(&str, AtomicU64); 12] = [
     ("packets", AtomicU64::new(0)),
     ("drops", AtomicU64::new(0)),
@@ -31,8 +33,8 @@ static SEEN: [(&str, AtomicU64); 12] = [
     ("ends at a storm", AtomicU64::new(0)),
 ];
 
-/// Counts a part of an explanation.
-fn seen(name: &str, number: u64) {
+/// Adds `number` occurrences of a part of explanations.
+fn count_part(name: &str, number: u64) {
     let (_, count) = SEEN.iter().find(|(own, _)| *own == name).expect("a part of the list");
     count.fetch_add(number, Ordering::Relaxed);
 }
@@ -44,18 +46,19 @@ pub fn covered() {
     println!("explanations: {counts:?}");
 }
 
-/// Checks explanations of some packets of a traced run; two of three seeds are checked.
+/// Checks explanations of some packets of a traced run, and the time for which each port was stopped; two of three
+/// seeds are checked.
 pub fn check(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
     if plan.seed.is_multiple_of(3) {
         return Ok(());
     }
     let network = Network::of(plan);
     let log = Log::new(&network, rows.to_vec(), plan.end);
-    stopped(&log, report)?;
+    check_stopped_times(&log, report)?;
     let checks = Checks { plan, network: &network, log: &log, rows };
     let chosen = chosen(&log, rows);
     if let Some(found) = chosen.last() {
-        selected(&network, &log, *found, rows)?;
+        check_kept_rows(&network, &log, *found, rows)?;
     }
     for found in chosen {
         let Some(story) = packet(&log, found, (1, 1)) else { return Err(format!("no rows of {found:?}")) };
@@ -64,8 +67,9 @@ pub fn check(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
     Ok(())
 }
 
-/// Compares the explanation of a packet from the whole trace with that from the rows that a keeper keeps.
-fn selected(network: &Network, log: &Log<'_>, found: Found, rows: &[Row]) -> Result<(), String> {
+/// Checks that the explanation of a packet from the whole trace equals that from the rows that a keeper keeps. The
+/// start of the kept rows moves back until the explanation needs no earlier rows.
+fn check_kept_rows(network: &Network, log: &Log<'_>, found: Found, rows: &[Row]) -> Result<(), String> {
     let json = |story: &PacketStory| serde_json::to_value(story).expect("a story has text keys");
     let whole = packet(log, found, (1, 1)).ok_or("no rows")?;
     let mut from = found.from;
@@ -75,7 +79,7 @@ fn selected(network: &Network, log: &Log<'_>, found: Found, rows: &[Row]) -> Res
         let story =
             packet(&Log::new(network, keeper.finish(), found.until), found, (1, 1)).ok_or("no rows are kept")?;
         if story.needs >= from {
-            // Notifications after the end of the packet are not kept: they end stops that it did not see.
+            // Rows after the packet's end are not kept: the later ends of stops are unknown and not compared.
             let known = |story: &PacketStory| (json(story)["hops"].clone(), json(story)["decisions"].clone());
             if known(&story) != known(&whole) || story.culprit.kind != whole.culprit.kind {
                 return Err(format!("the kept rows give another story:\n{}\n{}", story.text(), whole.text()));
@@ -86,8 +90,8 @@ fn selected(network: &Network, log: &Log<'_>, found: Found, rows: &[Row]) -> Res
     }
 }
 
-/// Compares the time for which each port was stopped with the report.
-fn stopped(log: &Log<'_>, report: &Report) -> Result<(), String> {
+/// Checks that the time for which each port was stopped, by the intervals of the log, is that of the report.
+fn check_stopped_times(log: &Log<'_>, report: &Report) -> Result<(), String> {
     for (number, port) in (0u32..).zip(&report.ports) {
         let (from, until) = ((report.warmup_s * 1e12).round() as u64, (report.end_s * 1e12).round() as u64);
         let mut spans: Vec<(u64, u64)> = intervals(log, number)
@@ -115,7 +119,7 @@ fn stopped(log: &Log<'_>, report: &Report) -> Result<(), String> {
     Ok(())
 }
 
-/// Chooses packets.
+/// Returns the packets that are explained, as many of each kind as [`EACH`] says, or all if there are fewer.
 fn chosen(log: &Log<'_>, rows: &[Row]) -> Vec<Found> {
     let mut ends: BTreeMap<u64, (&Row, Option<&Row>)> = BTreeMap::new();
     for row in rows.iter().filter(|row| matches!(row.frame, FrameKind::Data | FrameKind::Syn)) {
@@ -142,7 +146,7 @@ fn chosen(log: &Log<'_>, rows: &[Row]) -> Vec<Found> {
     let mut slow = delivered.clone();
     slow.sort_by_key(|found| std::cmp::Reverse(found.until.since(found.from)));
     let mut all: Vec<Found> = slow.into_iter().take(EACH[0]).collect();
-    // Packets that waited while their port was stopped, of which the largest delays may be none.
+    // Packets whose port was stopped on their way; the packets with the largest delays may not include any.
     all.extend(spread(&held(log, &delivered), EACH[4]));
     all.extend(spread(&delivered, EACH[1]));
     all.extend(spread(&of(Some(EventKind::Drop)), EACH[2]));
@@ -150,7 +154,7 @@ fn chosen(log: &Log<'_>, rows: &[Row]) -> Vec<Found> {
     all
 }
 
-/// Returns delivered packets in whose time in the network a notification took effect at a port of their path.
+/// Returns the delivered packets on whose path a notification took effect while they were in the network.
 fn held(log: &Log<'_>, delivered: &[Found]) -> Vec<Found> {
     let crosses = |found: &&Found| {
         log.of_packet(found.packet)
@@ -160,6 +164,7 @@ fn held(log: &Log<'_>, delivered: &[Found]) -> Vec<Found> {
     delivered.iter().filter(crosses).copied().collect()
 }
 
+/// Context of the checks of explanations.
 struct Checks<'a> {
     plan: &'a Plan,
     network: &'a Network,
@@ -168,10 +173,11 @@ struct Checks<'a> {
 }
 
 impl Checks<'_> {
+    /// Checks the explanation of a packet.
     fn story(&self, found: Found, story: &PacketStory) -> Result<(), String> {
-        seen("packets", 1);
-        seen("drops", (story.fate == "dropped").into());
-        seen("packets that were in the network at the end", (story.fate == "in-network").into());
+        count_part("packets", 1);
+        count_part("drops", (story.fate == "dropped").into());
+        count_part("packets that were in the network at the end", (story.fate == "in-network").into());
         let until = if found.until == Time::NEVER { story.until_ps } else { found.until.0 };
         let parts: u64 = story.hops.iter().map(|hop| hop.waits.total()).sum();
         if (story.from_ps, story.until_ps) != (found.from.0, until) || parts != until - found.from.0 {
@@ -179,32 +185,39 @@ impl Checks<'_> {
         }
         for hop in &story.hops {
             let before: u64 = hop.before.iter().map(|share| share.bytes).sum();
-            seen("bytes before a packet", before);
+            count_part("bytes before a packet", before);
             if before != hop.queue_bytes {
                 return Err(format!("{}: {before} B before it, {} B measured", hop.port, hop.queue_bytes));
             }
         }
-        let mut told = BTreeSet::new();
-        let mut above = BTreeSet::new();
+        // Ports whose stops the tree explains, and ports to whose explanation elsewhere in the tree it refers.
+        let mut explained = BTreeSet::new();
+        let mut referred = BTreeSet::new();
         for stop in &story.chain {
-            self.stop(stop, &mut told, &mut above)?;
+            self.stop(stop, &mut explained, &mut referred)?;
         }
-        match above.difference(&told).next() {
+        match referred.difference(&explained).next() {
             Some(port) => Err(format!("the stop of {port} is not explained in the tree")),
             None => Ok(()),
         }
     }
 
-    fn stop(&self, stop: &StopNode, told: &mut BTreeSet<String>, above: &mut BTreeSet<String>) -> Result<(), String> {
-        seen("stops", 1);
-        seen("stops that only slow", stop.slows.into());
-        seen("stops ended by a watchdog", (stop.ended == Ended::Watchdog).into());
+    /// Checks a stop and its causes; adds its port to `explained`, or to `referred` if the tree explains it elsewhere.
+    fn stop(
+        &self,
+        stop: &StopNode,
+        explained: &mut BTreeSet<String>,
+        referred: &mut BTreeSet<String>,
+    ) -> Result<(), String> {
+        count_part("stops", 1);
+        count_part("stops that only slow", stop.slows.into());
+        count_part("stops ended by a watchdog", (stop.ended == Ended::Watchdog).into());
         match &stop.end {
             None if stop.causes.is_empty() => {
                 return Err(format!("the stop of {} has neither cause nor end", stop.port));
             }
-            None => _ = told.insert(stop.port.clone()),
-            Some(End::Above { port }) => _ = above.insert(port.clone()),
+            None => _ = explained.insert(stop.port.clone()),
+            Some(End::Above { port }) => _ = referred.insert(port.clone()),
             Some(End::Ring { ports }) => {
                 for name in ports {
                     let number = self.network.ports.iter().position(|port| port.name == *name);
@@ -220,33 +233,34 @@ impl Checks<'_> {
             }
             Some(other) => return Err(format!("the stop of {} ends with {other:?}", stop.port)),
         }
-        stop.causes.iter().try_for_each(|cause| self.cause(stop, cause, told, above))
+        stop.causes.iter().try_for_each(|cause| self.cause(stop, cause, explained, referred))
     }
 
+    /// Checks a cause of a stop, and the stops behind that cause.
     fn cause(
         &self,
         stop: &StopNode,
         cause: &CauseNode,
-        told: &mut BTreeSet<String>,
-        above: &mut BTreeSet<String>,
+        explained: &mut BTreeSet<String>,
+        referred: &mut BTreeSet<String>,
     ) -> Result<(), String> {
         let known = Time(cause.known_ps);
         if known.0 > stop.at_ps {
-            return Err(format!("{} is the cause of an earlier stop: {cause:?}", cause.port));
+            return Err(format!("the cause {} is later than the stop: {cause:?}", cause.port));
         }
         if let Some(End::Storm { host }) = &cause.end {
-            seen("ends at a storm", 1);
-            let storms = |change: &&tailback_sim::plan::Change| match change.what {
+            count_part("ends at a storm", 1);
+            let starts_storm = |change: &tailback_sim::plan::Change| match change.what {
                 ChangeKind::PauseStorm { node, on } => {
                     change.at <= known && self.network.nodes[usize::from(node)] == *host && on
                 }
                 _ => false,
             };
-            let known = self.plan.timeline.iter().any(|change| storms(&change));
-            return if known { Ok(()) } else { Err(format!("{host} has no storm")) };
+            let has_storm = self.plan.timeline.iter().any(starts_storm);
+            return if has_storm { Ok(()) } else { Err(format!("{host} has no storm by {known:?}")) };
         }
-        // The queue had passed its threshold more often than it had fallen below the lower one.
-        let of = |row: &&Row| match row.detail.as_deref() {
+        // A queue is congested while it has become congested more often than it has been relieved.
+        let is_of_queue = |row: &&Row| match row.detail.as_deref() {
             // Queues of several inputs have the same output, and only the neighbour behind the input is notified.
             Some(Detail::Congestion { cause: own, .. }) => {
                 same(*own, cause.cause) && (!own.input || row.port == cause.target)
@@ -254,25 +268,26 @@ impl Checks<'_> {
             _ => false,
         };
         let count = |event: EventKind, until: Time| {
-            self.rows.iter().filter(|row| row.event == event && row.time <= until).filter(of).count()
+            self.rows.iter().filter(|row| row.event == event && row.time <= until).filter(is_of_queue).count()
         };
         let before = Time(known.0.saturating_sub(1));
         if count(EventKind::Congested, known) <= count(EventKind::Relieved, before) {
             return Err(format!("{} was not congested at {known:?}: {cause:?}", cause.port));
         }
-        seen("stops behind stops", cause.stops.len() as u64);
-        seen("causes that are inputs", cause.input.into());
-        seen("causes that are limits of a destination", cause.destination.is_some().into());
-        seen("ends at a congested queue", matches!(cause.end, Some(End::Congested { .. })).into());
+        count_part("stops behind stops", cause.stops.len() as u64);
+        count_part("causes that are inputs", cause.input.into());
+        count_part("causes that are limits of a destination", cause.destination.is_some().into());
+        count_part("ends at a congested queue", matches!(cause.end, Some(End::Congested { .. })).into());
         match &cause.end {
             Some(End::Congested { .. }) => {}
             None if !cause.stops.is_empty() => {}
             other => return Err(format!("the chain ends at {} with {other:?}", cause.port)),
         }
-        cause.stops.iter().try_for_each(|inner| self.stop(inner, told, above))
+        cause.stops.iter().try_for_each(|inner| self.stop(inner, explained, referred))
     }
 }
 
+/// Returns `true` if two causes are the same queue of a port.
 fn same(a: Cause, b: Cause) -> bool {
     (a.port, a.class, a.destination) == (b.port, b.class, b.destination)
 }

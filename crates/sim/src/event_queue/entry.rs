@@ -5,11 +5,11 @@ use std::cmp::Ordering;
 use std::hint::select_unpredictable;
 use tailback_units::Time;
 
-/// Last instant of simulated time, picoseconds. Later times are clamped to it, such as the arrival of a packet that a
-/// queue would send after the end of time. The bucket of `u64::MAX` must stay empty.
+/// Last instant of simulated time, picoseconds. Later times, such as the arrival of a packet that a queue would send
+/// after the end of time, are clamped to this instant. The calendar requires that no event is at `u64::MAX`.
 const LAST_INSTANT: u64 = u64::MAX - 4;
 
-/// An event: time in picoseconds, and the tie-breaker ([`Key`]).
+/// An event: its time in picoseconds, and its tie-breaker ([`Key`]) as an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Entry {
     pub time: u64,
@@ -22,15 +22,15 @@ impl Entry {
         Entry { time: time.0.min(LAST_INSTANT), key: key.0 }
     }
 
-    /// Returns the earlier entry, the later one, and `true` if the earlier one is `self`; without a branch.
+    /// Returns the earlier entry, the later one, and `true` if `self` is the earlier one; compiles without a branch.
     #[inline(always)]
     pub fn in_order(self, other: Entry) -> (Entry, Entry, bool) {
-        let whole = |entry: Entry| u128::from(entry.time) << 64 | u128::from(entry.key);
-        let first = whole(self) < whole(other);
-        let time = |first| select_unpredictable(first, self.time, other.time);
-        let key = |first| select_unpredictable(first, self.key, other.key);
-        let of = |first| Entry { time: time(first), key: key(first) };
-        (of(first), of(!first), first)
+        let order = |entry: Entry| u128::from(entry.time) << 64 | u128::from(entry.key);
+        let self_first = order(self) < order(other);
+        let time = |of_self| select_unpredictable(of_self, self.time, other.time);
+        let key = |of_self| select_unpredictable(of_self, self.key, other.key);
+        let entry = |of_self| Entry { time: time(of_self), key: key(of_self) };
+        (entry(self_first), entry(!self_first), self_first)
     }
 }
 

@@ -1,9 +1,9 @@
-//! Kinds of events, and the order of events at one time.
+//! Kinds of events, and the order of events at one instant.
 
-/// Kind of an event; the order of declaration breaks ties in time. First transmitters become free, then the warm-up
-/// ends (before the arrivals at that instant, which are thus measured), then frames leave crossbars and arrive,
-/// notifications take effect, ports try to transmit or repeat a PAUSE, timers fire and sources emit; last, the timeline
-/// is applied and the time series are sampled.
+/// Kind of an event. Events at one instant are handled in the order of declaration: first transmitters become free;
+/// then the warm-up ends, before the arrivals at that instant; then frames leave crossbars and arrive, notifications
+/// take effect, ports try to transmit or repeat a PAUSE, timers expire and sources emit; last, the timeline is applied
+/// and the time series are sampled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Kind {
@@ -13,19 +13,19 @@ pub(crate) enum Kind {
     WarmedUp,
     /// End of a frame's transfer over a crossbar.
     Crossed,
-    /// Arrival of the oldest frame on a link at the other end.
+    /// Arrival of the oldest frame on a link at the end of the link.
     Arrive,
     /// A notification takes effect at a port.
     Respond,
     /// Another attempt of a port to transmit: a pause expires, or a limiter permits the next frame.
     Wake,
-    /// Repetition of a port's PAUSE.
+    /// Repetition of the PAUSE frame of a port.
     Refresh,
     /// Expiry of a sender's timer.
     Timer,
-    /// Expiry of a receiver's timer.
+    /// Expiry of a receiver's timer for delayed acknowledgements.
     AckTimer,
-    /// Next burst of a source.
+    /// Next burst of a source or write of an application.
     Emit,
     /// Next change of the timeline.
     Change,
@@ -33,12 +33,12 @@ pub(crate) enum Kind {
     Sample,
 }
 
-/// Tie-breaker among equal times: kind (upper 4 bits), then index of the component (lower 28 bits).
+/// Tie-breaker among events at one instant: kind (upper 4 bits), then index of the component (lower 28 bits).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Key(pub(super) u32);
 
 impl Key {
-    /// Largest number of components of one kind.
+    /// Maximum number of components of one kind.
     pub const MAX_COMPONENTS: u32 = 1 << 28;
 
     #[inline]
@@ -48,7 +48,7 @@ impl Key {
     }
     #[inline]
     pub fn kind(self) -> Kind {
-        // In the order of declaration, so that the compiler can eliminate the match.
+        // The numbers are those of the declaration, so that the compiler can eliminate the match.
         match self.0 >> 28 {
             0 => Kind::TxDone,
             1 => Kind::WarmedUp,

@@ -2,8 +2,8 @@
 //!
 //! Ties in time are broken by [`Key`], that is by kind and then by component, and never by insertion order. The plain
 //! engine, the merged engine and a parallel run thus handle events in the same order. Each component has at most one
-//! live event of each kind. A re-armed timer leaves a stale entry behind, which its owner recognises by its time and
-//! ignores.
+//! live event of each kind. A re-armed timer leaves a stale event behind, which the component recognises by its time
+//! and ignores.
 
 mod calendar;
 mod entry;
@@ -26,12 +26,13 @@ use tailback_units::Time;
 use tournament::Tournament;
 use wheel::Wheel;
 
-/// Maximum number of events in form list; with more, the other forms are faster.
+/// Maximum number of events in [`Form::List`]; with more events, the other forms are faster.
 const LIST_MAX: usize = 32;
-/// Number of events up to which a tournament tree, or a calendar that prefetches, is replaced by a list; less than
-/// [`LIST_MAX`], so that the form does not change often.
+/// Number of events up to which a tournament tree, or a calendar that prefetches, is replaced by a list. It is less
+/// than [`LIST_MAX`], so that the form does not change often.
 const LIST_LOW: usize = 16;
-/// Number of events in the list of the current narrow bucket above which new events go to the overflow heap.
+/// Maximum number of events in the list of the current narrow bucket when events are added; further events are added
+/// to the overflow heap.
 const SORTED_MAX: usize = 48;
 /// Tournament tree of all pending events.
 type Tree = Tournament<256, 512>;
@@ -40,23 +41,23 @@ type WideBucket = Tournament<1024, 2048>;
 
 /// Pending events.
 ///
-/// Up to 32 events are kept in a sorted list, which is cheapest while events are added at regular intervals, and up to
-/// 256 in a tournament tree. More events, or more than 32 if the owner prefetches, are kept in a calendar queue (Brown,
-/// CACM 31(10), 1988), whose buckets are sorted when they become current. Since the order of events is total, neither
-/// the form nor the width of the buckets can affect a result.
+/// Up to 32 events are kept in a sorted list, which is the fastest form if events are added at regular intervals. Up to
+/// 256 events are kept in a tournament tree, unless the owner prefetches. All other numbers of events are kept in a
+/// calendar queue (Brown, CACM 31(10), 1988), whose buckets are sorted when they become current. Since the order of
+/// events is total, neither the form nor the width of the buckets can affect a result.
 #[derive(Debug)]
 pub(crate) struct EventQueue {
     form: Form,
     /// `true`: the queue passes hints to its owner, which prefetches the state that events will touch.
     prefetches: bool,
-    /// Sorted list of all events (form list), or of those in the current bucket (calendar with narrow buckets).
+    /// All events of [`Form::List`], or those of the current narrow bucket of a calendar.
     sorted: Sorted,
-    /// All events of form `Tournament`.
+    /// All events of [`Form::Tournament`].
     tournament: Tree,
     /// `true`: buckets are so wide that most events are scheduled within the current one. `false`: a bucket holds only
     /// a few events.
     wide: bool,
-    /// Number of times that wide buckets were abandoned, up to [`calendar::BACKOFF_MAX`].
+    /// Number of times that wide buckets were abandoned, at most [`calendar::BACKOFF_MAX`].
     wide_failures: u32,
     /// Number of events since wide buckets were last considered.
     since_wide_check: usize,
@@ -68,12 +69,12 @@ pub(crate) struct EventQueue {
     shift: u32,
     /// Events of later buckets.
     later: Wheel,
-    /// Events of the current narrow bucket that do not fit into `sorted`.
+    /// Events of the current narrow bucket that are not in `sorted`, which was full.
     overflow: BinaryHeap<Reverse<Entry>>,
     /// Counts since the width of the buckets was chosen.
     stats: Stats,
-    /// `true` if more than [`calendar::MANY_PENDING`] events were within one turn of the wheel when the bucket became
-    /// current, so that hints save time.
+    /// `true` if hints are given: more than [`calendar::MANY_PENDING`] events were within one turn of the wheel when
+    /// the bucket became current.
     hints_enabled: bool,
 }
 
@@ -85,23 +86,24 @@ enum Form {
     Calendar,
 }
 
-/// Distance of an upcoming event.
+/// Distance of an upcoming event in a hint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Upcoming {
     /// In the next bucket.
     Later,
-    /// In the current bucket; usually already announced as `Later`.
+    /// In the current bucket; usually there has been a hint `Later` before.
     Soon,
     /// The next event, unless the event that is now being handled schedules an earlier one.
     Next,
 }
 
+/// Returns the time and key of an entry.
 fn unpacked(entry: Entry) -> (Time, Key) {
     (Time(entry.time), Key(entry.key))
 }
 
 impl EventQueue {
-    /// Returns an empty queue. Hints are given only if `prefetches`.
+    /// Returns an empty queue; hints are given only if `prefetches` is `true`.
     pub fn new(prefetches: bool) -> EventQueue {
         EventQueue {
             form: Form::List,
@@ -189,8 +191,8 @@ impl EventQueue {
         }
     }
 
-    /// Removes and returns the next event; `None`: there is no event up to `end`. If many events are pending, `hint` is
-    /// called with upcoming events: first when they are in the next bucket, and last when they are next.
+    /// Removes and returns the next event; `None`: there is no event at or before `end`. If many events are pending,
+    /// `hint` is called with an upcoming event up to three times, as the event comes closer ([`Upcoming`]).
     #[inline(always)]
     pub fn pop_until<F: Fn(Upcoming, Key)>(&mut self, end: Time, hint: Option<F>) -> Option<(Time, Key)> {
         match self.form {
@@ -216,8 +218,8 @@ impl EventQueue {
         }
     }
 
-    /// Handles the cases that [`EventQueue::pop_until`] leaves: the current bucket is empty or has overflowed, or the
-    /// form must change.
+    /// Handles the rare cases of [`EventQueue::pop_until`]: the current bucket is empty or has overflowed, or the form
+    /// must change.
     #[inline(never)]
     fn pop_slow<F: Fn(Upcoming, Key)>(&mut self, end: Time, hint: Option<F>) -> Option<(Time, Key)> {
         if self.form == Form::Tournament {
@@ -242,13 +244,13 @@ impl EventQueue {
 
     #[cold]
     fn pop_with_overflow(&mut self, end: Time) -> Option<Entry> {
-        let &Reverse(spilled) = self.overflow.peek()?;
-        let listed = self.sorted.first().filter(|listed| *listed < spilled);
-        let next = listed.unwrap_or(spilled);
+        let &Reverse(in_overflow) = self.overflow.peek()?;
+        let in_list = self.sorted.first().filter(|in_list| *in_list < in_overflow);
+        let next = in_list.unwrap_or(in_overflow);
         if next.time > end.0 {
             return None;
         }
-        if listed.is_some() {
+        if in_list.is_some() {
             self.sorted.pop_first();
         } else {
             self.overflow.pop();
@@ -263,13 +265,13 @@ impl EventQueue {
             Form::Tournament => return self.tournament.first_time().map(Time),
             Form::Calendar => {}
         }
-        let (listed, spilled) = (self.sorted.first(), self.overflow.peek().map(|Reverse(entry)| *entry));
-        let current = listed.into_iter().chain(spilled).map(|entry| entry.time).min();
+        let (in_list, in_overflow) = (self.sorted.first(), self.overflow.peek().map(|Reverse(entry)| *entry));
+        let current = in_list.into_iter().chain(in_overflow).map(|entry| entry.time).min();
         let current = current.or_else(|| self.wide_bucket.first_time());
         current.or_else(|| self.later.first_time(self.current, self.shift)).map(Time)
     }
 
-    /// Changes to the next larger form and adds an event.
+    /// Changes a full form to the next larger form, and adds an event.
     #[cold]
     #[inline(never)]
     fn promote(&mut self, entry: Entry) {
@@ -289,7 +291,7 @@ impl EventQueue {
         }
     }
 
-    /// Changes back to a sorted list.
+    /// Changes a tournament tree to a sorted list.
     #[cold]
     #[inline(never)]
     fn demote(&mut self) {

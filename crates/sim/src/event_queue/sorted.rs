@@ -2,15 +2,15 @@
 
 use super::entry::Entry;
 
-/// Capacity, events; a power of two.
+/// Capacity in events; a power of two.
 const CAPACITY: usize = 64;
 
-/// Sorted list of a few events in a ring buffer. An event is inserted from the nearer end: neither the arrival of a
-/// frame, which is soon, nor the next burst of a source, which is usually last, moves many other events.
+/// Sorted list of a few events in a ring buffer. An event is inserted from the nearer end, so that few other events
+/// move: the arrival of a frame is usually near the front, and the next burst of a source near the back.
 #[derive(Debug)]
 pub(super) struct Sorted {
     ring: [Entry; CAPACITY],
-    /// Position of the next event; positions wrap around at `usize::MAX`.
+    /// Position of the next event, modulo [`CAPACITY`]; wraps around at `usize::MAX`.
     head: usize,
     len: usize,
 }
@@ -48,15 +48,15 @@ impl Sorted {
         }
     }
 
-    /// Inserts an event, for which there must be room. Returns its position, counted from the next event.
+    /// Inserts an event; the list must not be full. Returns the event's position; 0 is the next event.
     #[inline]
     pub fn insert(&mut self, entry: Entry) -> usize {
         debug_assert!(!self.is_full());
         let others = self.len;
         self.len += 1;
         if others == 1 {
-            // With one source and one link, a branch on which of their events is next would be mispredicted often, so
-            // there is no branch.
+            // With one source and one link, either of their two events may be the next one. A branch would often be
+            // mispredicted, so there is none.
             let (earlier, later, first) = entry.in_order(*self.at(0));
             (*self.at_mut(0), *self.at_mut(1)) = (earlier, later);
             return usize::from(!first);
@@ -80,7 +80,7 @@ impl Sorted {
         at
     }
 
-    /// Returns `true` if an event next to the one at `place` has the same time.
+    /// Returns `true` if an event next to the one at position `place` has the same time.
     pub fn has_ties(&self, place: usize) -> bool {
         let time = self.at(place).time;
         (place > 0 && self.at(place - 1).time == time) || (place + 1 < self.len && self.at(place + 1).time == time)
@@ -93,7 +93,7 @@ impl Sorted {
         all
     }
 
-    /// Returns the event at a position, counted from the next event.
+    /// Returns the event at a position; 0 is the next event.
     #[inline]
     fn at(&self, index: usize) -> &Entry {
         &self.ring[self.head.wrapping_add(index) % CAPACITY]

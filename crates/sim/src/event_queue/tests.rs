@@ -1,4 +1,4 @@
-//! All forms of the event queue against a sorted list and a sorted set.
+//! Comparison of all forms of the event queue with a sorted list and a sorted set.
 
 use super::*;
 use tailback_random::Rng;
@@ -13,6 +13,7 @@ fn a_key_returns_the_kind_and_the_component_that_it_was_made_from() {
     }
 }
 
+/// Returns the kind with a number, 0 to 11.
 fn kind(number: u64) -> Kind {
     Key((number as u32) << 28).kind()
 }
@@ -56,22 +57,22 @@ fn a_random_mix_of_pushes_and_pops_agrees_with_a_sorted_list() {
 #[test]
 fn many_events_at_times_of_every_scale_agree_with_a_sorted_set() {
     let seen = [true, false].map(forms_that_agree_with_a_sorted_set);
-    assert!(seen.iter().all(|seen| *seen > 8), "a list, a tournament, buckets of several widths: {seen:?}");
+    assert!(seen.iter().all(|seen| *seen > 8), "numbers of different forms and widths: {seen:?}");
 }
 
-/// Returns the number of forms and widths that an event queue used.
+/// Compares an event queue with a sorted set; returns the number of different forms and widths that the queue had.
 fn forms_that_agree_with_a_sorted_set(prefetches: bool) -> usize {
     let mut rng = Rng::named(2, "queue");
     let (mut queue, mut set, mut now) = (EventQueue::new(prefetches), std::collections::BTreeSet::new(), 0);
     let mut seen = std::collections::BTreeSet::new();
     for round in 0..40 {
         let scale = rng.below(45);
-        // Some rounds fill the queue, others empty it.
+        // Probability of a push: three of four rounds fill the queue, the fourth empties it.
         let filling = [0.51, 0.56, 0.51, 0.3][round % 4];
         for _ in 0..10_000 {
             if rng.chance(filling) || set.is_empty() {
-                let octave = rng.below(scale + 1);
-                let delay = if rng.chance(0.1) { 0 } else { rng.below(1 << octave) };
+                let bits = rng.below(scale + 1);
+                let delay = if rng.chance(0.1) { 0 } else { rng.below(1 << bits) };
                 let time = if round == 39 && rng.chance(0.001) { u64::MAX - rng.below(9) } else { now + delay };
                 let key = Key::new(kind(rng.below(12)), rng.below(1 << 20) as u32);
                 if set.insert((Time(time.min(u64::MAX - 4)), key)) {
@@ -85,7 +86,7 @@ fn forms_that_agree_with_a_sorted_set(prefetches: bool) -> usize {
                     assert_eq!(queue.pop_until(Time(time.0 - 1), NO_HINT), None);
                 }
                 assert_eq!(queue.pop_until(Time::NEVER, NO_HINT), next);
-                // Later times are clamped to the end of time.
+                // The events of the last round near the end of time do not advance the clock.
                 now = next.map_or(now, |(time, _)| if time.0 < 1 << 60 { time.0 } else { now });
             }
             assert_eq!(queue.len(), set.len());
@@ -95,8 +96,8 @@ fn forms_that_agree_with_a_sorted_set(prefetches: bool) -> usize {
     seen.len()
 }
 
-/// A few hundred events that soon follow each other, among many in the far future: buckets are wide with 300 and 450
-/// near events, narrow with 1200, which do not fit into a wide bucket, and wide again with 200.
+/// A few hundred events that soon follow each other, among many in the far future. Buckets are wide with 300 and 450
+/// near events, narrow with 1200 near events, which do not fit into a wide bucket, and wide again with 200.
 #[test]
 fn a_few_hundred_near_events_among_many_distant_ones_are_kept_in_wide_buckets() {
     let mut rng = Rng::named(3, "queue");
@@ -121,7 +122,7 @@ fn a_few_hundred_near_events_among_many_distant_ones_are_kept_in_wide_buckets() 
                     (soon..near).for_each(|n| push(&mut queue, &mut set, now + n as u64 * 700));
                     surplus = soon.saturating_sub(near);
                 }
-                // Each event schedules another one, unless there are too many.
+                // Each event schedules another one, unless more than `near` events are pending.
                 if surplus == 0 {
                     push(&mut queue, &mut set, now + 500_000 + step * 7919 % 500_000);
                 }
@@ -135,7 +136,7 @@ fn a_few_hundred_near_events_among_many_distant_ones_are_kept_in_wide_buckets() 
 }
 
 #[test]
-fn nothing_after_the_end_is_popped() {
+fn events_after_the_given_instant_are_not_popped() {
     let mut queue = EventQueue::new(false);
     queue.push(Time(10), Key::new(Kind::Emit, 0));
     assert!(queue.pop_until(Time(9), NO_HINT).is_none());
@@ -144,7 +145,7 @@ fn nothing_after_the_end_is_popped() {
 }
 
 #[test]
-fn events_beyond_the_end_of_time_disturb_no_other_event() {
+fn events_beyond_the_end_of_time_do_not_change_the_order_of_other_events() {
     let mut queue = EventQueue::new(false);
     for n in 0..40 {
         queue.push(Time(u64::MAX - n % 6), Key::new(Kind::Arrive, n as u32));

@@ -3,9 +3,9 @@
 use super::entry::Entry;
 use std::hint::select_unpredictable;
 
-/// Initial number of levels of a small tree, used while its first 2^6 leaves suffice.
+/// Initial number of levels of a small tree: enough for its first 2^6 leaves. Levels are added as leaves are needed.
 const FIRST_ROUNDS: u32 = 6;
-/// Number of levels of the largest small tree. A larger tree uses all of its levels from the start, so that their
+/// Maximum number of levels of a small tree. A tree with more levels uses all of them from the start, so that their
 /// number is known at compile time.
 const SMALL_ROUNDS: u32 = 8;
 /// Index that refers to no leaf.
@@ -13,18 +13,20 @@ const NONE: u32 = u32::MAX;
 /// Content of an empty leaf, which is later than every event.
 const EMPTY: Node = Node { time: u64::MAX, rest: u64::MAX };
 
-/// Tournament tree (winner tree; Knuth, *The Art of Computer Programming* 3, section 5.2.3): each inner node holds the
-/// earlier event of its two children, and the root the next event of all. A replaced leaf changes only the nodes above
-/// it. The six to ten comparisons compile to conditional moves; with events at irregular intervals, mispredicted
-/// branches would double the time.
+/// Tournament tree (winner tree; Knuth, *The Art of Computer Programming* 3, section 5.2.3). Each inner node holds the
+/// earlier event of its two children, so that the root holds the next event. When a leaf is replaced, only the nodes
+/// above it change. Their six to ten comparisons compile to conditional moves: with events at irregular intervals,
+/// mispredicted branches would double the time.
 ///
 /// The leaf of the last event that was popped is not cleared at once, since the next event that is pushed usually
 /// replaces it.
 #[derive(Debug)]
 pub(super) struct Tournament<const PLACES: usize, const NODES: usize> {
-    /// Node n is the winner of nodes 2n and 2n + 1; node `PLACES` + p is leaf p. `None`: before the first use.
+    /// Node n holds the earlier event of nodes 2n and 2n + 1; node `PLACES` + p is leaf p. `None`: before the first
+    /// use.
     nodes: Option<Box<[Node; NODES]>>,
-    /// Number of levels in use above the leaves; if all are in use, the root is node 1.
+    /// Number of levels in use above the leaves. If all are in use, the root is node 1; otherwise it is a node further
+    /// down.
     rounds: u32,
     /// Stack of empty leaves; its first `free_len` elements are valid.
     free: [u16; PLACES],
@@ -50,9 +52,10 @@ impl Node {
     /// Returns the earlier of the two nodes, without a branch.
     #[inline(always)]
     fn or_earlier(self, other: Node) -> Node {
-        let whole = |node: Node| u128::from(node.time) << 64 | u128::from(node.rest);
-        let earlier = whole(other) < whole(self);
-        // Selected field by field, since the compiler turns a selection between 128-bit integers into a branch.
+        let order = |node: Node| u128::from(node.time) << 64 | u128::from(node.rest);
+        let earlier = order(other) < order(self);
+        // The fields are selected separately, since the compiler turns a selection between 128-bit integers into a
+        // branch.
         Node {
             time: select_unpredictable(earlier, other.time, self.time),
             rest: select_unpredictable(earlier, other.rest, self.rest),
@@ -74,12 +77,12 @@ impl<const PLACES: usize, const NODES: usize> Default for Tournament<PLACES, NOD
 }
 
 impl<const PLACES: usize, const NODES: usize> Tournament<PLACES, NODES> {
-    /// Largest number of levels above the leaves.
+    /// Number of levels above the leaves if all leaves are in use.
     const ROUNDS: u32 = {
         assert!(PLACES.is_power_of_two() && PLACES >> FIRST_ROUNDS > 0 && PLACES <= 1 << 16 && NODES == 2 * PLACES);
         PLACES.ilog2()
     };
-    /// Capacity, events.
+    /// Capacity in events.
     pub const CAPACITY: usize = PLACES;
 
     /// Returns the number of events.
@@ -108,7 +111,7 @@ impl<const PLACES: usize, const NODES: usize> Tournament<PLACES, NODES> {
         true
     }
 
-    /// Adds an event, for which there must be room.
+    /// Adds an event; there must be an empty leaf.
     #[inline]
     pub fn push(&mut self, event: Entry) {
         if self.replace(event) {
@@ -124,7 +127,7 @@ impl<const PLACES: usize, const NODES: usize> Tournament<PLACES, NODES> {
         put(nodes, place, Node::new(event, place), self.rounds);
     }
 
-    /// Removes and returns the next event; `None`: there is no event up to `end`.
+    /// Removes and returns the next event; `None`: there is no event at or before `end` picoseconds.
     #[inline]
     pub fn pop_until(&mut self, end: u64) -> Option<Entry> {
         if self.vacant != NONE {
@@ -138,12 +141,12 @@ impl<const PLACES: usize, const NODES: usize> Tournament<PLACES, NODES> {
         Some(next.entry())
     }
 
-    /// Returns the time of the next event; `None`: the tree is empty.
+    /// Returns the time of the next event, picoseconds; `None`: the tree is empty.
     pub fn first_time(&self) -> Option<u64> {
         let nodes = self.nodes.as_ref()?;
         let (mut first, mut at) = (nodes[self.winner()], self.winner());
         if self.vacant != NONE {
-            // The vacant leaf counts as empty.
+            // The vacant leaf, not cleared yet, counts as empty: the comparisons on its path are repeated without it.
             (first, at) = (EMPTY, PLACES + self.vacant as usize);
         }
         while at > self.winner() {
@@ -178,7 +181,7 @@ impl<const PLACES: usize, const NODES: usize> Tournament<PLACES, NODES> {
         1 << ((Self::ROUNDS - self.rounds) % Self::ROUNDS)
     }
 
-    /// Doubles the number of leaves in use; the new ones are empty.
+    /// Doubles the number of leaves in use; the new leaves are empty.
     #[cold]
     #[inline(never)]
     fn add_round(&mut self) {
@@ -193,17 +196,17 @@ impl<const PLACES: usize, const NODES: usize> Tournament<PLACES, NODES> {
 /// Puts a node into a leaf and updates the nodes above it.
 #[inline(always)]
 fn put<const NODES: usize>(nodes: &mut [Node; NODES], place: u32, node: Node, rounds: u32) {
-    let most = (NODES / 2).ilog2();
+    let all_rounds = (NODES / 2).ilog2();
     match rounds {
-        _ if most > SMALL_ROUNDS => play(nodes, place, node, most),
+        _ if all_rounds > SMALL_ROUNDS => play(nodes, place, node, all_rounds),
         6 => play(nodes, place, node, 6),
         7 => play(nodes, place, node, 7),
         _ => play(nodes, place, node, 8),
     }
 }
 
-/// As [`put`], but for a number of levels that is constant at the call, so that the compiler unrolls the loop and emits
-/// no branches.
+/// Does the work of [`put`] for a number of levels that is constant at the call, so that the compiler unrolls the loop
+/// and emits no branches.
 #[inline(always)]
 fn play<const NODES: usize>(nodes: &mut [Node; NODES], place: u32, new: Node, rounds: u32) {
     let (mut at, mut winner) = (NODES / 2 + place as usize % (NODES / 2), new);

@@ -1,4 +1,4 @@
-//! Timing wheel: events of later buckets, unsorted.
+//! Timing wheel: events of the calendar's later buckets, unsorted within a bucket.
 
 use super::entry::Entry;
 use std::cmp::Reverse;
@@ -9,27 +9,28 @@ pub(super) const BUCKETS: u64 = 4096;
 /// Index that refers to no event.
 const NONE: u32 = u32::MAX;
 
-/// Timing wheel (Varghese and Lauck, SOSP 1987) with a linked list per bucket, and a heap for events more than a turn
-/// away.
+/// Timing wheel (Varghese and Lauck, SOSP 1987) with a linked list per bucket, and a heap for events that are a turn or
+/// more away.
 #[derive(Debug)]
 pub(super) struct Wheel {
     /// Index in `events` of the first event of each bucket, by the bucket's index modulo [`BUCKETS`]; empty before the
     /// first use.
     first: Vec<u32>,
-    /// Bitmap of the non-empty buckets. Bit n of `words` is set if `filled[n]` is not 0.
+    /// Bitmap of the non-empty buckets.
     filled: [u64; (BUCKETS / 64) as usize],
+    /// Bitmap of the words of `filled` that are not 0.
     words: u64,
-    /// Events in the buckets, and free places, as linked lists.
+    /// Events in the buckets, and free elements, as linked lists.
     events: Vec<Listed>,
     /// Head of the free list in `events`.
     free: u32,
     /// Number of events in the buckets.
     count: usize,
-    /// Events more than a turn away.
+    /// Events that were a turn or more away when they were added.
     far: BinaryHeap<Reverse<Entry>>,
 }
 
-/// An event and the index of the next one of its bucket.
+/// An event, and the index of the next event of its bucket.
 #[derive(Clone, Copy, Debug)]
 struct Listed {
     time: u64,
@@ -73,8 +74,8 @@ impl Wheel {
         self.put(entry, bucket, current);
     }
 
-    /// Returns the first bucket after `current` that has events; `None`: there are no events. Buckets are 2^`shift`
-    /// picoseconds wide.
+    /// Returns the index of the first bucket after `current` that has events; `None`: there are no events. Buckets are
+    /// 2^`shift` picoseconds wide.
     pub fn next_bucket(&self, current: u64, shift: u32) -> Option<u64> {
         let far = self.far.peek().map(|Reverse(entry)| entry.time >> shift);
         let near = (self.count > 0).then(|| {
@@ -103,20 +104,21 @@ impl Wheel {
         if here != 0 {
             return u64::from(word * 64 + here.trailing_zeros());
         }
-        // The words after this one, then those from the first up to this one.
+        // The next word that is not 0, first among the words after this one, then from the first word on.
         let after = if word < 63 { self.words >> (word + 1) << (word + 1) } else { 0 };
         let next = if after != 0 { after } else { self.words }.trailing_zeros();
         u64::from(next * 64 + self.filled[next as usize].trailing_zeros())
     }
 
-    /// Returns the number of events in the next `buckets` after `current`, which must be less than a turn. Counting
-    /// stops after the bucket in which the number reaches `enough`.
+    /// Returns the number of events in the wheel in the next `buckets` buckets after `current`; `buckets` must be less
+    /// than a turn. Counting stops after the bucket in which the number reaches `enough`.
     pub fn within(&self, current: u64, buckets: u64, enough: usize) -> usize {
         debug_assert!(buckets < BUCKETS);
         let (from, mut count, mut at) = (current.wrapping_add(1), 0, 0);
         while self.count > 0 && count < enough {
             let next = self.filled_from((from.wrapping_add(at) % BUCKETS) as u32);
-            // Distance from `from`; a bucket that has been passed is a full turn away, and then there are no more.
+            // Distance of the next non-empty bucket from `from`. If it is less than `at`, that bucket has been counted
+            // already: the search has gone around the wheel.
             let distance = next.wrapping_sub(from) % BUCKETS;
             if distance < at || distance >= buckets {
                 break;
@@ -154,7 +156,7 @@ impl Wheel {
         }
     }
 
-    /// Passes the keys of the next non-empty bucket after `current` to `show`, except events more than a turn away.
+    /// Passes the keys of the events in the wheel's next non-empty bucket after `current` to `show`.
     #[inline]
     pub fn peek_next(&self, current: u64, mut show: impl FnMut(u32)) {
         if self.count == 0 {
@@ -182,12 +184,12 @@ impl Wheel {
         all
     }
 
-    /// Returns the number of events at most a turn away.
+    /// Returns the number of events in the wheel, without those in the heap.
     #[inline]
     pub fn in_wheel(&self) -> usize {
         self.count
     }
-    /// Returns the number of events.
+    /// Returns the number of all events.
     #[inline]
     pub fn len(&self) -> usize {
         self.count + self.far.len()

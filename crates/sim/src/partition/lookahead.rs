@@ -1,12 +1,12 @@
-//! Lookahead of links: the minimum time from the start of a transmission to its first effect at the other end of the
-//! link.
+//! Lookahead of links: the minimum time from the start of a transmission to its first effect at the other end.
 
 use crate::control_frame::MIN_WIRE;
 use crate::plan::{ChangeKind, Fabric, LinkPlan, NodeKind, Plan};
 use tailback_units::{Dur, Rate};
 
-/// Returns the lookahead of each link, the smaller of its two directions: transmission time of the shortest frame (at a
-/// cut-through switch, of the bytes that it waits for) plus propagation delay. If the timeline changes a link, its
+/// Returns the lookahead of each link: the smaller value of its two directions. The value of a direction is the sum of
+/// the transmission time of the shortest frame (towards a cut-through switch, at most that of the bytes that the switch
+/// waits for), the propagation delay, and the latency of the receiving switch. If the timeline changes a link, its
 /// highest rate and its shortest delay are used.
 pub(super) fn of_links(plan: &Plan) -> Vec<Dur> {
     let shortest = shortest_frame(plan);
@@ -22,7 +22,7 @@ pub(super) fn of_links(plan: &Plan) -> Vec<Dur> {
             _ => {}
         }
     }
-    let side = |link: &LinkPlan, side: usize, rate: Rate| {
+    let direction = |link: &LinkPlan, side: usize, rate: Rate| {
         let (latency, header) = match &plan.nodes[usize::from(link.ends[1 - side])].kind {
             NodeKind::Host(_) => (Dur::ZERO, u32::MAX),
             NodeKind::Switch(switch) => match switch.fabric {
@@ -32,11 +32,12 @@ pub(super) fn of_links(plan: &Plan) -> Vec<Dur> {
         };
         rate.clock().tx_time(shortest.min(header)) + latency
     };
-    let both = |(l, link): (usize, &LinkPlan)| side(link, 0, rate[l][0]).min(side(link, 1, rate[l][1])) + delay[l];
-    plan.links.iter().enumerate().map(both).collect()
+    let smaller =
+        |(l, link): (usize, &LinkPlan)| direction(link, 0, rate[l][0]).min(direction(link, 1, rate[l][1])) + delay[l];
+    plan.links.iter().enumerate().map(smaller).collect()
 }
 
-/// Returns the shortest frame on any wire, bytes.
+/// Returns the length of the shortest frame on any link, wire bytes.
 fn shortest_frame(plan: &Plan) -> u32 {
     let headers = plan.flows.iter().filter_map(|flow| Some(flow.transport.as_ref()?.header.0 as u32));
     let payload = headers.min().unwrap_or(1).min(1);

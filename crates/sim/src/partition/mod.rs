@@ -1,12 +1,12 @@
 //! Partitioning of a network for conservative parallel simulation.
 //!
 //! Partitions interact only by frames on the links between them. The *lookahead* of a link is the minimum time from the
-//! start of a transmission to its first effect at the other end: the transmission time of the shortest frame, or of the
-//! header at a cut-through switch, plus propagation delay and the latency of the switch. All partitions can therefore
-//! handle the events of a window independently, if it is no longer than the minimum lookahead of the links between
-//! them, and exchange messages at its end (Chandy and Misra 1979; with windows: Nicol, JACM 40, 1993). Since the order
-//! of events at one instant is total and no random stream belongs to more than one component, results equal those of
-//! a sequential run, bit for bit.
+//! start of a transmission to its first effect at the other end: the transmission time of the shortest frame (towards a
+//! cut-through switch, of the header) plus propagation delay and the latency of the switch. A window of time that is no
+//! longer than the minimum lookahead of the links between partitions can therefore be handled by all partitions
+//! independently; they exchange messages at its end (Chandy and Misra 1979; with windows: Nicol, JACM 40, 1993). Since
+//! the order of events at one instant is total and no random stream belongs to more than one component, results equal
+//! those of a sequential run, bit for bit.
 //!
 //! ```text
 //! lookahead of each link (lookahead.rs) ─┬───────────────────────────────────────────┐
@@ -25,20 +25,19 @@ use tailback_units::Dur;
 /// Assignment of nodes to partitions.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Partition {
-    /// Partition of each node.
+    /// Partition of each node, by the node's index.
     part_of: Vec<u16>,
-    /// Number of parts.
+    /// Number of partitions.
     parts: usize,
-    /// Links between parts.
+    /// Indices of the links between partitions, ascending.
     cut: Vec<u32>,
-    /// Minimum lookahead of the links between parts.
+    /// Minimum lookahead of the links between partitions.
     lookahead: Dur,
 }
 
 impl Partition {
-    /// Divides a network into at most `most` partitions of about equal work; 0 counts as 1. The hosts of flows that are
-    /// drawn at random must have been drawn, since the work of a node and the nodes that must stay together depend on
-    /// them.
+    /// Divides a network into at most `most` partitions of about equal work; 0 counts as 1. Random hosts of flows must
+    /// have been drawn, since they decide the work of nodes and which nodes must stay together.
     pub(crate) fn of(plan: &Plan, most: usize) -> Partition {
         let lookahead = lookahead::of_links(plan);
         let together = together::groups(plan, &lookahead);
@@ -66,12 +65,12 @@ impl Partition {
     pub fn part_of(&self, node: u16) -> usize {
         usize::from(self.part_of[usize::from(node)])
     }
-    /// Returns the links between partitions, as indices into the plan's links.
+    /// Returns the links between partitions, as indices into the plan's links, ascending.
     pub fn cut(&self) -> &[u32] {
         &self.cut
     }
-    /// Returns the minimum lookahead of the links between partitions, above zero; `u64::MAX` picoseconds if there are
-    /// no such links.
+    /// Returns the minimum lookahead of the links between partitions, above zero; `u64::MAX` picoseconds: there are no
+    /// such links.
     pub fn look_ahead(&self) -> Dur {
         self.lookahead
     }

@@ -1,10 +1,10 @@
 //! Graph partitioning: parts of about equal work, with long lookahead and little traffic between them.
 //!
-//! Several divisions are tried, and the one with the shortest expected time is taken. For each of several minimum
-//! lookaheads, only links with at least this lookahead may be cut. Parts then grow from distant seeds, each by the
-//! neighbour with which it exchanges most traffic (greedy graph growing: Karypis and Kumar, SIAM J. Sci. Comput. 20,
-//! 1998), and pieces at their borders move to another part if that relieves an overloaded part or lowers the traffic
-//! between parts.
+//! Several divisions are tried, and the one with the shortest expected run time is taken. Each of several values is
+//! tried as the minimum lookahead of the links that may be cut; nodes at the other links form one piece. Parts then
+//! grow from distant seeds, each by the neighbouring piece with which it exchanges most traffic (greedy graph growing:
+//! Karypis and Kumar, SIAM J. Sci. Comput. 20, 1998). At last, pieces move to another part if that relieves an
+//! overloaded part or lowers the traffic between parts.
 
 use super::together::Groups;
 use super::work::Work;
@@ -12,11 +12,11 @@ use crate::plan::Plan;
 use std::collections::{BTreeMap, BTreeSet};
 use tailback_units::Dur;
 
-/// Maximum work of a part, percent of an equal share; the excess is accepted for fewer frames between parts.
+/// Work up to which a part may grow to reduce the traffic between parts, percent of an equal share.
 const TOLERANCE: u64 = 115;
 /// Maximum number of refinement rounds.
 const ROUNDS: usize = 10;
-/// Maximum number of lookaheads that are tried.
+/// Maximum number of minimum lookaheads that are tried.
 const TRIED: usize = 12;
 /// Processor time of a frame at a hop, nanoseconds. This and the next two constants were measured; only their ratios
 /// matter.
@@ -26,26 +26,26 @@ const CROSSING_NS: u128 = 150;
 /// Processor time of the barrier at the end of a window, nanoseconds.
 const BARRIER_NS: u128 = 1_500;
 
-/// Returns the part of each node, at most `most` parts, numbered in the order of their first nodes.
+/// Returns the part of each node: at most `most` parts, numbered from 0 in the order of their first nodes.
 pub(super) fn split(plan: &Plan, together: &Groups, lookahead: &[Dur], work: &Work, most: usize) -> Vec<u16> {
-    let mut steps: Vec<Dur> = lookahead.to_vec();
-    steps.sort_unstable();
-    steps.dedup();
-    let every = steps.len().div_ceil(TRIED).max(1);
-    let attempt = |least: &Dur| {
-        let pieces = Pieces::new(plan, together, lookahead, work, *least);
+    let mut minima: Vec<Dur> = lookahead.to_vec();
+    minima.sort_unstable();
+    minima.dedup();
+    let every = minima.len().div_ceil(TRIED).max(1);
+    let attempt = |minimum: &Dur| {
+        let pieces = Pieces::new(plan, together, lookahead, work, *minimum);
         let parts = most.min(pieces.weights.len());
         if parts < 2 {
             return None;
         }
-        let (cost, sides) = pieces.divide(parts, u64::from(plan.framing.mtu) * 8, *least);
+        let (cost, sides) = pieces.divide(parts, u64::from(plan.framing.mtu) * 8, *minimum);
         Some((cost, numbered(pieces.of_node.iter().map(|piece| sides[*piece]))))
     };
-    let best = steps.iter().step_by(every).filter_map(attempt).min_by_key(|(cost, _)| *cost);
+    let best = minima.iter().step_by(every).filter_map(attempt).min_by_key(|(cost, _)| *cost);
     best.map_or_else(|| vec![0; plan.nodes.len()], |(_, part_of)| part_of)
 }
 
-/// Numbers parts in order of first occurrence.
+/// Renumbers parts from 0 in the order of their first occurrence.
 fn numbered(sides: impl Iterator<Item = usize>) -> Vec<u16> {
     let mut numbers = BTreeMap::new();
     let number = |side: usize| {
@@ -67,12 +67,12 @@ struct Pieces {
 }
 
 impl Pieces {
-    /// Returns the pieces if only links with a lookahead of at least `least` may be cut.
-    fn new(plan: &Plan, together: &Groups, lookahead: &[Dur], work: &Work, least: Dur) -> Pieces {
+    /// Returns the pieces if only links with a lookahead of at least `minimum` may be cut.
+    fn new(plan: &Plan, together: &Groups, lookahead: &[Dur], work: &Work, minimum: Dur) -> Pieces {
         let nodes = plan.nodes.len();
         let mut groups = Groups::new(nodes);
         (0..nodes as u16).for_each(|node| groups.join(node, together.first(node)));
-        for (link, _) in plan.links.iter().zip(lookahead).filter(|(_, ahead)| **ahead < least) {
+        for (link, _) in plan.links.iter().zip(lookahead).filter(|(_, ahead)| **ahead < minimum) {
             groups.join(link.ends[0], link.ends[1]);
         }
         let mut numbers = BTreeMap::new();
@@ -82,18 +82,19 @@ impl Pieces {
         };
         let of_node: Vec<usize> = (0..nodes).map(number).collect();
         let count = numbers.len();
-        let mut made = Pieces { of_node, weights: vec![0; count], neighbours: vec![BTreeMap::new(); count] };
-        for (piece, work) in made.of_node.iter().zip(&work.nodes) {
-            made.weights[*piece] += work + 1;
+        let mut pieces = Pieces { of_node, weights: vec![0; count], neighbours: vec![BTreeMap::new(); count] };
+        // Each node and link adds 1, so that idle ones count too.
+        for (piece, work) in pieces.of_node.iter().zip(&work.nodes) {
+            pieces.weights[*piece] += work + 1;
         }
         for (link, traffic) in plan.links.iter().zip(&work.links) {
-            let [a, b] = link.ends.map(|node| made.of_node[usize::from(node)]);
+            let [a, b] = link.ends.map(|node| pieces.of_node[usize::from(node)]);
             if a != b {
-                *made.neighbours[a].entry(b).or_default() += traffic + 1;
-                *made.neighbours[b].entry(a).or_default() += traffic + 1;
+                *pieces.neighbours[a].entry(b).or_default() += traffic + 1;
+                *pieces.neighbours[b].entry(a).or_default() += traffic + 1;
             }
         }
-        made
+        pieces
     }
 
     /// Returns the work of all pieces, bit/s.
@@ -101,8 +102,8 @@ impl Pieces {
         self.weights.iter().sum()
     }
 
-    /// Divides the graph several times and returns the division with the lowest cost: its cost, and the part of each
-    /// piece. `bits` is the length of a frame, `lookahead` the minimum lookahead of links between parts.
+    /// Divides the graph from several seeds and returns the division with the lowest cost: its cost, and the part of
+    /// each piece. `bits` is the length of a frame in bits, `lookahead` the minimum lookahead of links between parts.
     fn divide(&self, parts: usize, bits: u64, lookahead: Dur) -> (u128, Vec<usize>) {
         let far = self.farthest(&[0]);
         let heaviest = (0..self.weights.len()).max_by_key(|piece| self.weights[*piece]).unwrap_or(0);
@@ -115,8 +116,8 @@ impl Pieces {
         seeds.iter().map(attempt).min_by_key(|(cost, _)| *cost).unwrap_or_default()
     }
 
-    /// Returns the processor time of the busiest part, of all frames between parts and of the barriers, nanoseconds per
-    /// simulated second.
+    /// Returns the cost of a division: the sum of the processor times of the busiest part, of all frames between parts
+    /// and of the barriers, nanoseconds per simulated second. `sides` is the part of each piece.
     fn cost(&self, sides: &[usize], parts: usize, bits: u64, lookahead: Dur) -> u128 {
         let heaviest = self.loads(sides, parts).into_iter().max().unwrap_or(0);
         let crossing = |(piece, neighbours): (usize, &BTreeMap<usize, u64>)| -> u64 {
@@ -125,12 +126,12 @@ impl Pieces {
         // Each link has been counted from both sides.
         let crossing = self.neighbours.iter().enumerate().map(crossing).sum::<u64>() / 2;
         let frames = |load: u64| u128::from(load / bits);
-        // A window has at least one event.
+        // There are no more windows than events, and events are about as many as frames.
         let windows = frames(self.total()).min(1_000_000_000_000 / u128::from(lookahead.0.max(1)));
         frames(heaviest) * HOP_NS + frames(crossing) * CROSSING_NS + windows * BARRIER_NS
     }
 
-    /// Returns the maximum work of a part among `parts`, bit/s.
+    /// Returns the work up to which each of `parts` parts may grow, bit/s.
     fn tolerated(&self, parts: usize) -> u64 {
         self.total() / parts as u64 * TOLERANCE / 100
     }
@@ -142,8 +143,8 @@ impl Pieces {
         loads
     }
 
-    /// Returns the piece whose distance, in links, to the nearest of the given pieces is largest; a piece that cannot
-    /// be reached from them, if there is one.
+    /// Returns the piece whose distance, in hops between pieces, to the nearest of the given pieces is largest; if
+    /// there are pieces that cannot be reached from them, the first of those.
     fn farthest(&self, from: &[usize]) -> usize {
         let mut seen = vec![false; self.weights.len()];
         let mut order = from.to_vec();
@@ -162,20 +163,20 @@ impl Pieces {
         seen.iter().position(|seen| !seen).or(order.last().copied()).unwrap_or(0)
     }
 
-    /// Grows parts one after the other until each has its share; the last takes the rest.
+    /// Returns the part of each piece after growing the parts one after the other, from `seed` on, each until it has
+    /// its share; the last part takes the remaining pieces.
     fn grown(&self, seed: usize, parts: usize) -> Vec<usize> {
         let mut sides = vec![parts - 1; self.weights.len()];
         let mut free: BTreeSet<usize> = (0..self.weights.len()).collect();
         let mut seeds = vec![seed];
         let mut remaining = self.total();
-        let isolated =
-            self.neighbours.iter().map(|others| -others.values().map(|traffic| *traffic as i64).sum::<i64>());
-        let isolated: Vec<i64> = isolated.collect();
+        let initial_gain = |others: &BTreeMap<usize, u64>| -others.values().map(|traffic| *traffic as i64).sum::<i64>();
+        let initial_gains: Vec<i64> = self.neighbours.iter().map(initial_gain).collect();
         for part in 0..parts - 1 {
             let target = remaining / (parts - part) as u64;
             let mut load = 0;
-            // Traffic of a piece with this part minus its traffic with other parts.
-            let mut gains = isolated.clone();
+            // By piece: its traffic with this part minus its traffic with other pieces.
+            let mut gains = initial_gains.clone();
             let mut border = BTreeSet::from([(gains[seeds[part]], seeds[part])]);
             while load < target && free.len() > parts - 1 - part {
                 let chosen = border.pop_last().map(|(_, piece)| piece).or(free.first().copied());
@@ -203,7 +204,8 @@ impl Pieces {
         sides
     }
 
-    /// Moves pieces to other parts as long as that reduces the work of an overloaded part or the traffic between parts.
+    /// Moves pieces to other parts, in at most [`ROUNDS`] rounds, as long as that reduces the work of an overloaded
+    /// part, reduces the traffic between parts, or equalises the work of two parts at equal traffic.
     fn refine(&self, sides: &mut [usize], parts: usize) {
         let tolerated = self.tolerated(parts);
         let mut loads = self.loads(sides, parts);
@@ -225,9 +227,9 @@ impl Pieces {
                 let internal = traffic_with.get(&here).copied().unwrap_or(0);
                 let better = |there: usize, traffic: u64| {
                     let after = loads[there] + weight;
-                    let too_much = loads[here] > tolerated && after < loads[here];
+                    let relieves = loads[here] > tolerated && after < loads[here];
                     let fits = after <= tolerated;
-                    too_much || fits && (traffic > internal || traffic == internal && after < loads[here])
+                    relieves || fits && (traffic > internal || traffic == internal && after < loads[here])
                 };
                 let best = traffic_with.iter().filter(|(there, traffic)| **there != here && better(**there, **traffic));
                 if let Some((&there, _)) = best.max_by_key(|(_, traffic)| **traffic) {
@@ -250,7 +252,7 @@ impl Pieces {
 mod tests {
     use super::*;
 
-    /// Pieces in a row, with traffic between neighbours.
+    /// Returns pieces in a row, with the given work and the traffic between neighbours.
     fn row(weights: &[u64], traffic: &[u64]) -> Pieces {
         let mut neighbours = vec![BTreeMap::new(); weights.len()];
         for (left, traffic) in traffic.iter().enumerate() {
@@ -260,7 +262,7 @@ mod tests {
         Pieces { of_node: (0..weights.len()).collect(), weights: weights.to_vec(), neighbours }
     }
 
-    /// Returns the lengths of the parts of a row.
+    /// Returns the numbers of consecutive pieces in the same part, along the row.
     fn lengths(row: &Pieces, parts: usize) -> Vec<usize> {
         let (_, sides) = row.divide(parts, 1, Dur::from_ms(1));
         sides.chunk_by(|a, b| a == b).map(<[_]>::len).collect()
@@ -274,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_link_with_little_traffic_near_the_middle_is_cut_rather_than_a_busy_one_in_the_middle() {
+    fn a_link_with_little_traffic_near_the_middle_is_cut_instead_of_a_busy_one_in_the_middle() {
         let mut traffic = [500; 19];
         traffic[10] = 3;
         assert_eq!(lengths(&row(&[100; 20], &traffic), 2), [11, 9]);

@@ -1,4 +1,4 @@
-//! Nodes that must be in one partition, since they interact by other means than frames on a link with lookahead.
+//! Nodes that must be in one partition, since they interact by other means than frames on links with lookahead.
 
 use crate::plan::{ApplicationPlan, Fabric, NodeId, NodeKind, Place, Plan};
 use std::collections::BTreeSet;
@@ -7,7 +7,7 @@ use tailback_units::Dur;
 /// Disjoint sets of nodes (union-find).
 #[derive(Debug)]
 pub(super) struct Groups {
-    /// By node: another node of its set, or itself if it is the representative.
+    /// By node: a node of the same set with a lower number, or the node itself if it is the representative.
     parent: Vec<u16>,
 }
 
@@ -47,18 +47,18 @@ pub(super) fn groups(plan: &Plan, lookahead: &[Dur]) -> Groups {
         if *lookahead == Dur::ZERO {
             groups.join(link.ends[0], link.ends[1]);
         }
-        // A port counts head-of-line blocking by inspecting its neighbour's queues.
-        let looks = |node: NodeId| match &plan.nodes[usize::from(node)].kind {
+        // A port that a shared buffer stops counts head-of-line blocking by inspecting the queues of that switch.
+        let is_inspected = |node: NodeId| match &plan.nodes[usize::from(node)].kind {
             NodeKind::Switch(switch) => {
                 matches!(switch.fabric, Fabric::SharedBuffer(_)) && switch.backpressure.is_some()
             }
             NodeKind::Host(_) => false,
         };
-        if link.ends.iter().any(|node| looks(*node)) {
+        if link.ends.iter().any(|node| is_inspected(*node)) {
             groups.join(link.ends[0], link.ends[1]);
         }
     }
-    // Both ends of an application share its state.
+    // The hosts of all flows of an application share its state.
     for application in &plan.applications {
         let flows: Vec<u32> = match application {
             ApplicationPlan::Session { channels, .. } => channels.iter().flatten().copied().collect(),
@@ -67,7 +67,7 @@ pub(super) fn groups(plan: &Plan, lookahead: &[Dur]) -> Groups {
         let ends = |flow: u32| [plan.flows[flow as usize].from, plan.flows[flow as usize].to];
         groups.join_all(flows.into_iter().flat_map(ends));
     }
-    // Telemetry records are stored at the sender.
+    // Telemetry records of a packet are stored with its sender, and the switches on the path write them there.
     for flow in &plan.flows {
         if flow.transport.as_ref().is_some_and(|tcp| tcp.congestion_control.needs().telemetry) {
             groups.join_all(nodes_on_paths(plan, flow.from, flow.to));
@@ -77,7 +77,7 @@ pub(super) fn groups(plan: &Plan, lookahead: &[Dur]) -> Groups {
     groups
 }
 
-/// Joins the nodes that share a meter, and those whose meters are recorded in one time series.
+/// Joins the hosts that share a meter, and the nodes whose meters are recorded in one time series.
 fn join_meters(plan: &Plan, groups: &mut Groups) {
     for conditioner in plan.conditioners.iter().filter(|c| c.place == Place::Source && !c.per_flow) {
         match &conditioner.flows {
@@ -98,7 +98,7 @@ fn join_meters(plan: &Plan, groups: &mut Groups) {
     }
 }
 
-/// Returns `from` and all nodes that packets from there to `to` may pass, without `to`.
+/// Returns `from` and all nodes that packets from `from` to `to` may pass, without `to`.
 fn nodes_on_paths(plan: &Plan, from: NodeId, to: NodeId) -> BTreeSet<NodeId> {
     let (mut seen, mut ahead) = (BTreeSet::from([from]), vec![from]);
     while let Some(node) = ahead.pop() {
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sets_that_share_a_node_are_one_and_are_named_by_their_first() {
+    fn joined_sets_are_one_set_that_is_represented_by_its_first_node() {
         let mut groups = Groups::new(6);
         groups.join(4, 5);
         groups.join(1, 3);

@@ -5,28 +5,28 @@ use crate::plan::{NodeId, Plan};
 /// Expected traffic, bit/s.
 #[derive(Debug)]
 pub(super) struct Work {
-    /// Per node: traffic generated there and arriving there.
+    /// By node: traffic that the node generates plus traffic that arrives there.
     pub nodes: Vec<u64>,
-    /// Per link: traffic of both directions.
+    /// By link: sum of the traffic of both directions.
     pub links: Vec<u64>,
 }
 
 /// Returns the expected traffic of a plan.
 pub(super) fn expected(plan: &Plan) -> Work {
     let paths: Vec<Vec<u32>> = (0u32..).zip(&plan.flows).map(|(n, flow)| path(plan, n, flow.from, flow.to)).collect();
-    // Traffic by direction of a link.
-    let mut flows = vec![0u64; 2 * plan.links.len()];
-    paths.iter().flatten().for_each(|port| flows[*port as usize] += 1);
+    let mut flows_at = vec![0u64; 2 * plan.links.len()];
+    paths.iter().flatten().for_each(|port| flows_at[*port as usize] += 1);
     let capacity = |port: u32| plan.links[port as usize / 2].rate[port as usize % 2].0;
     let mut work = Work { nodes: vec![0; plan.nodes.len()], links: vec![0; plan.links.len()] };
     for (flow, path) in plan.flows.iter().zip(&paths) {
-        let share = path.iter().map(|port| capacity(*port) / flows[*port as usize]).min().unwrap_or(0);
+        let share = path.iter().map(|port| capacity(*port) / flows_at[*port as usize]).min().unwrap_or(0);
         let stated = if flow.transport.is_some() { None } else { flow.model.mean_rate_bps() };
         let bottleneck = path.iter().map(|port| capacity(*port)).min().unwrap_or(0);
         let rate = stated.map_or(share, |rate| (rate as u64).min(bottleneck)).max(1);
         let mut add = |node: NodeId, rate: u64| work.nodes[usize::from(node)] += rate;
         add(flow.from, rate);
-        // One acknowledgement returns for every one or two packets.
+        // One acknowledgement returns for every one or two packets; its work is that of a packet, since it is per
+        // frame.
         let with_acks = if flow.transport.is_some() { rate + rate / 2 } else { rate };
         for port in path {
             let link = &plan.links[*port as usize / 2];
@@ -41,7 +41,7 @@ pub(super) fn expected(plan: &Plan) -> Work {
     work
 }
 
-/// Returns the ports on a flow's path; among several shortest paths one is chosen by the flow's index.
+/// Returns the ports on the path of the flow with index `flow`; among equal-cost links one is chosen by that index.
 fn path(plan: &Plan, flow: u32, from: NodeId, to: NodeId) -> Vec<u32> {
     let (mut at, mut path) = (from, Vec::new());
     // A path has fewer links than there are nodes.

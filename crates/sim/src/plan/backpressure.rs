@@ -3,7 +3,7 @@
 use tailback_units::Dur;
 
 /// Detection, notification and response of a switch (Tobagi, Fraleigh and Noureddine). Congestion is detected in output
-/// queues; in a crossbar switch at the inputs, each of which notifies only the neighbour behind it.
+/// queues; in a crossbar switch it is detected at the inputs, and each input notifies only the neighbour behind it.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BackPressure {
     /// Traffic that a notification names and that its receiver stops or slows.
@@ -14,11 +14,11 @@ pub struct BackPressure {
     pub notify: Notify,
     /// Source of the destination addresses in notifications.
     pub addresses: Addresses,
-    /// `true`: each destination's virtual queue may occupy the whole limit of the class.
+    /// `true`: occupancy is counted for each destination, which may occupy the whole limit of the class.
     pub partition: bool,
     /// Response of a notified neighbour.
     pub response: Response,
-    /// Signalling of notifications.
+    /// Format and repetition of notifications.
     pub signal: Signal,
     /// Time from the full reception of a notification to its effect.
     pub response_time: Dur,
@@ -29,11 +29,11 @@ pub struct BackPressure {
 /// Traffic that a notification names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
-    /// The whole port (IEEE 802.3 PAUSE).
+    /// All traffic of the port (IEEE 802.3 PAUSE).
     Plain,
     /// The class of the congested queue.
     Class,
-    /// Destination addresses.
+    /// Traffic to the named destination addresses, in all classes.
     Destination,
     /// Destination addresses within the class of the congested queue.
     ClassDestination,
@@ -52,18 +52,18 @@ pub enum Detection {
     /// Congestion begins when the occupancy exceeds `high`, and ends when it is below `low`, both as fractions of the
     /// limit.
     Watermark {
-        /// Fraction of the limit, 0 to 1.
+        /// Upper threshold, 0 to 1.
         high: f64,
-        /// Fraction of the limit, 0 to `high`.
+        /// Lower threshold, 0 to `high`.
         low: f64,
     },
-    /// Congestion begins when the forecast of the occupancy exceeds `high`, and ends when it is below `low`, both as
-    /// fractions of the limit. The forecast extrapolates the growth over the last `window` to `horizon`, and is never
-    /// below the occupancy itself.
+    /// Congestion begins when the forecast of the occupancy exceeds `high`, and ends when the forecast is below `low`,
+    /// both as fractions of the limit. The forecast extrapolates the growth over the last `window` to `horizon`, and is
+    /// never below the occupancy itself.
     FillRate {
-        /// Fraction of the limit, 0 to 1.
+        /// Upper threshold, 0 to 1.
         high: f64,
-        /// Fraction of the limit, 0 to `high`.
+        /// Lower threshold, 0 to `high`.
         low: f64,
         /// Time over which growth is measured.
         window: Dur,
@@ -99,22 +99,22 @@ pub enum Response {
     /// notification is withdrawn or expires, but is not lowered below `floor`; afterwards the rate grows by `increase`
     /// every `interval`. Rates are fractions of the link's rate.
     Rate {
-        /// Factor, above 0 and below 1.
+        /// Factor of each decrease, above 0 and below 1.
         decrease: f64,
-        /// Fraction of the link's rate, above 0 and at most 1.
+        /// Minimum rate as a fraction of the link's rate, above 0 and at most 1.
         floor: f64,
-        /// Fraction of the link's rate, above 0 and at most 1.
+        /// Amount of each increase as a fraction of the link's rate, above 0 and at most 1.
         increase: f64,
         /// Time between steps.
         interval: Dur,
     },
 }
 
-/// Signalling of notifications.
+/// Format and repetition of notifications.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Signal {
-    /// A control frame for XOFF and one for XON per congested queue, and the receiver keeps the state in between: the
-    /// idealised mechanism of Tobagi, Fraleigh and Noureddine.
+    /// One control frame (XOFF) when a queue becomes congested and one (XON) when its congestion ends; the receiver
+    /// keeps the state in between: the idealised mechanism of Tobagi, Fraleigh and Noureddine.
     OnOff,
     /// PAUSE (IEEE 802.3 annex 31B) or PFC (IEEE 802.1Qbb) frames with quanta, repeated while congestion lasts.
     Mac {

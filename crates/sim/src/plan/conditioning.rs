@@ -5,14 +5,16 @@ use tailback_qdisc::classify::Match;
 /// A traffic conditioner (RFC 2475): a meter that colours packets, and optionally a policer.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ConditionerPlan {
-    /// Unique name, such as `data` or `edge->core egress 1`.
+    /// Unique name: that of a group of flows, such as `data`, or of a port, a direction and a number, such as
+    /// `edge->core egress 1`.
     pub name: String,
-    /// Place in the network.
+    /// Place in the network at which packets are metered.
     pub place: Place,
     /// Indices of the flows to which the conditioner applies, ascending; `None`: all flows, including acknowledgements.
     /// At a port, only the first conditioner that matches a packet is applied to it.
     pub flows: Option<Vec<u32>>,
-    /// Packets of `flows` to which the conditioner applies; `None`: all packets. Must be `None` at a source.
+    /// Condition on the packets of `flows` to which the conditioner applies; `None`: all packets. Must be `None` at a
+    /// source.
     pub matches: Option<Match>,
     /// `true`: a meter per flow; `false`: one meter for all flows.
     pub per_flow: bool,
@@ -31,11 +33,11 @@ pub struct ConditionerPlan {
 pub struct Action {
     /// `true` if the packets are dropped.
     pub drop: bool,
-    /// New code point, 0 to 63.
+    /// New code point, 0 to 63; `None`: unchanged.
     pub dscp: Option<u8>,
-    /// New value of the upper three bits of the code point, 0 to 7.
+    /// New value of the upper three bits of the code point, 0 to 7; `None`: unchanged.
     pub precedence: Option<u8>,
-    /// New class, below [`Plan::classes`](super::Plan::classes).
+    /// New class, below [`Plan::classes`](super::Plan::classes); `None`: unchanged.
     pub class: Option<u8>,
 }
 
@@ -61,21 +63,23 @@ pub enum Place {
 pub struct LabelPlan {
     /// Port number: twice the link plus the sending side.
     pub port: u32,
-    /// Entries of the stack, 4 bytes each.
+    /// Number of entries of the stack, 4 bytes each.
     pub labels: u8,
     /// Relation between the labels' traffic class field and the code point of the packet.
     pub tunnel: Tunnel,
-    /// Traffic class field of packets that receive labels here, by code point.
+    /// Traffic class field, 0 to 7, of packets that receive labels here, by code point.
     pub exp: Box<[u8; 64]>,
 }
 
-/// Tunnelling models of differentiated services over MPLS (RFC 3270 section 2.6); they differ in the effect of the pop.
+/// Tunnelling models of differentiated services over MPLS (RFC 3270 section 2.6); they differ in the effect of removing
+/// the labels.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Tunnel {
-    /// The traffic class of the labels is written into the packet.
+    /// The traffic class field of the labels is written into the packet's code point.
     Uniform,
-    /// The packet keeps its code point; the port by which it leaves the tunnel still schedules by the labels.
+    /// The packet keeps its code point; the port by which it leaves the tunnel still schedules by the labels' traffic
+    /// class field.
     Pipe,
-    /// The packet keeps its code point, and the port by which it leaves the tunnel schedules by it.
+    /// The packet keeps its code point; the port by which it leaves the tunnel schedules by that code point.
     ShortPipe,
 }

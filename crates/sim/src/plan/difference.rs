@@ -1,4 +1,4 @@
-//! Differences between two plans, as changes that turn a running network of one into a network of the other.
+//! Differences between two plans, as changes that turn a running network of the first plan into one of the second.
 
 use super::{
     BackPressure, ChangeKind, Detection, Fabric, FlowPlan, LinkPlan, NodeId, NodeKind, NodePlan, Plan, QueuePlan,
@@ -8,16 +8,15 @@ use std::sync::Arc;
 use tailback_qdisc::congestion_notification::LimitersSpec;
 use tailback_transport::Tcp;
 
-/// Difference because of which a running network of one plan cannot become a network of another: the part of the plan
-/// that differs and is fixed while a network runs.
+/// Part of a plan that differs and that cannot change while a network runs, in words, such as "routes".
 pub type Fixed = String;
 
-/// Returns the changes that turn a running network of the plan `from` into one of `to`, in the order of the plan. The
-/// timelines are not compared.
+/// Returns the changes that turn a running network of the plan `from` into one of `to`: those of nodes, then of links,
+/// then of flows, each by index. Timeline, tunable parts and trace are not compared.
 ///
 /// # Errors
-/// If the plans differ in something that is fixed while a network runs: its structure, the format of packets, the
-/// statistics that are measured, or the kinds of laws.
+/// The first part in which the plans differ and that is fixed while a network runs: for example its structure, the
+/// format of packets, the statistics that are measured, or the kind of a discipline or law.
 pub fn changes(from: &Plan, to: &Plan) -> Result<Vec<ChangeKind>, Fixed> {
     // The pattern names every field, so that a new field cannot be forgotten.
     let Plan {
@@ -42,8 +41,8 @@ pub fn changes(from: &Plan, to: &Plan) -> Result<Vec<ChangeKind>, Fixed> {
         trace: _,
         engine,
     } = from;
-    let run = (seed, warmup, end, sample, per_flow_delay, delay_variation, engine);
-    let same_run = run
+    let from_run = (seed, warmup, end, sample, per_flow_delay, delay_variation, engine);
+    let same_run = from_run
         == (&to.seed, &to.warmup, &to.end, &to.sample, &to.per_flow_delay, &to.delay_variation, &to.engine)
         && *record == to.record;
     fixed(same_run, || "the length, the seed and the recording of the run".into())?;
@@ -74,36 +73,36 @@ fn fixed(same: bool, what: impl FnOnce() -> String) -> Result<(), Fixed> {
     if same { Ok(()) } else { Err(what()) }
 }
 
-/// Adds the changes of a node to `found`.
+/// Adds the changes of a node to `found`; an error names what is fixed.
 fn node_changes(node: NodeId, from: &NodePlan, to: &NodePlan, found: &mut Vec<ChangeKind>) -> Result<(), Fixed> {
     if from == to {
         return Ok(());
     }
     let name = &from.name;
-    // What remains different after all tunable parameters have been made equal is fixed.
-    let mut rest = from.clone();
-    match (&mut rest.kind, &to.kind) {
-        (NodeKind::Host(rest), NodeKind::Host(to)) => {
-            limiters_changes(node, name, rest.limiters.as_deref(), to.limiters.as_deref(), found)?;
-            rest.limiters.clone_from(&to.limiters);
+    // A difference that remains after all tunable parameters have been made equal is fixed.
+    let mut retuned = from.clone();
+    match (&mut retuned.kind, &to.kind) {
+        (NodeKind::Host(retuned), NodeKind::Host(to)) => {
+            limiters_changes(node, name, retuned.limiters.as_deref(), to.limiters.as_deref(), found)?;
+            retuned.limiters.clone_from(&to.limiters);
         }
-        (NodeKind::Switch(rest), NodeKind::Switch(to)) => {
-            switch_changes(node, name, rest, to, found)?;
-            rest.limiters.clone_from(&to.limiters);
-            rest.notification.clone_from(&to.notification);
-            rest.fabric = to.fabric.clone();
-            if let (Some(rest), Some(to)) = (&mut rest.backpressure, &to.backpressure)
-                && same_kind(&rest.detection, &to.detection)
+        (NodeKind::Switch(retuned), NodeKind::Switch(to)) => {
+            switch_changes(node, name, retuned, to, found)?;
+            retuned.limiters.clone_from(&to.limiters);
+            retuned.notification.clone_from(&to.notification);
+            retuned.fabric = to.fabric.clone();
+            if let (Some(retuned), Some(to)) = (&mut retuned.backpressure, &to.backpressure)
+                && same_kind(&retuned.detection, &to.detection)
             {
-                rest.detection = to.detection;
+                retuned.detection = to.detection;
             }
         }
         _ => {}
     }
-    fixed(rest == *to, || format!("`{name}`, except its thresholds, its memory and its laws' parameters"))
+    fixed(retuned == *to, || format!("`{name}`, except its thresholds, its memory and its laws' parameters"))
 }
 
-/// Returns `true` if two detections differ in their thresholds only.
+/// Returns `true` if two detections differ at most in their thresholds.
 fn same_kind(from: &Detection, to: &Detection) -> bool {
     match (from, to) {
         (Detection::Watermark { .. }, Detection::Watermark { .. }) => true,
@@ -121,7 +120,8 @@ fn thresholds(law: &BackPressure) -> (f64, f64) {
     (high, low)
 }
 
-/// Adds the changes of a switch to `found`, except differences that [`node_changes`] refuses.
+/// Adds the changes of a switch to `found`. Differences other than those of fabric, notification and limiters are left
+/// to [`node_changes`], which refuses them.
 fn switch_changes(
     node: NodeId,
     name: &str,
@@ -133,9 +133,9 @@ fn switch_changes(
         fixed(has_tunable_memory(&from.fabric, &to.fabric), || format!("the model of `{name}`, except its memory"))?;
         found.push(ChangeKind::Memory { node, fabric: to.fabric.clone() });
     }
-    if let (Some(own), Some(new)) = (&from.backpressure, &to.backpressure) {
+    if let (Some(old), Some(new)) = (&from.backpressure, &to.backpressure) {
         let (high, low) = thresholds(new);
-        if thresholds(own) != (high, low) {
+        if thresholds(old) != (high, low) {
             found.push(ChangeKind::Thresholds { node, high, low });
         }
     }
@@ -150,12 +150,12 @@ fn switch_changes(
     limiters_changes(node, name, from.limiters.as_deref(), to.limiters.as_deref(), found)
 }
 
-/// Returns `true` if two fabrics differ in the size of their memory or in its thresholds only.
+/// Returns `true` if two fabrics differ at most in the size of their memory or in its thresholds.
 fn has_tunable_memory(from: &Fabric, to: &Fabric) -> bool {
     match (from, to) {
         (Fabric::SharedMemory { .. }, Fabric::SharedMemory { .. }) => true,
         (Fabric::SharedBuffer(from), Fabric::SharedBuffer(to)) => {
-            // Reserves and headroom are counted by input, and have been handed out.
+            // Reserves and headroom are fixed: packets in them are already accounted to their inputs.
             let SharedBufferPlan { memory: _, shift: _, reserve, resume: _, headroom } = from;
             (reserve, headroom) == (&to.reserve, &to.headroom)
         }
@@ -238,19 +238,19 @@ fn flow_changes(flow: u32, from: &FlowPlan, to: &FlowPlan, found: &mut Vec<Chang
     if Arc::ptr_eq(&from.kind, &to.kind) && from == to {
         return Ok(());
     }
-    let mut rest = from.clone();
-    if rest.model != to.model {
-        fixed(std::mem::discriminant(&rest.model) == std::mem::discriminant(&to.model), || {
+    let mut retuned = from.clone();
+    if retuned.model != to.model {
+        fixed(std::mem::discriminant(&retuned.model) == std::mem::discriminant(&to.model), || {
             format!("the kind of the source of `{}`", from.name())
         })?;
         found.push(ChangeKind::Source { flow, model: Box::new(to.model.clone()) });
-        rest.model = to.model.clone();
+        retuned.model = to.model.clone();
     }
-    // A sender keeps the line for which it was configured, as an adapter does.
-    if let (Some(own), Some(new)) = (&rest.transport, &to.transport)
-        && own.line != new.line
+    // A changed line rate is no difference: a sender keeps the rate for which it was configured, as an adapter does.
+    if let (Some(old), Some(new)) = (&retuned.transport, &to.transport)
+        && old.line != new.line
     {
-        rest.transport = Some(Arc::new(Tcp { line: new.line, ..Tcp::clone(own) }));
+        retuned.transport = Some(Arc::new(Tcp { line: new.line, ..Tcp::clone(old) }));
     }
-    fixed(rest == *to, || format!("the flow `{}`, except its source's parameters", from.name()))
+    fixed(retuned == *to, || format!("the flow `{}`, except its source's parameters", from.name()))
 }

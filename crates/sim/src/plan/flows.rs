@@ -9,7 +9,8 @@ use tailback_traffic::Model;
 use tailback_transport::Tcp;
 use tailback_units::{Dur, Time};
 
-/// A flow of packets. Parameters that flows share are stored once; changing them for one flow makes a copy.
+/// A flow of packets. Parameters that flows share are stored once; mutable access to them through a flow first makes a
+/// copy for that flow.
 #[derive(Clone, Debug, PartialEq)]
 pub struct FlowPlan {
     /// Unique name.
@@ -37,11 +38,13 @@ pub struct FlowKind {
     pub code: u8,
     /// Upper bound of the random delay of the start, uniform from 0.
     pub start_spread: Dur,
-    /// Stop of the source. Packets sent before are still forwarded, and a transport still retransmits them.
+    /// Instant at which the source stops; [`Time::NEVER`]: it does not. Packets sent before are still forwarded, and a
+    /// transport still retransmits them.
     pub stop: Time,
     /// Traffic model of the source.
     pub model: Model,
-    /// Hosts from which sender and receiver are drawn in each run; they replace `from` and `to`.
+    /// Hosts from which sender and receiver are drawn in each run in place of `from` and `to`; `None`: the flows
+    /// connect `from` and `to`.
     pub among: Option<Arc<Among>>,
     /// TCP connection that carries the flow; `None`: packets enter the network as the source generates them.
     pub transport: Option<Arc<Tcp>>,
@@ -52,11 +55,11 @@ pub struct FlowKind {
 /// Name of a flow, usually derived from its group.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FlowName {
-    /// The name of the group, which has no other flow.
+    /// The name of the group, which then has no other flow.
     Group,
     /// The name of the group with an index, such as `data[3]`.
     Numbered(u32),
-    /// Another name.
+    /// A name that does not derive from the group.
     Own(Arc<String>),
 }
 
@@ -67,7 +70,7 @@ impl FlowPlan {
     }
 }
 
-/// Displays the name of a flow.
+/// Name of a flow, formatted on demand.
 struct DisplayName<'a>(&'a FlowPlan);
 
 impl fmt::Display for DisplayName<'_> {
@@ -98,9 +101,9 @@ impl DerefMut for FlowPlan {
 /// Hosts among which the ends of a group's flows are drawn.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Among {
-    /// Senders, at least one.
+    /// Candidates for the sender, at least one.
     pub from: Vec<NodeId>,
-    /// Receivers, at least one.
+    /// Candidates for the receiver, at least one.
     pub to: Vec<NodeId>,
     /// Method of the draw.
     pub draw: Draw,
@@ -111,7 +114,7 @@ pub struct Among {
 pub enum Draw {
     /// Sender and receiver are drawn uniformly, independently for each flow.
     Independent,
-    /// Senders are fixed, and each gets a receiver of its own. The receivers are either the senders themselves (the
-    /// permutation is then a single cycle) or the same number of other hosts.
+    /// Each flow has a fixed sender, and each sender gets a receiver of its own. The receivers are either the senders
+    /// themselves (the permutation is then a single cycle) or the same number of other hosts.
     Permutation,
 }

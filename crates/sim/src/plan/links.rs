@@ -20,16 +20,16 @@ pub struct LinkPlan {
     /// Upper bound of the random additional delay of each side's frames (uniform from 0, drawn for each frame); frames
     /// stay in order.
     pub jitter: [Dur; 2],
-    /// Bytes that the link carries for each frame in addition to the wire bytes; the sum is never below the wire bytes.
-    /// `None`: the link carries the wire bytes. Neither end of a link with an accounting is a cut-through switch.
+    /// Bytes that the link carries for each frame in addition to the wire bytes; the sum must not be below the wire
+    /// bytes. `None`: the link carries the wire bytes. Neither end of a link with an accounting may be a cut-through
+    /// switch.
     pub accounting: Option<Accounting>,
     /// Egress queue of each side.
     pub queue: [QueuePlan; 2],
 }
 
 impl fmt::Debug for LinkPlan {
-    /// Omits `accounting` if it is absent, so that the text of plans without it has not changed since the field was
-    /// added.
+    /// Omits `accounting` if it is `None`, so that plans without it have the same text as before the field existed.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let LinkPlan { ends, rate, delay, loss, jitter, accounting, queue } = self;
         let mut shown = f.debug_struct("LinkPlan");
@@ -42,7 +42,7 @@ impl fmt::Debug for LinkPlan {
     }
 }
 
-/// The queue of one output port.
+/// Queues of one output port.
 #[derive(Clone, Debug, PartialEq)]
 pub struct QueuePlan {
     /// Discipline (kind and parameters), from `tailback_qdisc::registry`.
@@ -51,13 +51,14 @@ pub struct QueuePlan {
     pub limits: Vec<u64>,
     /// Limit of each class in packets; `u64::MAX` is unbounded.
     pub places: Vec<u64>,
-    /// Capacity of the transmit ring between the discipline and the transmitter, packets, at least 1; `None`: no ring.
+    /// Capacity of the transmit ring between the discipline and the transmitter in packets, at least 1; `None`: no
+    /// ring.
     pub ring: Option<u32>,
     /// Shaper; `None`: no shaper.
     pub shaper: Option<ShaperPlan>,
 }
 
-/// A shaper: the bytes that leave in any interval of length t are at most burst + rate · t.
+/// A token bucket shaper: the bytes that leave in any interval of length t are at most burst + rate · t.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShaperPlan {
     /// Token rate, above 0.
@@ -68,8 +69,9 @@ pub struct ShaperPlan {
     pub accounting: tailback_qdisc::Accounting,
 }
 
-/// Returns the names of all ports, two per link: `a->b`, and `a->b#2`, `a->b#3`, … for further links between the same
-/// two nodes, in the order of the links. Adding a link elsewhere changes no name, and thus no random stream.
+/// Returns the names of all ports in the order of their numbers, two per link: `a->b`, and for further links between
+/// the same two nodes, in the order of the links, `a->b#2`, `a->b#3`, …. Names seed random streams; adding a link
+/// between other nodes changes neither.
 pub fn port_names(nodes: &[NodePlan], links: &[LinkPlan]) -> Vec<String> {
     let mut count = BTreeMap::<[NodeId; 2], u32>::new();
     let names = links.iter().flat_map(|link| {

@@ -44,12 +44,12 @@ pub struct SwitchPlan {
     pub latency: Dur,
     /// Switch model: where frames wait, and how they cross the switch.
     pub fabric: Fabric,
-    /// Back-pressure; `None`: the switch drops frames and sends no notifications.
+    /// Back-pressure; `None`: the switch sends no notifications.
     pub backpressure: Option<BackPressure>,
     /// Congestion points at the output queues of ports without rate limiters; `None`: there are no congestion points. A
-    /// network has at most [`Tag::MAX_POINTS`] of them, or 65535 if their law does not read tags.
+    /// network has at most [`Tag::MAX_POINTS`] congestion points, or 65535 if their law does not read tags.
     pub notification: Option<Box<cp::Spec>>,
-    /// Rate limiters at the switch's ports towards other switches; `None`: the switch is not a reaction point.
+    /// Rate limiters at the switch's ports towards switches; `None`: the switch is not a reaction point.
     pub limiters: Option<Box<LimitersSpec>>,
     /// Watchdog against PAUSE storms; `None`: all PAUSE frames are obeyed.
     pub watchdog: Option<Watchdog>,
@@ -58,17 +58,17 @@ pub struct SwitchPlan {
 /// Switch model.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Fabric {
-    /// Non-blocking; frames wait at the output only.
+    /// Non-blocking; frames wait only in the queues of the output ports, each with limits of its own.
     OutputQueued,
     /// Output queues that share a memory under dynamic thresholds (Choudhury and Hahne 1998): the limit of a queue is
     /// alpha times the free memory.
     SharedMemory {
         /// Memory in buffer bytes.
         memory: u64,
-        /// Factor of the free memory, above 0.
+        /// Limit of a queue divided by the free memory, above 0.
         alpha: f64,
     },
-    /// Output queues in a memory that is accounted by input and class, with headroom for frames that arrive after their
+    /// Output queues in a memory that is accounted to input and class, with headroom for frames that arrive after their
     /// sender was notified to stop (IEEE 802.1Qbb).
     SharedBuffer(SharedBufferPlan),
     /// A crossbar with one FIFO per input, subject to head-of-line blocking (Karol et al. 1987).
@@ -80,7 +80,7 @@ pub enum Fabric {
     VirtualOutputQueues {
         /// Limit of each input's memory in buffer bytes.
         buffer: u64,
-        /// Limit of each queue (output and class) at an input in buffer bytes; `u64::MAX`: only the memory limits it.
+        /// Limit of each queue (output and class) at an input in buffer bytes; `u64::MAX`: only `buffer` limits it.
         output_buffer: u64,
         /// Speed-up: rate of a transfer over the crossbar divided by the output's rate, at least 1.
         speedup: f64,
@@ -95,11 +95,11 @@ pub enum Fabric {
 /// Memory of a switch with priority-based flow control, in buffer bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SharedBufferPlan {
-    /// Memory of the switch.
+    /// Size of the switch's memory.
     pub memory: u64,
-    /// Dynamic threshold: an input's class may use the free memory / 2^shift; 0 to 16.
+    /// Exponent of the dynamic threshold, 0 to 16: a class of an input may use the free memory / 2^shift.
     pub shift: u8,
-    /// Reserve of each input and class.
+    /// Memory reserved for each input and class.
     pub reserve: u64,
     /// Distance below the threshold at which a stopped neighbour is resumed.
     pub resume: u64,
@@ -113,6 +113,6 @@ pub struct SharedBufferPlan {
 pub struct Watchdog {
     /// Duration above which a pause counts as a storm and is ignored.
     pub after: Dur,
-    /// Time without a PAUSE after which PAUSE frames are obeyed again.
+    /// Time without a PAUSE frame after which PAUSE frames are obeyed again.
     pub restore: Dur,
 }

@@ -3,7 +3,7 @@
 /// A kind of record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordKind {
-    /// A row for each transfer: a write with an end, or a message of an application.
+    /// A row for each transfer: a write of a known size to a transport, or a message of an application.
     Transfers,
     /// A row for each change of the state of a connection's sender.
     TransportChanges,
@@ -21,9 +21,9 @@ pub enum RecordKind {
 /// Choice of the records. The choice has no effect on results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// A bit for each kind.
+    /// Bit k: the kind with the discriminant k is recorded.
     kinds: u8,
-    /// Maximum number of rows of each kind, transfers, changes or queues; further rows are counted and left out.
+    /// Maximum number of rows of each kind; further rows are counted and left out.
     pub rows: usize,
 }
 
@@ -37,7 +37,7 @@ impl Record {
     /// Default of the maximum number of rows of each kind.
     pub const ROWS: usize = 1_000_000;
 
-    /// Returns the choice of some kinds, of at most `rows` rows each.
+    /// Returns the choice of the given kinds, with at most `rows` rows of each.
     pub fn of(kinds: impl IntoIterator<Item = RecordKind>, rows: usize) -> Record {
         Record { kinds: kinds.into_iter().fold(0, |bits, kind| bits | 1 << kind as u8), rows }
     }

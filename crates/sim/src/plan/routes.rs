@@ -2,18 +2,18 @@
 
 use super::NodeId;
 
-/// Entry of a destination without a path.
+/// Entry in a [`Row::Table`] for a destination that cannot be reached.
 pub const NO_ROUTE: u32 = u32::MAX;
 
-/// Flag of an entry that is the index of a group of equal-cost links in [`Routes::groups`], and not a link.
+/// Flag of an entry in a [`Row::Table`]: its other bits are an index into [`Routes::groups`], not the index of a link.
 pub const GROUP: u32 = 1 << 31;
 
 /// Next hops: the link to take from each node to each destination.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Routes {
-    /// Next hops by node.
+    /// Next hops of each node, by the node's index.
     pub rows: Vec<Row>,
-    /// Links of equal cost, at least two; each group belongs to one node.
+    /// Groups of links of equal cost, by index: at least two links each; each group belongs to one node.
     pub groups: Vec<Vec<u32>>,
     /// Method of choosing among the links of a group.
     pub spread: Spread,
@@ -32,21 +32,25 @@ pub enum Spread {
 /// Next hops of a node.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Row {
-    /// A host with a single link, to a switch: its next hop is that link for every destination. In large networks only
-    /// switches need tables.
+    /// A host with a single link, to a switch: the link is the next hop for every destination. Large networks thus need
+    /// tables for switches only.
     Only {
         /// Index of the link.
         link: u32,
         /// The switch at the other end of the link.
         switch: NodeId,
     },
-    /// By destination: index of the link, or [`GROUP`] and the index of a group; [`NO_ROUTE`]: no path.
+    /// By the destination's index: index of the link; or the bitwise or of [`GROUP`] and the index of a group; or
+    /// [`NO_ROUTE`].
     Table(Vec<u32>),
 }
 
 impl Routes {
-    /// Returns the link to take at `node` for `destination`; the first one if there are several; [`NO_ROUTE`]: there is
-    /// no path.
+    /// Returns the index of the link to take at `node` for `destination`, of several the first; [`NO_ROUTE`]: there is
+    /// no path, or the node is the destination.
+    ///
+    /// # Panics
+    /// If there is no such node.
     pub fn link(&self, node: NodeId, destination: NodeId) -> u32 {
         let entry = match &self.rows[usize::from(node)] {
             Row::Table(links) => links[usize::from(destination)],
@@ -62,7 +66,10 @@ impl Routes {
 }
 
 impl Routes {
-    /// Returns all links that packets may take at `node` for `destination`; empty: no path.
+    /// Returns the indices of all links that packets may take at `node` for `destination`; empty: no path.
+    ///
+    /// # Panics
+    /// If there is no such node.
     pub fn links(&self, node: NodeId, destination: NodeId) -> &[u32] {
         let entry = match &self.rows[usize::from(node)] {
             Row::Table(entries) => &entries[usize::from(destination)],

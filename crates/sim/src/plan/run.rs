@@ -1,4 +1,4 @@
-//! A run: the network, its traffic, and its length.
+//! A run: the network, its traffic, its duration, and what it records.
 
 use super::{
     ApplicationPlan, Change, ConditionerPlan, FlowPlan, LabelPlan, LinkPlan, NodeId, NodeKind, NodePlan, Record,
@@ -17,9 +17,9 @@ pub struct Plan {
     pub flows: Vec<FlowPlan>,
     /// Applications, which drive some of the flows in place of their traffic models.
     pub applications: Vec<ApplicationPlan>,
-    /// Next hops.
+    /// Next hops from each node to each destination.
     pub routes: Routes,
-    /// Length of packets in a buffer and on the wire.
+    /// Bytes that are added to payloads, and the length that counts against buffer limits.
     pub framing: Framing,
     /// Number of traffic classes, 1 to 8; class 0 is the highest.
     pub classes: u8,
@@ -41,7 +41,7 @@ pub struct Plan {
     pub conditioners: Vec<ConditionerPlan>,
     /// MPLS label stacks, at most one per port.
     pub labels: Vec<LabelPlan>,
-    /// Changes during the run, in order of time.
+    /// Changes during the run, in ascending order of time; changes at one instant are applied in the order of the list.
     pub timeline: Vec<Change>,
     /// Parts of the network that may be changed while the run is stepped through, besides those that the timeline
     /// changes.
@@ -65,17 +65,17 @@ impl Plan {
 /// Parts of a network that may be changed while a run is stepped through. The choice has no effect on results.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Tunable {
-    /// Indices of the links that may be changed, or whose queues may be changed, ascending; their ports take the
-    /// general form.
+    /// Indices of the links that may be changed, or whose queues may be changed, ascending; their ports are simulated
+    /// with two events per packet even under [`Engine::Merged`].
     pub links: Vec<u32>,
-    /// Hosts that may send storms of PAUSE frames.
+    /// Hosts that may start storms of PAUSE frames during the run.
     pub storms: Vec<NodeId>,
 }
 
 /// Event scheme of FIFO ports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Engine {
-    /// One event per hop at ports at which the departure of a packet is known when it arrives.
+    /// One event per hop at ports at which the departure of a packet is known when it arrives, two at other ports.
     #[default]
     Merged,
     /// Two events per hop at every port: slower and simpler, the reference for `Merged`.
@@ -85,7 +85,7 @@ pub enum Engine {
 /// Lengths of a packet, in bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Framing {
-    /// Largest payload of one packet.
+    /// Maximum payload of one packet, bytes.
     pub mtu: u32,
     /// Bytes added to the payload to form a frame (Ethernet: 14 of header and 4 of check sequence).
     pub header: u32,
@@ -97,12 +97,12 @@ pub struct Framing {
     pub buffer: Length,
 }
 
-/// Length of a packet.
+/// Part of a packet whose bytes are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Length {
     /// Payload: the bytes that the source handed over.
     Payload,
-    /// Payload and header, padded to the shortest frame.
+    /// Payload and header, padded to [`Framing::min_frame`].
     Frame,
     /// Frame, preamble and inter-frame gap.
     Wire,

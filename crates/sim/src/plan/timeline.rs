@@ -20,11 +20,11 @@ pub enum ChangeKind {
     /// A link, by index, goes down: frames on it are lost, queues wait, and both ends clear the notifications that they
     /// received over it.
     LinkDown(u32),
-    /// A link comes up; congested queues send their notifications over it again.
+    /// A link, by index, comes up; congested queues send their notifications over it again.
     LinkUp(u32),
-    /// Both sides of a link get a new rate from the next frame on.
+    /// Both sides of a link, by index, get the same new rate from the next frame on.
     LinkRate(u32, Rate),
-    /// A link gets a new delay from the next frame on; frames stay in order.
+    /// A link, by index, gets a new propagation delay from the next frame on; frames stay in order.
     LinkDelay(u32, Dur),
     /// A host starts or stops sending PAUSE frames continuously, as a faulty network adapter does.
     PauseStorm {
@@ -37,30 +37,31 @@ pub enum ChangeKind {
     FlowStart(u32),
     /// A flow, by index, stops sending.
     FlowStop(u32),
-    /// A switch gets new detection thresholds.
+    /// The back-pressure of a switch gets new detection thresholds.
     Thresholds {
         /// The switch.
         node: NodeId,
-        /// Fraction of the limit, 0 to 1.
+        /// Threshold above which congestion begins, as a fraction of the limit, 0 to 1.
         high: f64,
-        /// Fraction of the limit, 0 to `high`.
+        /// Threshold below which congestion ends, as a fraction of the limit, 0 to `high`.
         low: f64,
     },
     /// The sides of a link, by index, get new rates from the next frame on.
     LinkRates(u32, [Rate; 2]),
-    /// A link gets a new probability of loss, 0 to 1.
+    /// A link, by index, gets a new probability of loss, 0 to 1.
     LinkLoss(u32, f64),
-    /// Both sides of a link get new upper bounds of their jitter, from the next frame on; frames stay in order.
+    /// The sides of a link, by index, get new upper bounds of their jitter from the next frame on; frames stay in
+    /// order.
     LinkJitter(u32, [Dur; 2]),
-    /// A port's queues get new limits, new parameters of their discipline, or a shaper with other parameters. Packets
-    /// that wait are kept, also above a new limit.
+    /// A port's queues get new limits, new parameters of their discipline, or a shaper with other parameters. Waiting
+    /// packets are kept even if they exceed a new limit.
     Queue {
         /// Port: twice the link plus the sending side.
         port: u32,
-        /// Queue with the new parameters and the old structure ([`super::changes`]).
+        /// Queue that differs from the present one in limits and parameters only ([`super::changes`]).
         queue: Box<QueuePlan>,
     },
-    /// The memory of a switch's fabric gets another size or threshold. Packets that wait are kept.
+    /// The memory of a switch's fabric gets another size or threshold. Waiting packets are kept.
     Memory {
         /// The switch.
         node: NodeId,
@@ -78,28 +79,28 @@ pub enum ChangeKind {
     RateLimiters {
         /// The host or switch.
         node: NodeId,
-        /// Parameters with the old structure.
+        /// New parameters, which [`LimitersSpec::check_retune`] accepts.
         limiters: Box<LimitersSpec>,
     },
-    /// A flow's source is replaced by one with other parameters, which starts now.
+    /// A flow's source is replaced by one with other parameters, which starts at the time of the change.
     Source {
-        /// The flow.
+        /// Index of the flow.
         flow: u32,
-        /// Traffic model.
+        /// Traffic model, of the same kind as the present one.
         model: Box<Model>,
     },
-    /// A flow sends this number of payload bytes, at least 1, in addition to its source.
+    /// A flow sends payload in addition to that of its source.
     Inject {
-        /// The flow.
+        /// Index of the flow.
         flow: u32,
-        /// Payload bytes.
+        /// Payload bytes, at least 1.
         bytes: u64,
     },
 }
 
 impl ChangeKind {
-    /// Returns the link whose ports take the general form because of this change: a packet's departure there does not
-    /// follow from its arrival. `None`: no port is affected.
+    /// Returns the link whose ports must be simulated with two events per packet because of this change: the departure
+    /// of a packet there is not known at its arrival. `None`: no port is affected.
     pub(crate) fn link(&self) -> Option<u32> {
         match *self {
             ChangeKind::LinkDown(link)

@@ -2,17 +2,18 @@
 
 use tailback_units::Time;
 
-/// Rows of a packet trace: only those that meet all conditions are written. The choice has no effect on results; the
-/// selected ports take the general form.
+/// Selection of the rows of a packet trace: only rows that meet all conditions are written. The selection has no effect
+/// on results. The selected ports are simulated with two events per packet, under either engine.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TracePlan {
-    /// Traced ports, by index; `None`: all.
+    /// `true` for each traced port, by the port's index; `None`: all ports.
     pub ports: Option<Vec<bool>>,
-    /// Traced flows, by index; `None`: all. Rows without a flow (control frames, congestion) are not affected.
+    /// `true` for each traced flow, by the flow's index; `None`: all flows. Rows without a flow (control frames,
+    /// congestion) are not affected.
     pub flows: Option<Vec<bool>>,
-    /// Traced kinds of events: bit k for the kind with the number k.
+    /// Traced kinds of events: bit k for the kind at index k of [`EventKind::ALL`].
     pub events: u16,
-    /// Traced kinds of frames, likewise.
+    /// Traced kinds of frames: bit k for the kind at index k of [`FrameKind::ALL`].
     pub frames: u16,
     /// First traced instant.
     pub from: Time,
@@ -21,6 +22,7 @@ pub struct TracePlan {
 }
 
 impl Default for TracePlan {
+    /// Returns the selection of all rows.
     fn default() -> TracePlan {
         TracePlan { ports: None, flows: None, events: u16::MAX, frames: u16::MAX, from: Time::ZERO, until: Time::NEVER }
     }
@@ -31,7 +33,8 @@ impl TracePlan {
     pub(crate) fn has_port(&self, port: u32) -> bool {
         self.ports.as_ref().is_none_or(|ports| ports[port as usize])
     }
-    /// Returns `true` if rows of this kind at this instant are selected; `flow`: the index of the flow in the plan.
+    /// Returns `true` if rows of this kind at this instant are selected; `flow` is the index of the flow in the plan,
+    /// `None` for rows without a flow.
     pub(crate) fn selects(&self, now: Time, event: EventKind, frame: FrameKind, flow: Option<u32>) -> bool {
         self.events & 1 << event as u16 != 0
             && self.frames & 1 << frame as u16 != 0
@@ -43,31 +46,31 @@ impl TracePlan {
 /// Kind of a traced event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum EventKind {
-    /// A packet arrives at the queue of an output port, also if it is then dropped there.
+    /// A packet arrives at the queue of an output port, even if the queue then drops it.
     Enqueue,
     /// The transmission of a frame begins.
     Dequeue,
-    /// The last bit of a frame arrives at a node that is not its destination (at a cut-through switch: its header).
+    /// The last bit of a frame (at a cut-through switch, of its header) arrives at a node that is not its destination.
     Receive,
     /// The last bit of a packet arrives at its destination.
     Deliver,
     /// A packet or control frame is dropped: at a queue, on a link, by a policer.
     Drop,
-    /// A queue signals congestion in a packet: it marks the packet "congestion experienced".
+    /// A queue marks a packet "congestion experienced" (RFC 3168).
     Mark,
     /// The occupancy of a queue passes its upper threshold.
     Congested,
     /// The occupancy of a congested queue falls below its lower threshold.
     Relieved,
-    /// A node decides to stop the neighbour behind a port on behalf of a congested queue, or renews that.
+    /// A node decides to stop the neighbour behind a port on behalf of a congested queue, or renews that stop.
     Notify,
     /// A node withdraws the stop of the neighbour behind a port on behalf of a queue.
     Withdraw,
     /// A notification takes effect at the port that it stops, slows or resumes.
     Effect,
-    /// A port resumes since the time of a pause has expired.
+    /// A port resumes because the time of a pause has expired.
     Expire,
-    /// A port ignores a pause that lasted too long (PFC storm watchdog).
+    /// The watchdog of a port ends a pause that lasted too long.
     Ignore,
 }
 
@@ -112,7 +115,7 @@ impl EventKind {
 /// Kind of a traced frame.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum FrameKind {
-    /// Data, with a transport or without.
+    /// Data, with or without a transport.
     Data,
     /// Connection request.
     Syn,
@@ -130,7 +133,7 @@ pub enum FrameKind {
     Xon,
     /// Message of a congestion point.
     Feedback,
-    /// No frame: a congested queue.
+    /// No frame: the row is about a congested queue.
     Queue,
 }
 
@@ -165,7 +168,7 @@ impl FrameKind {
         }
     }
 
-    /// Returns `true` for frames of flows.
+    /// Returns `true` for packets of flows: data, connection requests, answers to them, and acknowledgements.
     pub fn is_packet(self) -> bool {
         self <= FrameKind::Ack
     }

@@ -1,4 +1,4 @@
-//! Queues behind an admission policy, and the idle periods that are reported to it.
+//! Queues behind an admission policy, and the idle periods that are reported to the policy.
 
 use tailback_qdisc::law::Backlog;
 use tailback_qdisc::{Admission, Fate, Packet, Rule, Watch};
@@ -10,7 +10,7 @@ use tailback_units::Time;
 pub(crate) struct PendingIdle {
     /// The condition that the policy watches.
     pub(super) watch: Watch,
-    /// Start of the idle period, if no packet arrives before; [`Time::NEVER`]: no period is pending.
+    /// Start of the idle period, if no packet arrives before that instant; [`Time::NEVER`]: no period is pending.
     pub(super) idle_from: Time,
 }
 
@@ -37,7 +37,7 @@ impl PendingIdle {
         }
     }
 
-    /// Passes a packet to the policy, which admits it or not. `queue` is the backlog that the packet finds; the
+    /// Passes a packet to the policy and returns its decision. `queue` is the backlog that the packet finds; the
     /// transmitter becomes (or became) free at `free`.
     #[inline]
     pub(super) fn admit(
@@ -54,7 +54,8 @@ impl PendingIdle {
         let joins = !matches!(fate, Fate::Dropped(_));
         match self.watch {
             Watch::Empty if joins => self.idle_from = free.max(now),
-            // The end of the packet's transmission is set when it is put onto the link.
+            // The idle period begins at the end of the packet's transmission, which is set when it is put onto the
+            // link.
             Watch::Idle if joins => self.idle_from = Time::NEVER,
             Watch::Idle if free <= now => self.idle_from = now,
             _ => {}

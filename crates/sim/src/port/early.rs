@@ -1,8 +1,8 @@
-//! Early transmission: a packet whose departure is known is put onto the link when it is enqueued, so that it costs one
-//! event per hop.
+//! Early transmission: a packet whose time of departure is known at its enqueueing is put onto the link at once, so
+//! that the packet costs one event per hop.
 //!
-//! The waiting packets are the last ones on the link. The start of a transmission is not an event; the backlog is
-//! updated when it is needed ([`Port::expire`]).
+//! The waiting packets are those at the tail of the link's list. The start of a transmission is not an event: the
+//! backlog is updated when its value is needed ([`Port::expire`]).
 
 use super::{AdmissionQueue, General, PendingIdle, Port, Queue};
 use crate::hints::unlikely;
@@ -11,7 +11,8 @@ use tailback_qdisc::{Fate, Packet, Watch};
 use tailback_units::{Dur, Time, TxClock};
 
 impl Port {
-    /// Returns the start of transmission of a packet on the link of a port that transmits early.
+    /// Returns the start of transmission of a packet on the link of a port that transmits early; `clock` and `delay`
+    /// are those of the port.
     #[inline]
     fn start_of(clock: TxClock, delay: Dur, packet: &Packet) -> Time {
         Time(packet.at.0 - delay.0 - clock.tx_time(u32::from(packet.wire())).0)
@@ -34,8 +35,8 @@ impl Port {
             return;
         }
         let mut first = self.line.len() - self.waiting as usize;
-        // A packet's transmission begins when that of the packet before it ends; without a packet before it, its
-        // transmission has begun.
+        // The transmission of a waiting packet begins when that of the packet before it ends. If there is no packet
+        // before it on the link, its transmission has begun.
         let before = first.checked_sub(1).and_then(|before| self.line.get(before));
         let mut start = before.map_or(0, |before| before.at.0 - self.delay.0);
         while start <= now.0
@@ -81,8 +82,8 @@ impl Port {
                 let AdmissionQueue { idle, rule, rng } = &mut **admission;
                 idle.admit(now, self.free, packet, waiting, rule, rng)
             }
-            Queue::General(m) => {
-                let General { queues, idle, rng, .. } = &mut **m;
+            Queue::General(general) => {
+                let General { queues, idle, rng, .. } = &mut **general;
                 let Some(mut rule) = queues[0].waiting.rule() else { unreachable!("the port has an admission policy") };
                 idle.admit(now, self.free, packet, waiting, &mut rule, rng)
             }
@@ -96,11 +97,12 @@ impl Port {
         fate
     }
 
-    /// Puts a packet that the policy has admitted onto the link, as [`Port::fifo_push`], and marks it if required.
+    /// Puts a packet that the policy has admitted onto the link, as [`Port::fifo_push`] does, and marks the packet if
+    /// `fate` says so.
     #[inline(always)]
     pub fn push_admitted(&mut self, now: Time, packet: Packet, fate: Fate) -> Option<Time> {
         let first = self.fifo_push(now, packet);
-        // Marked in its place on the link, so that the packet is copied only once.
+        // The packet is marked in its place on the link, so that it is copied only once.
         if fate == Fate::Marked
             && let Some(packet) = self.line.back_mut()
         {
@@ -109,14 +111,14 @@ impl Port {
         first
     }
 
-    /// Puts an admitted packet onto the link. Returns its arrival time if the link was empty: the caller must then
-    /// schedule the arrival.
+    /// Puts an admitted packet onto the link. Returns the packet's arrival time if the link was empty: the caller must
+    /// then schedule the arrival. `None`: an arrival is already scheduled.
     #[inline(always)]
     pub fn fifo_push(&mut self, now: Time, packet: Packet) -> Option<Time> {
         let tx = self.clock.tx_time(u32::from(packet.wire()));
         let start = self.free.max(now);
         self.free = start + tx;
-        // The difference and not `tx`: after a backlog of more than 213 days the sum is clamped to the end of time.
+        // This is `tx`, unless the sum was clamped to the end of time after 213 days.
         self.busy += self.free.0 - start.0;
         let at = self.free + self.delay;
         if start > now {
@@ -124,7 +126,7 @@ impl Port {
             self.waiting += 1;
             self.backlog += size;
             account.max = account.max.max(self.backlog);
-            // Equals `start_of` in fewer steps; differs from `start` only at the end of time.
+            // The value of `start_of`, in fewer steps; it differs from the outer `start` only at the end of time.
             let start = at.0 - self.delay.0 - tx.0;
             account.area += u128::from(size) * u128::from(start - now.0);
         }
@@ -133,18 +135,18 @@ impl Port {
         {
             idle.idle_from = self.free;
         }
-        let first = self.line.is_empty();
-        // Written after the push, in its place on the link: moving a packet that has just been written would stall the
-        // processor.
+        let was_empty = self.line.is_empty();
+        // The arrival time is written after the push, in the packet's place on the link: to copy a packet that has just
+        // been written would stall the processor.
         self.line.push_back(packet).at = at;
-        first.then_some(at)
+        was_empty.then_some(at)
     }
 
     /// Begins early transmission at a general port with an empty queue.
     pub fn begin_early(&mut self, now: Time) {
-        let Queue::General(m) = &mut self.queue else { unreachable!("the port has the general form") };
-        m.queues[0].settle(now, &mut self.classes[0]);
-        m.transmits_early = true;
+        let Queue::General(general) = &mut self.queue else { unreachable!("the port has the general form") };
+        general.queues[0].settle(now, &mut self.classes[0]);
+        general.transmits_early = true;
     }
 
     /// Ends early transmission at a general port: waiting packets return from the link to the discipline's queue, as if
@@ -154,28 +156,28 @@ impl Port {
         let waiting = self.waiting_early();
         (self.waiting, self.backlog) = (0, 0);
         let Port { free, clock, delay, line, queue, busy, classes, .. } = self;
-        let Queue::General(m) = queue else { unreachable!("the port has the general form") };
+        let Queue::General(general) = queue else { unreachable!("the port has the general form") };
         let account = &mut classes[0];
-        let queue = &mut m.queues[0];
+        let queue = &mut general.queues[0];
         queue.settle(now, account);
         account.started = account.arrived.minus(account.dropped).minus(waiting);
         queue.backlog = waiting;
-        let mut back: Vec<Packet> = (0..waiting.packets).filter_map(|_| line.pop_back()).collect();
-        if let Some(oldest) = back.last() {
+        let mut returned: Vec<Packet> = (0..waiting.packets).filter_map(|_| line.pop_back()).collect();
+        if let Some(oldest) = returned.last() {
             let start = Self::start_of(*clock, *delay, oldest);
             *busy -= free.since(start).0;
             *free = start;
         }
-        while let Some(mut packet) = back.pop() {
+        while let Some(mut packet) = returned.pop() {
             let start = Self::start_of(*clock, *delay, &packet);
             account.area -= u128::from(packet.size) * u128::from(start.0 - now.0);
             packet.at = now;
             queue.waiting.restore(packet);
         }
         if let Some(mut rule) = queue.waiting.rule() {
-            m.idle.report_idle(now, &mut rule);
+            general.idle.report_idle(now, &mut rule);
         }
-        m.idle = PendingIdle::new(m.idle.watch);
-        m.transmits_early = false;
+        general.idle = PendingIdle::new(general.idle.watch);
+        general.transmits_early = false;
     }
 }

@@ -31,7 +31,7 @@ pub(crate) enum LineTiming {
 #[derive(Debug)]
 #[repr(C, align(64))]
 pub(crate) struct General {
-    /// `true` if the port now transmits early: the packets of its one class are on the link, and the discipline's queue
+    /// `true` while the port transmits early: the packets of its one class are on the link, and the discipline's queue
     /// is empty.
     pub transmits_early: bool,
     /// `true` if the port may transmit early whenever nothing stops it.
@@ -50,7 +50,8 @@ pub(crate) struct General {
     pub queues: ByClass<ClassQueue>,
     /// Connections of this host that wait for their turn to send a segment.
     pub turns: VecDeque<u32>,
-    /// `true` while turns are being given; a transmission that starts meanwhile does not give any.
+    /// `true` while connections are being given turns; a transmission that starts meanwhile does not give further
+    /// turns.
     pub taking_turns: bool,
     /// `true` if the link is up.
     pub up: bool,
@@ -64,7 +65,7 @@ pub(crate) struct General {
     pub egress: Option<Box<Egress>>,
     /// Notifications received, each with the time at which it takes effect.
     pub effects: VecDeque<(Time, ControlFrame)>,
-    /// Time of the port's next `Wake`.
+    /// Time of the port's next `Wake` event; [`Time::NEVER`]: there is no such event.
     pub wake_at: Time,
     /// Number of queues for which this port asserts a PAUSE, by class (under index 0 if PAUSE frames are not per
     /// class).
@@ -80,15 +81,16 @@ pub(crate) struct General {
     pub sent_control: u64,
     /// Control frames queued for transmission since the start.
     pub notifications_sent: u64,
-    /// Control frames that were lost since their link went down, waiting or under way, since the start.
+    /// Control frames lost since the start because the link went down while they waited or were on the link.
     pub notifications_lost: u64,
     /// Notifications received and obeyed since the start.
     pub notifications_received: u64,
-    /// Packets that waited here when the neighbour stopped them, counted at each stop.
+    /// Packets that waited here when the neighbour stopped them for lack of memory, summed over the stops.
     pub held_up: u64,
-    /// Held-up packets that were head-of-line blocked: bound for a port of the neighbour other than its fullest.
+    /// Packets of `held_up` that were head-of-line blocked: bound for a port of the neighbour other than its fullest
+    /// one.
     pub held_up_for_others: u64,
-    /// Random stream of the disciplines and of the jitter.
+    /// Random stream of the disciplines and of the jitter of the link.
     pub rng: Rng,
 }
 
@@ -111,14 +113,14 @@ pub(crate) struct ClassQueue {
     touched: Time,
     /// Detector of congestion; `None`: the queue does not detect congestion.
     pub detector: Option<Detector>,
-    /// Congestion point of the queue.
+    /// Congestion point of the queue; `None`: the queue is not a congestion point.
     pub point: Option<Box<CongestionPoint>>,
 }
 
 /// Memory that a packet occupies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Origin {
-    /// Index of its input among the ports of the node.
+    /// Index of the packet's input among the ports of the node.
     pub slot: u32,
     /// Buffer bytes.
     pub size: u32,
@@ -135,7 +137,7 @@ pub(crate) enum Waiting {
 
 impl Waiting {
     /// Adds a packet to the queue; dropped packets are appended to those of `cx`.
-    // Inlined into the one caller on the path of packets, as the dispatch inside it is.
+    // Inlined, with the dispatch in it, into its one caller on the path of packets.
     #[inline(always)]
     pub fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
         match self {
@@ -152,7 +154,8 @@ impl Waiting {
             Waiting::ByDestination(q) => q.dequeue(now, gate, cx),
         }
     }
-    /// Returns the admission policy if the discipline only admits packets to a FIFO and never drops them later.
+    /// Returns the admission policy if the discipline is a FIFO that drops packets only at their arrival; `None`:
+    /// another discipline.
     #[inline]
     pub fn rule(&mut self) -> Option<AdmissionFifo<'_>> {
         match self {
@@ -160,7 +163,10 @@ impl Waiting {
             Waiting::Limited(_) | Waiting::ByDestination(_) => None,
         }
     }
-    /// Appends a packet that the policy has admitted to the queue.
+    /// Appends a packet to the queue that the policy has admitted before.
+    ///
+    /// # Panics
+    /// If the discipline is not behind an admission policy.
     pub fn restore(&mut self, packet: Packet) {
         match self.rule() {
             Some(mut fifo) => fifo.restore(packet),
@@ -184,7 +190,7 @@ impl Waiting {
             Waiting::ByDestination(_) => None,
         }
     }
-    /// Returns the bytes in the memory of rate limiters; `None`: there are no rate limiters.
+    /// Returns the buffer bytes in the memory of rate limiters; `None`: there are no rate limiters.
     #[inline]
     pub fn pool_bytes(&self) -> Option<u64> {
         if let Waiting::Limited(q) = self { Some(q.pool_bytes()) } else { None }
@@ -197,7 +203,7 @@ impl Waiting {
             Waiting::ByDestination(_) => {}
         }
     }
-    /// Replaces the parameters of the discipline, and the limits.
+    /// Replaces the parameters of the discipline and the limits.
     pub fn retune(&mut self, now: Time, spec: &Spec, site: &Site) {
         match self {
             Waiting::Discipline(q) => q.retune(now, spec, site),

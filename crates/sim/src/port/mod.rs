@@ -2,12 +2,13 @@
 //!
 //! A queue has one of three forms ([`Queue`]), chosen at the start (`world/ports.rs`):
 //!
-//! - a plain FIFO: one drop-tail class that nothing can stop. A packet's departure is known when it is enqueued, so it
-//!   is put onto the link at once, with its arrival time: one event per hop;
-//! - [`AdmissionQueue`]: a FIFO behind an admission policy, which drops or marks packets at their arrival; its
+//! - a plain FIFO: one drop-tail class that nothing can stop. The departure of a packet is known when it is
+//!   enqueued, so the packet is put onto the link at once, with its arrival time (*early transmission*): one event per
+//!   hop;
+//! - [`AdmissionQueue`]: a FIFO behind an admission policy, which drops or marks packets at their arrival; admitted
 //!   packets, too, are put onto the link at once;
-//! - [`General`]: classes, disciplines, gates, control frames. If it qualifies, it also transmits early while nothing
-//!   stops it.
+//! - [`General`]: classes, disciplines, gates, control frames. If its discipline permits it, this form also transmits
+//!   early while nothing stops it.
 //!
 //! If several forms can serve a port, they give identical results: in each form, a packet *waits* from its enqueueing
 //! to the start of its transmission.
@@ -38,7 +39,7 @@ pub(crate) struct Port {
     /// Frames in transmission and in propagation, each with its arrival time in `at`; at a port that transmits early,
     /// also the waiting packets.
     pub line: Ring,
-    /// Special treatment of frames at the end of the link; `None`: they arrive.
+    /// Special treatment of frames at the end of the link; `None`: all frames arrive.
     pub end: Option<Box<LineEnd>>,
     /// At a port that transmits early: number of packets at the tail of `line` whose transmission had not begun at the
     /// last update ([`Port::expire`]).
@@ -62,7 +63,7 @@ pub(crate) struct Port {
     pub classes: ByClass<ClassAccount>,
     /// Data lost on the link, at random or because it went down, since the start.
     pub lost: Count,
-    /// Data refused at the crossbar input at the end of the link, since the start.
+    /// Data refused by the crossbar input at the end of the link, since the start.
     pub refused: Count,
     /// Accounts at the end of the warm-up.
     pub base: Base,
@@ -84,19 +85,19 @@ pub(crate) struct Line {
     pub delay: Dur,
     /// Latency of the neighbour.
     pub latency: Dur,
-    /// Treatment of frames at the end of the link; `None`: they arrive.
+    /// Special treatment of frames at the end of the link; `None`: all frames arrive.
     pub end: Option<LineEnd>,
 }
 
-/// Treatment of frames at the end of a link. A link without any has none of this.
+/// Special treatment of frames at the end of a link: loss, recording, and transfer to another partition.
 #[derive(Debug, Default)]
 pub(crate) struct LineEnd {
     /// Random loss; `None`: there is none.
     pub loss: Option<Loss>,
-    /// Data that has arrived and is recorded; `None`: it is not recorded.
+    /// Recorded data that has arrived; `None`: arrivals are not recorded.
     pub delivered: Option<Vec<Delivered>>,
-    /// The link leads to another partition, in which the frames arrive: number of the oldest frames on it that have been
-    /// sent to that partition. `None`: it does not.
+    /// If the link leads to another partition, in which its frames arrive: number of the frames on the link, the oldest
+    /// ones, that have been sent to that partition. `None`: the link does not lead to another partition.
     pub announced: Option<usize>,
 }
 
@@ -107,7 +108,7 @@ pub struct Delivered {
     pub at: Time,
     /// Index of the flow in the plan; acknowledgements are not recorded.
     pub flow: u32,
-    /// Sequence number: counted in packets, or in segments for flows with a transport.
+    /// Number of the packet in its flow, or of the segment for flows with a transport, from 0.
     pub sequence: u32,
     /// Payload bytes.
     pub bytes: u32,
@@ -124,7 +125,7 @@ pub(crate) struct Loss {
 }
 
 impl Loss {
-    /// Draws the loss of the frame that arrives now; `true`: it is lost.
+    /// Draws the loss of the frame that arrives now; returns `true` if the frame is lost.
     pub fn takes(&mut self) -> bool {
         self.rng.chance(self.probability)
     }
@@ -144,13 +145,13 @@ pub(crate) enum Queue {
 const _: () = assert!(size_of::<Queue>() == 16);
 
 impl Queue {
-    /// Returns the idle periods that are still to be reported to an admission policy.
+    /// Returns the idle period that is still to be reported to an admission policy; `None`: the queue has no policy.
     #[inline]
     fn idle_mut(&mut self) -> Option<&mut PendingIdle> {
         match self {
             Queue::Fifo { .. } => None,
             Queue::Admission(admission) => Some(&mut admission.idle),
-            Queue::General(m) => Some(&mut m.idle),
+            Queue::General(general) => Some(&mut general.idle),
         }
     }
 }
@@ -167,7 +168,8 @@ pub(crate) struct Base {
     pub refused: Count,
 }
 
-/// Account of a class at an instant, without the future part of packets that are transmitted early.
+/// Account of a class at an instant. Packets that are put onto the link early count as waiting until their transmission
+/// begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Settled {
     pub arrived: Count,
@@ -207,9 +209,9 @@ impl Port {
         }
     }
 
-    /// Handles the arrival of the oldest frame on the link at `now`: removes it from the backlog if it is still counted
-    /// there. Returns the arrival time of the next frame, if there is one. `None`: no frame arrives now, since the link
-    /// has gone down in the meantime and lost its frames.
+    /// Handles the arrival of the oldest frame on the link at `now`: removes the frame from the backlog if it is still
+    /// counted there. Returns the arrival time of the next frame (inner `None`: there is no next frame). Outer `None`:
+    /// no frame arrives now, since the link has lost its frames by going down.
     #[inline(always)]
     #[expect(clippy::option_option, reason = "no frame now, and no frame next, are two answers")]
     pub fn arrived(&mut self, now: Time) -> Option<Option<Time>> {
@@ -217,7 +219,7 @@ impl Port {
         if unlikely(front.at != now) {
             return None;
         }
-        // Its transmission has begun, but the backlog has not been updated since.
+        // The frame still counts as waiting, since the backlog has not been updated since its transmission began.
         if self.waiting as usize == self.line.len() {
             self.waiting -= 1;
             self.backlog -= u64::from(front.size);
@@ -225,28 +227,29 @@ impl Port {
         Some(self.line.get(1).map(|next| next.at))
     }
 
-    /// Returns the treatment of frames at the end of the link.
+    /// Returns the special treatment of frames at the end of the link; creates an empty one if there is none.
     fn end_mut(&mut self) -> &mut LineEnd {
         self.end.get_or_insert_default()
     }
 
-    /// Records the data that arrives from now on.
+    /// Records the data that arrives from now on; in a parallel run, only in the partition in which the data arrives.
     pub fn record(&mut self) {
         if self.end.as_ref().is_none_or(|end| end.announced.is_none()) {
             self.end_mut().delivered.get_or_insert_default();
         }
     }
 
-    /// Traces the port's packets.
+    /// Selects the port for the packet trace.
     pub fn trace(&mut self) {
-        if let Queue::General(m) = &mut self.queue {
-            (m.traced, m.observed) = (true, true);
+        if let Queue::General(general) = &mut self.queue {
+            (general.traced, general.observed) = (true, true);
         }
     }
 
-    /// Sets the probability of random loss, 0 to 1; `rng` is its stream if there was no loss before.
+    /// Sets the probability of random loss, 0 to 1; `rng` returns the random stream of the loss if there was none
+    /// before.
     pub fn set_loss(&mut self, probability: f64, rng: impl FnOnce() -> Rng) {
-        // The loss is drawn where the frames arrive.
+        // The loss is drawn in the partition in which the frames arrive.
         if self.end.as_ref().is_some_and(|end| end.announced.is_some()) {
             return;
         }
@@ -254,8 +257,8 @@ impl Port {
         loss.probability = probability;
     }
 
-    /// Returns `true` if the frame that reaches the end of the link now is not received in this partition: it is lost,
-    /// or handled by another partition.
+    /// Handles the frame that reaches the end of the link now. Returns `true` if the frame is not received in this
+    /// partition: it is lost, or another partition receives it.
     #[cold]
     #[inline(never)]
     pub fn end_takes(&mut self) -> bool {
@@ -282,7 +285,7 @@ impl Port {
         lost
     }
 
-    /// Counts the start of a transmission at a general port: the transmitter is busy until `end`.
+    /// Counts the transmission that starts now at a general port: the transmitter is busy until `end`.
     #[inline]
     pub fn begin(&mut self, now: Time, end: Time) {
         self.busy += end.0 - now.0;
@@ -298,7 +301,7 @@ impl Port {
     pub fn blocked_at(&self, now: Time) -> u64 {
         match &self.queue {
             Queue::Fifo { .. } | Queue::Admission(_) => 0,
-            Queue::General(m) => m.blocked + m.blocked_since.map_or(0, |since| now.since(since).0),
+            Queue::General(general) => general.blocked + general.blocked_since.map_or(0, |since| now.since(since).0),
         }
     }
 
@@ -306,7 +309,7 @@ impl Port {
     pub fn stops(&self) -> Option<&Stops> {
         match &self.queue {
             Queue::Fifo { .. } | Queue::Admission(_) => None,
-            Queue::General(m) => m.responder.as_ref().map(|responder| &responder.stops),
+            Queue::General(general) => general.responder.as_ref().map(|responder| &responder.stops),
         }
     }
 
@@ -318,7 +321,7 @@ impl Port {
     /// Returns the backlog of a class at `now`.
     pub fn waiting_at(&mut self, now: Time, class: usize) -> Count {
         match &self.queue {
-            Queue::General(m) if !m.transmits_early => m.queues[class].backlog,
+            Queue::General(general) if !general.transmits_early => general.queues[class].backlog,
             _ => {
                 self.expire(now);
                 self.waiting_early()
@@ -341,15 +344,15 @@ impl Port {
         self.line.get(last).filter(|p| !p.is_control())
     }
 
-    /// Returns the account of a class at `now`, without the future part of packets that are transmitted early.
+    /// Returns the account of a class at `now`.
     pub fn settled(&mut self, now: Time, class: usize) -> Settled {
         self.backlog_at(now, class);
         let service = self.in_service(now).filter(|p| self.classes.len() == 1 || usize::from(p.class()) == class);
         let service = service.map_or(Count::default(), |p| Count { packets: 1, bytes: u64::from(p.size) });
         let account = &self.classes[class];
         let (waiting, started, area) = match &self.queue {
-            Queue::General(m) if !m.transmits_early => {
-                let queue = &m.queues[class];
+            Queue::General(general) if !general.transmits_early => {
+                let queue = &general.queues[class];
                 (queue.backlog, account.started, account.area + queue.unsettled(now))
             }
             _ => {
@@ -367,18 +370,18 @@ impl Port {
         }
     }
 
-    /// Ends the warm-up: stores the accounts and resets the maxima.
+    /// Ends the warm-up: stores the accounts, and resets the maxima and the counters of limiters and congestion points.
     pub fn end_warmup(&mut self, now: Time) {
         for class in 0..self.classes.len() {
             let settled = self.settled(now, class);
             self.base.classes[class] = settled;
             self.classes[class].max = self.backlog_at(now, class);
         }
-        if let Queue::General(m) = &mut self.queue {
-            if let Some(responder) = &mut m.responder {
+        if let Queue::General(general) = &mut self.queue {
+            if let Some(responder) = &mut general.responder {
                 responder.stops.end_warmup(now);
             }
-            for queue in m.queues.iter_mut() {
+            for queue in general.queues.iter_mut() {
                 if let Waiting::Limited(limiters) = &mut queue.waiting {
                     limiters.reset(now);
                 }
@@ -404,9 +407,9 @@ impl Port {
     /// Passes every data packet that waits at `now` to `f`, including those in the transmit ring.
     pub fn visit_waiting(&mut self, now: Time, f: &mut dyn FnMut(&Packet)) {
         match &self.queue {
-            Queue::General(m) if !m.transmits_early => {
-                m.queues.iter().for_each(|q| q.waiting.visit(f));
-                m.egress.iter().for_each(|egress| egress.visit(f));
+            Queue::General(general) if !general.transmits_early => {
+                general.queues.iter().for_each(|q| q.waiting.visit(f));
+                general.egress.iter().for_each(|egress| egress.visit(f));
             }
             _ => {
                 self.expire(now);
@@ -415,10 +418,10 @@ impl Port {
         }
     }
 
-    /// Returns the number of frames on the link at `now`, control frames and the frame in transmission included.
+    /// Returns the number of frames on the link at `now`, including control frames and the frame in transmission.
     pub fn on_link(&mut self, now: Time) -> usize {
         match &self.queue {
-            Queue::General(m) if !m.transmits_early => self.line.len(),
+            Queue::General(general) if !general.transmits_early => self.line.len(),
             _ => {
                 self.expire(now);
                 self.line.len() - self.waiting as usize
@@ -429,9 +432,9 @@ impl Port {
     /// Passes every data packet at this port to `f`: waiting, in transmission or in propagation.
     pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         self.line.iter().filter(|p| !p.is_control()).for_each(&mut *f);
-        if let Queue::General(m) = &self.queue {
-            m.queues.iter().for_each(|q| q.waiting.visit(f));
-            m.egress.iter().for_each(|egress| egress.visit(f));
+        if let Queue::General(general) = &self.queue {
+            general.queues.iter().for_each(|q| q.waiting.visit(f));
+            general.egress.iter().for_each(|egress| egress.visit(f));
         }
     }
 }

@@ -13,17 +13,17 @@ pub struct Counts {
     pub bytes: u64,
 }
 
-/// Statistics of times: of one-way delays, from the generation of a packet to its last bit at the destination, or of
-/// completion times.
+/// Statistics of one-way delays (from the generation of a packet to the arrival of its last bit at the destination) or
+/// of completion times. Quantiles are accurate to 0.4 %; each is `None` if there are no values or no histogram is kept.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct Delay {
     /// Number of values: packets, writes, pages, exchanges or transfers.
     pub count: u64,
     /// Mean, seconds; `None`: no values.
     pub mean_s: Option<f64>,
-    /// Largest, seconds; `None`: no values.
+    /// Maximum, seconds; `None`: no values.
     pub max_s: Option<f64>,
-    /// Median, seconds; `None`: no values, or no histogram is kept. Quantiles are accurate to 0.4 %.
+    /// Median, seconds.
     pub p50_s: Option<f64>,
     /// 90th percentile, seconds.
     pub p90_s: Option<f64>,
@@ -45,8 +45,8 @@ pub(crate) fn secs(ps: u64) -> f64 {
 }
 
 impl Delay {
-    /// Returns the statistics of `count` values, whose `sum` and `max` are in picoseconds; quantiles are those of
-    /// `sketch`.
+    /// Returns the statistics of `count` values, whose `sum` and `max` are in picoseconds, with the quantiles of
+    /// `sketch`; `None`: no quantiles.
     pub(super) fn of(count: u64, sum: u128, max: u64, sketch: Option<&Sketch>) -> Delay {
         let some = count > 0;
         let quantile = |q| sketch.and_then(|s| s.quantile(q)).map(secs);

@@ -12,7 +12,7 @@ use tailback_measure::Variation;
 /// Dropped packets by place and reason.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct DropReport {
-    /// Port, such as `sw1->sw2`.
+    /// Name of the port at which, or on whose link, the packets were dropped, such as `sw1->sw2`.
     #[serde(rename = "where")]
     pub place: String,
     /// Reason of the drops, in words.
@@ -24,18 +24,19 @@ pub struct DropReport {
     pub packets: u64,
 }
 
-/// Results of a flow, with offered = delivered + dropped + in_network.
+/// Results of a flow, for packets generated after the warm-up unless stated otherwise; offered = delivered + dropped +
+/// in_network.
 #[derive(Clone, Debug, Serialize)]
 pub struct FlowReport {
-    /// Name.
+    /// Name of the flow.
     pub name: String,
-    /// Name of the group.
+    /// Name of the flow's group.
     pub group: String,
-    /// Sending host.
+    /// Name of the sending host.
     pub from: String,
-    /// Receiving host.
+    /// Name of the receiving host.
     pub to: String,
-    /// Traffic class.
+    /// Traffic class; 0 is the highest.
     pub class: u8,
     /// Code point with which its packets enter the network, 0 to 63.
     pub dscp: u8,
@@ -49,7 +50,7 @@ pub struct FlowReport {
     pub in_network: Counts,
     /// Packets that arrived after a later packet of the flow, since the start of the run.
     pub reordered: u64,
-    /// Drops by place and reason.
+    /// Drops by port and reason, in this order.
     pub drops: Vec<DropReport>,
     /// Drops after the warm-up of packets that were generated during it, which the other counters exclude; absent if
     /// there are none.
@@ -59,18 +60,18 @@ pub struct FlowReport {
     /// absent if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ack_drops: Vec<DropReport>,
-    /// One-way delay.
+    /// One-way delay; without quantiles if only classes have histograms.
     pub delay: Delay,
     /// Results of the flow's transport; `None`: the flow has no transport.
     pub transport: Option<TransportReport>,
-    /// Packets by colour, in scenarios in which packets are coloured.
+    /// Packets by colour; `None`: nothing in the scenario colours packets.
     pub colours: Option<Box<ColourReports>>,
-    /// Delay variation, if it is measured and each flow keeps a histogram.
+    /// Delay variation; `None`: it is not measured, flows have no histograms, or no packet was delivered.
     pub variation: Option<Box<VariationReport>>,
 }
 
-/// Delay variation of a flow, or of the flows of a group. Jitter and `ipdv` compare delays within a flow; `pdv` is that
-/// of all packets, relative to the smallest delay of any packet.
+/// Delay variation of a flow, or of the flows of a group. Jitter and `ipdv` compare consecutive packets of one flow;
+/// `pdv` compares each packet with the smallest delay of all packets of the flow or group.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct VariationReport {
     /// Delays, with quantiles.
@@ -79,7 +80,7 @@ pub struct VariationReport {
     pub min_s: f64,
     /// Interarrival jitter (RFC 3550 section 6.4.1), mean over the packets, seconds; `None`: fewer than two packets.
     pub jitter_s: Option<f64>,
-    /// Interarrival jitter after the last packet, mean over the flows, seconds.
+    /// Interarrival jitter (RFC 3550) after the last packet, mean over the flows, seconds.
     pub last_jitter_s: f64,
     /// Packet delay variation (RFC 5481: delay minus smallest delay), mean, seconds.
     pub pdv_mean_s: f64,
@@ -90,38 +91,38 @@ pub struct VariationReport {
     /// Inter-packet delay variation (RFC 5481: absolute difference of the delays of consecutive packets), mean,
     /// seconds; `None`: no two consecutive packets arrived.
     pub ipdv_mean_s: Option<f64>,
-    /// 99th percentile of inter-packet delay variation, seconds.
+    /// 99th percentile of inter-packet delay variation, seconds; `None`: no two consecutive packets arrived.
     pub ipdv_p99_s: Option<f64>,
-    /// 99.9th percentile of inter-packet delay variation, seconds.
+    /// 99.9th percentile of inter-packet delay variation, seconds; `None`: no two consecutive packets arrived.
     pub ipdv_p999_s: Option<f64>,
     /// Mean length of loss bursts relative to independent losses (BurstR of ITU-T G.107); `None`: no losses.
     pub burst_ratio: Option<f64>,
 }
 
-/// Packets by colour: when they enter the network (after a meter there), are delivered, or are dropped. Meters along
-/// the path may change the colour.
+/// Packets by their colour when they enter the network (after a meter there), are delivered, or are dropped. Meters
+/// along the path may change the colour, so that the counts of one colour need not add up.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct ColourReports {
-    /// In profile, or never metered.
+    /// Green packets: in profile, or never metered.
     pub green: ColourReport,
-    /// Out of profile.
+    /// Yellow packets: out of profile.
     pub yellow: ColourReport,
-    /// Far out of profile.
+    /// Red packets: far out of profile.
     pub red: ColourReport,
 }
 
 /// Packets of one colour.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct ColourReport {
-    /// Handed to the network.
+    /// Packets and payload handed to the network.
     pub offered: Counts,
-    /// Delivered.
+    /// Packets and payload delivered.
     pub delivered: Counts,
-    /// Dropped.
+    /// Packets and payload dropped.
     pub dropped: Counts,
 }
 
-/// Results of a transport since the end of the warm-up, except the state at the end.
+/// Results of a transport since the end of the warm-up unless stated otherwise.
 #[derive(Clone, Debug, Serialize)]
 pub struct TransportReport {
     /// Payload bytes that reached the receiving application in order, each counted once.
@@ -138,7 +139,7 @@ pub struct TransportReport {
     pub ecn_reductions: u64,
     /// Window reductions that were undone because the retransmission was spurious.
     pub spurious: u64,
-    /// Tail loss probes.
+    /// Tail loss probes sent.
     pub probes: u64,
     /// Acknowledgements handed to the network since the start.
     pub acks_sent: u64,
@@ -154,7 +155,7 @@ pub struct TransportReport {
     pub completion: Delay,
 }
 
-/// Results of a group at the level of the application, of pages and transfers begun after the warm-up.
+/// Results of a group at the level of the application, for pages and transfers begun after the warm-up.
 #[derive(Clone, Debug, Serialize)]
 pub struct ApplicationReport {
     /// Pages (with request-response: exchanges) or transfers begun, including refused ones.
@@ -169,13 +170,12 @@ pub struct ApplicationReport {
     /// Times from a request to the arrival of the last byte of its response; empty for transfers.
     pub exchange: Delay,
     /// Completion time of transfers divided by the time that their segments would take over the idle path if all were
-    /// sent at once; `None`: no transfers.
+    /// sent at once; `None`: no transfer is complete.
     pub slowdown: Option<Slowdown>,
-    /// Slowdown by size of the transfer, smallest first; empty for applications other than transfers.
+    /// Slowdown by size of the transfer, the smallest first; empty for applications other than transfers.
     pub slowdown_by_size: Vec<SizeSlowdown>,
-    /// Pages or transfers that were completed from the end of the warm-up to the end, regardless of their start. Their
-    /// mean time refers to the same interval as throughput and latency, and includes long pages and transfers that
-    /// began during the warm-up.
+    /// Pages or transfers that were completed from the end of the warm-up to the end, regardless of their start. Unlike
+    /// `time`, this includes long pages and transfers that began during the warm-up.
     pub completed: Completed,
 }
 
@@ -184,20 +184,21 @@ pub struct ApplicationReport {
 pub struct Completed {
     /// Number of pages or transfers.
     pub count: u64,
-    /// Mean time, seconds; `None`: no pages or transfers.
+    /// Mean completion time, seconds; `None`: no pages or transfers.
     pub mean_s: Option<f64>,
 }
 
-/// Slowdown of transfers: completion time divided by that over an idle path, at least 1.
+/// Statistics of the slowdown of transfers: completion time divided by that over an idle path, at least 1. Quantiles
+/// are accurate to 0.4 %.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct Slowdown {
     /// Mean.
     pub mean: f64,
-    /// Smallest, at least 1.
+    /// Minimum.
     pub min: f64,
-    /// Largest.
+    /// Maximum.
     pub max: f64,
-    /// Median. Quantiles are accurate to 0.4 %.
+    /// Median.
     pub p50: f64,
     /// 90th percentile.
     pub p90: f64,
@@ -224,7 +225,7 @@ pub struct SizeSlowdown {
 /// Results of a class.
 #[derive(Clone, Debug, Serialize)]
 pub struct ClassReport {
-    /// The class; 0 is the highest.
+    /// Number of the class; 0 is the highest.
     pub class: u8,
     /// Packets and payload handed to the network.
     pub offered: Counts,
@@ -239,22 +240,22 @@ pub struct ClassReport {
 }
 
 impl VariationReport {
-    /// Returns the variation of a flow, or of several merged; `None`: no packets.
-    pub(super) fn of(v: &Variation, flows: usize) -> Option<VariationReport> {
-        let (delays, differences) = (v.delays(), v.differences());
-        let least = delays.min()?;
+    /// Returns the delay variation of `flows` flows, merged in `variation`; `None`: no packets.
+    pub(super) fn of(variation: &Variation, flows: usize) -> Option<VariationReport> {
+        let (delays, differences) = (variation.delays(), variation.differences());
+        let min = delays.min()?;
         Some(VariationReport {
             delay: Delay::of(delays.count(), delays.sum(), delays.max()?, Some(delays)),
-            min_s: secs(least),
-            jitter_s: v.mean_jitter().map(|j| j * 1e-12),
-            last_jitter_s: secs(v.jitter()) / flows as f64,
-            pdv_mean_s: (delays.mean()? - least as f64) * 1e-12,
-            pdv_p99_s: secs(v.pdv(0.99)?),
-            pdv_p999_s: secs(v.pdv(0.999)?),
+            min_s: secs(min),
+            jitter_s: variation.mean_jitter().map(|jitter| jitter * 1e-12),
+            last_jitter_s: secs(variation.jitter()) / flows as f64,
+            pdv_mean_s: (delays.mean()? - min as f64) * 1e-12,
+            pdv_p99_s: secs(variation.pdv(0.99)?),
+            pdv_p999_s: secs(variation.pdv(0.999)?),
             ipdv_mean_s: differences.mean().map(|d| d * 1e-12),
             ipdv_p99_s: differences.quantile(0.99).map(secs),
             ipdv_p999_s: differences.quantile(0.999).map(secs),
-            burst_ratio: v.burst_ratio(),
+            burst_ratio: variation.burst_ratio(),
         })
     }
 }

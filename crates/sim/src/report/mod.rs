@@ -1,4 +1,4 @@
-//! Results of a run, in the units of the report: packets, bytes, seconds, bit/s.
+//! Results of a run. Units of the report are packets, bytes, seconds and bit/s.
 
 pub(crate) mod counts;
 mod flows;
@@ -27,7 +27,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use tailback_measure::Digest;
 
-/// Version of the report's format; it is raised when the meaning of a field changes.
+/// Version of the report's format, raised when the meaning of a field changes.
 const SCHEMA: u32 = 2;
 
 /// One replication's results.
@@ -35,29 +35,29 @@ const SCHEMA: u32 = 2;
 pub struct Report {
     /// Version of the program.
     pub version: &'static str,
-    /// Version of this format.
+    /// Version of the report's format.
     pub schema: u32,
     /// The replication's seed.
     pub seed: u64,
-    /// Versioned hash of all integer results: equal runs have equal digests on every platform.
+    /// Version and hash of all integer results except `events`: equal runs have equal digests on every platform.
     pub digest: String,
     /// Length of the run, warm-up included, seconds.
     pub end_s: f64,
     /// End of the warm-up, seconds.
     pub warmup_s: f64,
-    /// Events handled; the number depends on the engine, so it is not in the digest.
+    /// Events handled. The number depends on the engine and on the number of partitions, so it is not in the digest.
     pub events: u64,
-    /// `true` if parameters were changed or data was injected while the run was stepped through: the run is a
-    /// replication of the scenario that the simulation exports, not of the one with which it began. Absent if `false`.
+    /// `true` if parameters were changed or data was injected while the run was stepped through: the results are then
+    /// those of the scenario that the simulation exports, not of the one with which it began. Absent if `false`.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub touched: bool,
-    /// Data packets that were transmitted over a link, counted at each link, since the start.
+    /// Completed transmissions of data packets and acknowledgements over links since the start.
     pub packet_hops: u64,
     /// Control frames sent since the start.
     pub control_frames: u64,
-    /// Per flow: packets generated after the warm-up.
+    /// Per flow, in the order of the scenario: packets generated after the warm-up.
     pub flows: FlowReports,
-    /// Per class: packets generated after the warm-up.
+    /// Per class, the highest first: packets generated after the warm-up.
     pub classes: Vec<ClassReport>,
     /// Per group of flows: times from a write of the application to the arrival of its last byte, for writes after the
     /// warm-up; groups without such writes are absent.
@@ -66,24 +66,24 @@ pub struct Report {
     pub variation: BTreeMap<String, VariationReport>,
     /// Per group of flows that an application drives: results of the application.
     pub applications: BTreeMap<String, ApplicationReport>,
-    /// Per output port: from the end of the warm-up to the end.
+    /// Per output port, two per link in the order of the links: from the end of the warm-up to the end.
     pub ports: Vec<PortReport>,
     /// Per node: from the end of the warm-up to the end.
     pub nodes: Vec<NodeReport>,
     /// Per conditioner: packets that it metered, generated after the warm-up.
     pub conditioners: Vec<ConditionerReport>,
-    /// Congestion notification, in scenarios with congestion points or rate limiters.
+    /// Congestion notification; absent in scenarios without congestion points and rate limiters.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub congestion: Option<CongestionReport>,
     /// Cycles of ports that wait for each other's memory at the end and can never send again; empty if there are none.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub deadlocks: Vec<DeadlockReport>,
-    /// Time series, if the scenario requests them.
+    /// Time series; `None`: the scenario requests none.
     pub series: Option<Series>,
     /// Transfers; absent if they are not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transfers: Option<TransferRecord>,
-    /// Changes of senders; absent if they are not recorded.
+    /// Changes of the state of transports' senders; absent if they are not recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub transport_changes: Option<ChangeRecord>,
     /// Waiting data by flow at each sample; absent if it is not recorded.
@@ -95,8 +95,8 @@ pub struct Report {
 }
 
 impl World {
-    /// Returns the results, after checking that no packet has vanished or been duplicated. Consumes the world, since
-    /// with many flows memory may not suffice for the world and its report.
+    /// Returns the results up to [`World::now`], after checking that no packet has vanished or been duplicated.
+    /// Consumes the world: with many flows, memory may not suffice for both the world and its report.
     ///
     /// # Panics
     /// If conservation is violated, which is an error of the program.
@@ -121,8 +121,11 @@ impl World {
             |p: &mut crate::port::Port, now| (0..p.classes.len()).map(|c| p.settled(now, c).sent.packets).sum::<u64>();
         let now = self.now;
         let packet_hops = self.ports.iter_mut().map(|p| hops(p, now)).sum();
-        let control_frames =
-            self.ports.iter().map(|p| if let Queue::General(m) = &p.queue { m.sent_control } else { 0 }).sum();
+        let control_frames = self
+            .ports
+            .iter()
+            .map(|p| if let Queue::General(general) = &p.queue { general.sent_control } else { 0 })
+            .sum();
         digest.u64(packet_hops);
         digest.u64(control_frames);
         Report {
@@ -158,22 +161,22 @@ impl World {
         &self.plan.nodes[usize::from(node)].name
     }
 
-    /// Asserts for each flow: offered = delivered + dropped + in the network, the last counted packet by packet; and
-    /// for each port and class: arrived = sent + dropped + queued.
+    /// Asserts for each flow: offered = delivered + dropped + in the network, where the packets in the network are
+    /// counted one by one; and for each port and class: arrived = sent + dropped + queued.
     fn check_conservation(&mut self, names: &[String]) {
-        let mut found = vec![0u32; self.ledger.flows.len() + self.ledger.acks.len()];
-        let mut count = |packet: &tailback_qdisc::Packet| found[packet.flow() as usize] += 1;
+        let mut in_network = vec![0u32; self.ledger.flows.len() + self.ledger.acks.len()];
+        let mut count = |packet: &tailback_qdisc::Packet| in_network[packet.flow() as usize] += 1;
         self.ports.iter().for_each(|p| p.visit(&mut count));
         for node in &self.nodes {
             if let FabricState::Crossbar(crossbar) = &node.fabric {
                 crossbar.visit(&mut count);
             }
         }
-        let (flows, acks) = found.split_at(self.ledger.flows.len());
+        let (flows, acks) = in_network.split_at(self.ledger.flows.len());
         for (index, account) in self.ledger.flows.iter().enumerate() {
-            let missing = self.ledger.unmeasured(index).in_network().plus(account.in_network()).packets;
+            let expected = self.ledger.unmeasured(index).in_network().plus(account.in_network()).packets;
             let name = || self.plan.flows[index].name().to_string();
-            assert_eq!(u64::from(flows[index]), missing, "flow {}: packets in the network", name());
+            assert_eq!(u64::from(flows[index]), expected, "flow {}: packets in the network", name());
         }
         for (found, account) in acks.iter().zip(&self.ledger.acks) {
             assert_eq!(u64::from(*found), account.in_network(), "acknowledgements in the network");
@@ -181,10 +184,10 @@ impl World {
         let now = self.now;
         for (index, name) in names.iter().enumerate() {
             for class in 0..self.ports[index].classes.len() {
-                let s = self.ports[index].settled(now, class);
+                let settled = self.ports[index].settled(now, class);
                 assert_eq!(
-                    s.arrived,
-                    s.sent.plus(s.dropped).plus(s.queued),
+                    settled.arrived,
+                    settled.sent.plus(settled.dropped).plus(settled.queued),
                     "port {name}, class {class}: arrived = sent + dropped + queued"
                 );
             }

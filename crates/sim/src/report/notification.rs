@@ -13,8 +13,7 @@ pub struct CongestionReport {
     pub points: Vec<CongestionPointReport>,
     /// Rate limiters, in port order.
     pub limiters: Vec<LimitersReport>,
-    /// Messages that reached their host, which has no rate limiters for the sampled frame's port and class, since the
-    /// start.
+    /// Messages since the start that reached a host without rate limiters for the sampled frame's port and class.
     pub unheard: u64,
 }
 
@@ -31,20 +30,20 @@ pub struct CongestionPointReport {
     pub arrived: u64,
     /// Arrived frames that were sampled.
     pub sampled: u64,
-    /// Messages to stop.
+    /// Messages sent to stop the source.
     pub stop: u64,
-    /// Messages to slow down.
+    /// Messages sent to slow the source down.
     pub slower: u64,
-    /// Messages to speed up.
+    /// Messages sent to speed the source up.
     pub faster: u64,
-    /// Messages of the three kinds for frames that requested one and were not sampled.
+    /// Number of the messages of the three kinds above for frames that requested a message and were not sampled.
     pub solicited: u64,
 }
 
 /// Results of the rate limiters of a port and class.
 #[derive(Clone, Debug, Serialize)]
 pub struct LimitersReport {
-    /// Port.
+    /// Name of the port.
     pub port: String,
     /// Class.
     pub class: u8,
@@ -60,8 +59,8 @@ pub struct LimitersReport {
     pub slower: u64,
     /// Messages to speed up that were obeyed.
     pub faster: u64,
-    /// Messages ignored: messages to speed up that came from a congestion point other than the last one that slowed the
-    /// limiter, or while the limiter was stopped.
+    /// Messages to speed up that were ignored: the congestion point was not the one that slowed the limiter last, or
+    /// the limiter was stopped.
     pub ignored: u64,
     /// TCP frames that found their limiter's queue above the threshold for TCP.
     pub tcp_above: u64,
@@ -77,13 +76,13 @@ pub struct LimitersReport {
     pub max_bytes: u64,
 }
 
-/// Deadlock: ports that can never send again, since the frames at each port occupy the memory for which the port before
-/// it waits.
+/// Deadlock: a cycle of ports that can never send again, since each port waits for memory that frames at the next port
+/// of the cycle occupy.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct DeadlockReport {
     /// Class of the frames.
     pub class: u8,
-    /// The cycle, in order: each port waits for frames at the next port, and the last one for frames at the first.
+    /// Names of the ports in the order of the cycle: each waits for the next, the last for the first.
     pub ports: Vec<String>,
     /// Instant since which all ports of the cycle have waited, seconds.
     pub since_s: f64,
@@ -97,28 +96,28 @@ impl World {
         let mean = |area: u128| if span == 0 { 0.0 } else { area as f64 / span as f64 };
         let (mut points, mut limiters) = (Vec::new(), Vec::new());
         for (port, name) in self.ports.iter_mut().zip(names) {
-            let Queue::General(m) = &mut port.queue else { continue };
-            for (class, queue) in m.queues.iter_mut().enumerate() {
+            let Queue::General(general) = &mut port.queue else { continue };
+            for (class, queue) in general.queues.iter_mut().enumerate() {
                 if let Some(point) = &queue.point {
-                    let c = point.counters;
-                    let [stop, slower, faster] = c.sent;
-                    for n in [c.arrived, c.sampled, stop, slower, faster, c.solicited] {
+                    let counters = point.counters;
+                    let [stop, slower, faster] = counters.sent;
+                    for n in [counters.arrived, counters.sampled, stop, slower, faster, counters.solicited] {
                         digest.u64(n);
                     }
                     points.push(CongestionPointReport {
                         port: name.clone(),
                         class: class as u8,
                         number: point.number,
-                        arrived: c.arrived,
-                        sampled: c.sampled,
+                        arrived: counters.arrived,
+                        sampled: counters.sampled,
                         stop,
                         slower,
                         faster,
-                        solicited: c.solicited,
+                        solicited: counters.solicited,
                     });
                 }
-                if let Waiting::Limited(found) = &mut queue.waiting {
-                    let c = found.counters(now);
+                if let Waiting::Limited(limited) = &mut queue.waiting {
+                    let c = limited.counters(now);
                     let [stop, slower, faster] = c.obeyed;
                     for n in [c.created, c.removed, stop, slower, faster, c.ignored] {
                         digest.u64(n);
@@ -147,8 +146,8 @@ impl World {
                 }
             }
         }
-        let some = !points.is_empty() || !limiters.is_empty();
-        some.then_some(CongestionReport { points, limiters, unheard: self.undelivered_messages })
+        let any = !points.is_empty() || !limiters.is_empty();
+        any.then_some(CongestionReport { points, limiters, unheard: self.undelivered_messages })
     }
 
     /// Returns the deadlocks at the end; `names` are those of the ports.

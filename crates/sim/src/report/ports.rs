@@ -9,46 +9,47 @@ use crate::world::{FabricState, World};
 use serde::Serialize;
 use tailback_measure::Digest;
 
-/// Results of an output port.
+/// Results of an output port from the end of the warm-up to the end of the run, unless stated otherwise.
 #[derive(Clone, Debug, Serialize)]
 pub struct PortReport {
     /// Name, such as `sw1->sw2`.
     pub name: String,
-    /// Name of the port's node, which sends here.
+    /// Name of the node that sends at the port.
     pub node: String,
-    /// Name of the neighbour.
+    /// Name of the neighbour at the other end of the link.
     pub to: String,
     /// Link rate at the end, bit/s.
     pub rate_bps: u64,
     /// Fraction of the time spent transmitting, including control frames, 0 to 1.
     pub utilisation: f64,
-    /// Time for which notifications stopped the port, a class or a destination, whether or not data waited, seconds.
+    /// Time during which notifications stopped the port, a class or a destination, whether or not data waited, seconds.
     pub stopped_s: f64,
-    /// Time during which a notification limited some traffic to less than the link's rate (`response = { kind = "rate"
-    /// }`), seconds.
+    /// Time during which a notification limited some traffic to less than the link's rate, seconds; above 0 only with
+    /// [`Response::Rate`](crate::plan::Response::Rate).
     pub slowed_s: f64,
     /// Time during which data waited while the transmitter was idle, for any reason, seconds.
     pub held_s: f64,
-    /// Stops by target; absent if there were no stops.
+    /// Stops by target, in the order port, classes, destinations; absent if there were no stops.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub stops: Vec<StopReport>,
-    /// Maximum number of bytes in the crossbar input at the end of the port's link; absent if there is no such input.
+    /// Maximum of the buffer bytes in the crossbar input at the other end of the port's link; absent if there is none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input_max_bytes: Option<u64>,
     /// Data lost on the port's link, at random or because the link went down.
     pub lost_on_line: Counts,
     /// Data that arrived over the port's link and was refused by the input buffer of a crossbar switch.
     pub refused_at_input: Counts,
-    /// Notifications queued for transmission at this port since the start, with repeated PAUSE frames and messages of
-    /// congestion points.
+    /// Notifications queued for transmission at this port since the start, including repeated PAUSE frames and messages
+    /// of congestion points.
     pub notifications_sent: u64,
-    /// Control frames of this port that were lost because their link went down, waiting or under way, since the start.
-    /// Absent if there are none.
+    /// Control frames of this port that were lost, while they waited or were on the link, because the link went down,
+    /// since the start. Absent if 0.
     #[serde(skip_serializing_if = "absent_if_zero")]
     pub notifications_lost: u64,
     /// Notifications obeyed at this port, since the start.
     pub notifications_received: u64,
-    /// Head-of-line blocking; absent if the neighbour never stopped the port for lack of memory.
+    /// Head-of-line blocking since the start; absent if no packet waited when the neighbour stopped the port for lack
+    /// of memory.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub head_of_line: Option<HeadOfLine>,
     /// Pauses ended by the watchdog, since the start; absent if there were none.
@@ -65,14 +66,14 @@ pub struct StopReport {
     pub class: Option<u8>,
     /// Name of the destination; `None`: all destinations.
     pub destination: Option<String>,
-    /// Number of stops.
+    /// Number of stops that began after the warm-up.
     pub times: u64,
-    /// Time for which notifications stopped the target, seconds.
+    /// Time during which notifications stopped the target, seconds.
     pub stopped_s: f64,
 }
 
-/// Results of a class at a port. Since the queue may hold packets at the end of the warm-up: arrived + queued at the
-/// end of the warm-up = sent + dropped + queued at the end.
+/// Results of a class at a port. The queue may hold packets at the end of the warm-up, so that arrived + queued at the
+/// end of the warm-up = sent + dropped + queued at the end of the run.
 #[derive(Clone, Copy, Debug, Serialize)]
 pub struct PortClassReport {
     /// Packets and buffer bytes that arrived at the queue.
@@ -81,23 +82,24 @@ pub struct PortClassReport {
     pub sent: Counts,
     /// Packets and buffer bytes dropped.
     pub dropped: Counts,
-    /// Packets and buffer bytes waiting or in transmission at the end.
+    /// Packets and buffer bytes waiting or in transmission at the end of the run.
     pub queued: Counts,
     /// Packets marked "congestion experienced" at this port.
     pub marked_packets: u64,
-    /// Maximum backlog, bytes.
+    /// Maximum backlog, buffer bytes.
     pub max_bytes: u64,
-    /// Time average of the backlog, bytes.
+    /// Time average of the backlog, buffer bytes.
     pub mean_bytes: f64,
 }
 
-/// Packets that waited at a port when its neighbour stopped it for lack of memory, since the start.
+/// Head-of-line blocking: packets that waited at a port when its neighbour stopped the port for lack of memory, since
+/// the start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct HeadOfLine {
-    /// Number of packets, counted at each stop.
+    /// Number of packets that waited, summed over the stops.
     pub held_up_packets: u64,
-    /// Number of held-up packets that were head-of-line blocked: bound for a port of the neighbour other than its
-    /// fullest.
+    /// Number of these packets that were head-of-line blocked: bound for a port of the neighbour other than its fullest
+    /// one.
     pub for_others_packets: u64,
 }
 
@@ -108,11 +110,11 @@ pub struct NodeReport {
     pub name: String,
     /// `host` or `switch`.
     pub kind: &'static str,
-    /// Time average of the sum of the backlogs of all ports and classes, bytes.
+    /// Time average of the sum of the backlogs of all ports and classes, buffer bytes.
     pub mean_bytes: f64,
-    /// Maximum backlog of one class of one port, bytes.
+    /// Largest maximum backlog of a class at a port, buffer bytes.
     pub max_queue_bytes: u64,
-    /// Packets dropped in its queues and at its inputs.
+    /// Packets dropped in the node's queues and at its inputs.
     pub dropped_packets: u64,
 }
 
@@ -129,11 +131,11 @@ pub struct ConditionerReport {
     pub yellow: Counts,
     /// Packets metered red.
     pub red: Counts,
-    /// Packets of all colours that the conditioner dropped.
+    /// Packets of any colour that the conditioner dropped.
     pub policed: Counts,
 }
 
-/// Returns `true` for counts that are left out.
+/// Returns `true` for counts that serde skips: zero.
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes a reference")]
 fn absent_if_zero(count: &u64) -> bool {
     *count == 0
@@ -161,7 +163,7 @@ impl World {
                     digest.u64(count.packets);
                     digest.u64(count.bytes);
                 }
-                // A counter that is 0 is not added to the digest, so that features added later do not change it.
+                // The digest of a run without marks is the same as before marks were counted.
                 if settled.marked > 0 {
                     digest.u64(settled.marked);
                 }
@@ -175,11 +177,12 @@ impl World {
                     mean_bytes: if span == 0 { 0.0 } else { area as f64 / span as f64 },
                 });
             }
-            let (sent, gone, received, held_up, for_others, storms) = match &p.queue {
-                Queue::General(m) => {
-                    let storms = m.responder.as_ref().map_or(0, |r| r.storms);
-                    let gone = m.notifications_lost;
-                    (m.notifications_sent, gone, m.notifications_received, m.held_up, m.held_up_for_others, storms)
+            let (sent, lost_control, received, held_up, for_others, storms) = match &p.queue {
+                Queue::General(general) => {
+                    let storms = general.responder.as_ref().map_or(0, |r| r.storms);
+                    let (sent, lost, received) =
+                        (general.notifications_sent, general.notifications_lost, general.notifications_received);
+                    (sent, lost, received, general.held_up, general.held_up_for_others, storms)
                 }
                 Queue::Fifo { .. } | Queue::Admission(_) => (0, 0, 0, 0, 0, 0),
             };
@@ -206,7 +209,7 @@ impl World {
                 lost_on_line: lost.into(),
                 refused_at_input: refused.into(),
                 notifications_sent: sent,
-                notifications_lost: gone,
+                notifications_lost: lost_control,
                 notifications_received: received,
                 head_of_line: (held_up > 0)
                     .then_some(HeadOfLine { held_up_packets: held_up, for_others_packets: for_others }),
@@ -230,8 +233,8 @@ impl World {
         stops.by_target.iter().map(report).filter(|stop| stop.times > 0 || stop.stopped_s > 0.0).collect()
     }
 
-    /// Returns the maximum of the bytes at the crossbar input at the end of a port's link; `None`: there is no such
-    /// input.
+    /// Returns the maximum of the buffer bytes at the crossbar input at the other end of a port's link; `None`: there
+    /// is no such input.
     fn input_max(&self, port: usize) -> Option<u64> {
         let FabricState::Crossbar(crossbar) = &self.nodes[usize::from(self.ports[port].to)].fabric else { return None };
         Some(crossbar.inputs[self.slots[port ^ 1] as usize].max)
@@ -240,7 +243,7 @@ impl World {
     /// Returns the results of all nodes, computed from those of their ports.
     pub(super) fn node_reports(&self, ports: &[PortReport]) -> Vec<NodeReport> {
         let report = |(node, state): (&crate::plan::NodePlan, &crate::world::Node)| {
-            // The reverse direction of an output port leads to the node.
+            // Data refused at an input is counted at the port that sends to it, the reverse of an output port.
             let inputs = state.ports.iter().map(|p| ports[(*p ^ 1) as usize].refused_at_input.packets);
             let classes = || state.ports.iter().flat_map(|p| &ports[*p as usize].classes);
             NodeReport {

@@ -7,8 +7,8 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use tailback_measure::Sketch;
 
-/// A row for each transfer since the start of the run, in order of the start, then of the flow. A transfer is a write
-/// with an end to a transport, or a message of an application without one.
+/// A row for each transfer since the start of the run, in order of the transfer's start, then of the flow. A transfer
+/// is a write of a known size to a transport, or a message of an application without a transport.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct TransferRecord {
     /// Names of the flows with a row.
@@ -19,18 +19,19 @@ pub struct TransferRecord {
     pub start_s: Vec<f64>,
     /// Payload, bytes.
     pub size_bytes: Vec<u64>,
-    /// Time from the write to the arrival of its last byte, seconds; `None`: it was not complete at the end.
+    /// Time from the write to the arrival of its last byte, seconds; `None`: the transfer was not complete at the end.
     pub completion_s: Vec<Option<f64>>,
-    /// Completion time if all segments were sent at once over the idle path, seconds; `None`: not complete.
+    /// Completion time if all segments were sent at once over the idle path, seconds; `None`: the transfer was not
+    /// complete at the end.
     pub idle_s: Vec<Option<f64>>,
-    /// Retransmissions of its segments.
+    /// Retransmissions of the transfer's segments.
     pub retransmissions: Vec<u32>,
-    /// Transfers above the limit of rows, which have none.
+    /// Number of transfers without a row, since the limit of rows had been reached.
     pub omitted: u64,
 }
 
-/// A row for each change of the state of a sender since the start of the run, in order of time, then of the flow; of
-/// several changes at one instant only the last one.
+/// A row for each change of the state of a transport's sender since the start of the run, in order of time, then of the
+/// flow. Of several changes of a sender at one instant only the last has a row.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct ChangeRecord {
     /// Names of the flows with a row.
@@ -43,21 +44,21 @@ pub struct ChangeRecord {
     pub window_segments: Vec<f64>,
     /// Slow-start threshold, segments; `None`: there has been no congestion.
     pub threshold_segments: Vec<Option<f64>>,
-    /// Segments outstanding.
+    /// Segments sent and neither acknowledged nor considered lost.
     pub outstanding_segments: Vec<u32>,
     /// Smoothed round-trip time, seconds; `None`: no sample.
     pub smoothed_rtt_s: Vec<Option<f64>>,
-    /// State of the connection.
+    /// Name of the state of the connection ([`tailback_transport::State::name`]).
     pub state: Vec<&'static str>,
     /// Sequence number of the first segment that is not acknowledged.
     pub acknowledged_sequence: Vec<u32>,
     /// Sequence number of the first segment that has never been sent.
     pub next_sequence: Vec<u32>,
-    /// Changes above the limit of rows, which have none.
+    /// Number of changes without a row, since the limit of rows had been reached.
     pub omitted: u64,
 }
 
-/// A row for each flow with data that waits at a port at a sample, in order of time, port and flow.
+/// A row for each sample, port and flow with packets waiting there, in order of time, port and flow.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct QueueRecord {
     /// Names of the flows with a row; ` (ack)` is appended for the acknowledgements of a flow.
@@ -74,29 +75,31 @@ pub struct QueueRecord {
     pub waiting_packets: Vec<u64>,
     /// Buffer bytes waiting.
     pub waiting_bytes: Vec<u64>,
-    /// Rows above the limit of rows, which are left out.
+    /// Number of rows left out, since the limit of rows had been reached.
     pub omitted: u64,
 }
 
-/// Number of packets generated after the warm-up by their one-way delay, for each class, and for each group of flows if
-/// each flow has a histogram.
+/// Histograms of one-way delays of packets generated after the warm-up: of each class, and of each group of flows if
+/// each flow has a histogram. There is a row for each bucket with packets, in ascending order within a class or group.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct DelayRecord {
     /// `class` or `group`.
     pub scope: Vec<&'static str>,
     /// Number of the class or name of the group.
     pub name: Vec<String>,
-    /// Largest delay of the bucket, seconds; the smallest one is above that of the row before.
+    /// Upper edge of the bucket, seconds, at most the maximum delay. Delays in the bucket exceed the value of the row
+    /// before, if that row is of the same class or group.
     pub delay_s: Vec<f64>,
     /// Packets with a delay in the bucket.
     pub delivered_packets: Vec<u64>,
-    /// Rows above the limit of rows, which are left out.
+    /// Number of rows left out, since the limit of rows had been reached.
     pub omitted: u64,
 }
 
 impl DelayRecord {
+    /// Adds the rows of a class or group, up to `limit` rows of the record.
     fn add(&mut self, scope: &'static str, name: &str, delays: &Sketch, limit: usize) {
-        let most = delays.max().unwrap_or(0);
+        let max = delays.max().unwrap_or(0);
         for bucket in delays.buckets() {
             if self.name.len() >= limit {
                 self.omitted += 1;
@@ -104,20 +107,21 @@ impl DelayRecord {
             }
             self.scope.push(scope);
             self.name.push(name.to_owned());
-            self.delay_s.push(secs(bucket.high.min(most)));
+            self.delay_s.push(secs(bucket.high.min(max)));
             self.delivered_packets.push(bucket.count);
         }
     }
 }
 
-/// Numbers of things with a row, and their names.
+/// Names of the flows or ports with a row, in ascending order of their numbers.
 struct Names {
+    /// Index into `names` by the number of the flow or port.
     index: BTreeMap<u32, u32>,
     names: Vec<String>,
 }
 
 impl Names {
-    /// Returns the names of the numbers, in ascending order.
+    /// Returns the names of the given numbers, which may be repeated and in any order.
     fn of(numbers: impl Iterator<Item = u32>, name: impl Fn(u32) -> String) -> Names {
         let mut index: BTreeMap<u32, u32> = numbers.map(|number| (number, 0)).collect();
         (0..).zip(index.values_mut()).for_each(|(place, at)| *at = place);

@@ -1,7 +1,7 @@
 //! Results of the flows: the accounts of the run, converted into one row per flow on request.
 //!
-//! With a hundred thousand flows, the rows would take more memory than the state of the run, so they are not stored:
-//! the report takes over the accounts instead.
+//! With a hundred thousand flows, the rows would take more memory than the state of the run. So the report takes over
+//! the accounts, and each row is computed when it is read.
 
 use super::counts::{Counts, Delay};
 use super::flows::{
@@ -41,11 +41,11 @@ impl FlowReports {
     pub fn row(&self, index: usize) -> FlowReport {
         self.rows.row(index)
     }
-    /// Iterates over the results of all flows.
+    /// Iterates over the results of all flows in order, each computed when it is reached.
     pub fn iter(&self) -> impl Iterator<Item = FlowReport> {
         (0..self.len()).map(|index| self.rows.row(index))
     }
-    /// Returns the sum of the packets and payload that all flows delivered.
+    /// Returns the sum over all flows of the packets and payload delivered.
     pub fn delivered(&self) -> Counts {
         self.rows.sum(|account| account.delivered, |_| true)
     }
@@ -69,15 +69,16 @@ pub(super) struct Rows {
     flows: Vec<FlowPlan>,
     ledger: Ledger,
     transports: Transports,
-    /// Names of nodes, then of ports.
+    /// Names of the nodes.
     nodes: Vec<String>,
+    /// Names of the ports.
     ports: Vec<String>,
     /// Flows with a conditioner at their entry, ascending.
     conditioned: Vec<u32>,
 }
 
 impl Rows {
-    /// Takes over the accounts of a world.
+    /// Takes the flows, ledger and transports out of a world; `ports` are the names of the ports.
     pub fn of(world: &mut World, ports: Vec<String>) -> Rows {
         let flows = take(&mut world.plan.flows);
         let conditioned = |flow: &u32| world.conditioning.of_flow(*flow) != NONE;
@@ -96,13 +97,13 @@ impl Rows {
         self.flows.iter().zip(&self.ledger.flows)
     }
 
-    /// Adds the results of all flows to a digest, except the delays of the classes.
+    /// Adds the results of all flows and their transports to a digest.
     pub fn digest(&self, digest: &mut Digest) {
         for (index, (_, account)) in self.accounts().enumerate() {
             let unmeasured = self.ledger.unmeasured(index);
             let offered = [unmeasured.offered, account.offered];
-            let gone = [unmeasured.delivered, account.delivered, unmeasured.dropped, account.dropped];
-            for count in offered.into_iter().chain(gone) {
+            let ended = [unmeasured.delivered, account.delivered, unmeasured.dropped, account.dropped];
+            for count in offered.into_iter().chain(ended) {
                 digest.u64(count.packets);
                 digest.u64(count.bytes);
             }
@@ -120,22 +121,24 @@ impl Rows {
                 digest.u64(variation.runs);
                 digest.u64(variation.lost);
             }
-            // By port and reason, whatever finer causes the report distinguishes.
+            // The digest has the drops by port and reason only, although the report also distinguishes handshakes.
             let causes = self.ledger.causes(index);
-            for same in causes.chunk_by(|(a, _), (b, _)| (a.port, a.why) == (b.port, b.why)) {
-                digest.u64(u64::from(same[0].0.port));
-                digest.u64(same.iter().map(|(_, packets)| packets).sum());
+            for same_cause in causes.chunk_by(|(a, _), (b, _)| (a.port, a.why) == (b.port, b.why)) {
+                digest.u64(u64::from(same_cause[0].0.port));
+                digest.u64(same_cause.iter().map(|(_, packets)| packets).sum());
             }
-            if let Some(by) = extras.and_then(|extras| extras.colours.as_ref()) {
-                for count in [self.coloured(index, by), by.delivered, by.dropped].iter().flatten() {
+            if let Some(by_colour) = extras.and_then(|extras| extras.colours.as_ref()) {
+                let counts = [self.coloured(index, by_colour), by_colour.delivered, by_colour.dropped];
+                for count in counts.iter().flatten() {
                     digest.u64(count.packets);
                 }
             }
         }
         for connection in 0..self.transports.outgoing.len() {
-            let r = self.transport(connection);
-            let totals = [r.goodput_bytes, r.segments, r.retransmissions, r.timeouts, r.fast_retransmits];
-            totals.into_iter().chain([r.ecn_reductions, r.spurious, r.probes]).for_each(|n| digest.u64(n));
+            let report = self.transport(connection);
+            let sent = [report.goodput_bytes, report.segments, report.retransmissions];
+            let losses = [report.timeouts, report.fast_retransmits, report.ecn_reductions, report.spurious];
+            sent.into_iter().chain(losses).chain([report.probes]).for_each(|n| digest.u64(n));
             let acks = self.ledger.acks[connection];
             for n in [acks.offered, acks.delivered, acks.dropped] {
                 digest.u64(n);
@@ -182,25 +185,25 @@ impl Rows {
         }
     }
 
-    /// Returns the packets of a flow that entered the network, by colour.
-    fn coloured(&self, index: usize, by: &ByColour) -> [Count; 3] {
+    /// Returns the packets of a flow that entered the network: green, yellow, red.
+    fn coloured(&self, index: usize, by_colour: &ByColour) -> [Count; 3] {
         let connection = self.transports.of(index as u32);
-        let marks = connection.is_some_and(|c| self.transports.outgoing[c as usize].sender.marks());
-        let mut offered = by.offered;
-        if !marks && self.conditioned.binary_search(&(index as u32)).is_err() {
-            // Packets of flows without colours are not counted by colour; all of them are green.
+        let sender_colours = connection.is_some_and(|c| self.transports.outgoing[c as usize].sender.marks());
+        let mut offered = by_colour.offered;
+        if !sender_colours && self.conditioned.binary_search(&(index as u32)).is_err() {
+            // Nothing colours the packets before they enter the network: they are all green and not counted by colour.
             offered[0] = self.ledger.flows[index].offered;
         }
         offered
     }
 
     /// Returns a flow's packets by colour.
-    fn colours(&self, index: usize, by: &ByColour) -> ColourReports {
-        let offered = self.coloured(index, by);
+    fn colours(&self, index: usize, by_colour: &ByColour) -> ColourReports {
+        let offered = self.coloured(index, by_colour);
         let report = |colour: usize| ColourReport {
             offered: offered[colour].into(),
-            delivered: by.delivered[colour].into(),
-            dropped: by.dropped[colour].into(),
+            delivered: by_colour.delivered[colour].into(),
+            dropped: by_colour.dropped[colour].into(),
         };
         ColourReports { green: report(0), yellow: report(1), red: report(2) }
     }
@@ -244,7 +247,7 @@ impl Rows {
         groups
     }
 
-    /// Returns the delay variation by group of flows.
+    /// Returns the delay variation by group of flows; groups without a delivered packet are absent.
     pub fn variation(&self) -> BTreeMap<String, VariationReport> {
         let mut groups: BTreeMap<&str, (Variation, usize)> = BTreeMap::new();
         for (index, plan) in self.flows.iter().enumerate() {

@@ -7,7 +7,7 @@ use serde::Serialize;
 use std::collections::BTreeMap;
 use tailback_units::Time;
 
-/// Time series; each list has a value for each sample.
+/// Time series. Each list has a value for each sample; NaN: the variable had no value any more.
 #[derive(Clone, Debug, Serialize)]
 pub struct Series {
     /// Instants of the samples, seconds.
@@ -16,44 +16,44 @@ pub struct Series {
     pub ports: BTreeMap<String, PortSeries>,
     /// By flow group.
     pub flows: BTreeMap<String, FlowSeries>,
-    /// State of each meter by the meter's name, then by the variable's name. A shared meter has its conditioner's name;
-    /// all other meters are those of probed flows.
+    /// State of meters by the meter's name, then by the variable's name. A meter shared by flows has its conditioner's
+    /// name; of the meters per flow, only those of probed flows are recorded.
     pub meters: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
     /// State of the transport of each probed flow, by the flow's name, then by the variable's name.
     pub transports: BTreeMap<String, BTreeMap<String, Vec<f64>>>,
-    /// By flow name; absent if the throughput by flow is not recorded.
+    /// By flow name; absent unless [`RecordKind::ThroughputByFlow`] is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub by_flow: Option<BTreeMap<String, OwnSeries>>,
-    /// Packets in the network at each sample.
+    /// Packets in the network.
     pub in_network_packets: Vec<u64>,
 }
 
 /// One port's time series.
 #[derive(Clone, Debug, Serialize)]
 pub struct PortSeries {
-    /// Bytes waiting.
+    /// Buffer bytes waiting, of all classes.
     pub queue_bytes: Vec<u64>,
-    /// Minimum of the bytes waiting since the sample before; absent if the extremes are not recorded.
+    /// Minimum of `queue_bytes` since the sample before; absent unless [`RecordKind::QueueExtremes`] is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_min_bytes: Option<Vec<u64>>,
-    /// Maximum of the bytes waiting since the sample before; absent if the extremes are not recorded.
+    /// Maximum of `queue_bytes` since the sample before; absent unless [`RecordKind::QueueExtremes`] is recorded.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub queue_max_bytes: Option<Vec<u64>>,
     /// `true` if notifications stop the port, a class or a destination, whether or not data waits.
     pub stopped: Vec<bool>,
-    /// Time since the start for which notifications stopped the port, a class or a destination, seconds.
+    /// Time since the start during which notifications stopped the port, a class or a destination, seconds.
     pub stopped_s: Vec<f64>,
     /// `true` if data waits while the transmitter is idle.
     pub held: Vec<bool>,
     /// Time since the start during which data waited while the transmitter was idle, seconds.
     pub held_s: Vec<f64>,
-    /// Bytes sent since the start.
+    /// Buffer bytes of transmissions completed since the start.
     pub sent_bytes: Vec<u64>,
     /// Packets dropped since the start.
     pub dropped_packets: Vec<u64>,
     /// Packets marked since the start.
     pub marked_packets: Vec<u64>,
-    /// State variables of the discipline, by name; if there are several classes, the name is prefixed by the class.
+    /// State variables of the discipline, by name; with several classes, the name is prefixed by the class.
     pub state: BTreeMap<String, Vec<f64>>,
 }
 
@@ -73,28 +73,28 @@ pub struct OwnSeries {
 pub struct FlowSeries {
     /// Payload bytes delivered since the start.
     pub delivered_bytes: Vec<u64>,
-    /// Further time series; `None`: delay variation is not measured.
+    /// Packets, delays and jitter; `None`: delay variation is not measured.
     #[serde(flatten)]
     pub quality: Option<QualitySeries>,
 }
 
-/// Time series of a group's packets generated after the warm-up.
+/// Time series of a group's packets generated after the warm-up; counts and sums are cumulative.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct QualitySeries {
-    /// Packets handed to the network so far.
+    /// Packets handed to the network.
     pub offered_packets: Vec<u64>,
-    /// Packets delivered so far.
+    /// Packets delivered.
     pub delivered_packets: Vec<u64>,
-    /// Packets lost so far.
+    /// Packets dropped.
     pub dropped_packets: Vec<u64>,
-    /// Sum of the delays of packets delivered so far, seconds.
+    /// Sum of the one-way delays of the delivered packets, seconds.
     pub delay_sum_s: Vec<f64>,
     /// Interarrival jitter (RFC 3550) at the sample, mean over the flows, seconds.
     pub jitter_s: Vec<f64>,
 }
 
 impl QualitySeries {
-    /// Converts the sums over a group; `flows` is its number of flows.
+    /// Converts the samples of a group of `flows` flows.
     fn of(samples: &[Quality], flows: usize) -> QualitySeries {
         QualitySeries {
             offered_packets: samples.iter().map(|sum| sum.offered).collect(),
@@ -106,7 +106,7 @@ impl QualitySeries {
     }
 }
 
-/// Pads a series that ended early with NaN up to the number of samples.
+/// Returns the series with NaN appended up to the number of samples, since a series may end early.
 fn padded(series: &Named, samples: usize) -> Named {
     let filled = |values: &Vec<f64>| {
         let mut values = values.clone();
@@ -117,7 +117,7 @@ fn padded(series: &Named, samples: usize) -> Named {
 }
 
 impl World {
-    /// Returns the recorded time series; `names` are those of the ports. `None`: the run records no series.
+    /// Returns the recorded time series; `names` are the names of the ports. `None`: the run records no series.
     pub(super) fn series(&self, names: &[String]) -> Option<Series> {
         let recorder = self.recorder.as_ref()?;
         let port = |(index, queue): (usize, &Vec<u64>)| {
@@ -165,7 +165,7 @@ impl World {
         })
     }
 
-    /// Returns the series of each flow; `None`: they are not recorded.
+    /// Returns the series of each flow by its name; `None`: they are not recorded.
     fn series_by_flow(&self) -> Option<BTreeMap<String, OwnSeries>> {
         let recorder = self.recorder.as_ref().filter(|_| self.plan.record.has(RecordKind::ThroughputByFlow))?;
         let both = recorder.delivered.iter().zip(&recorder.in_order).zip(&self.plan.flows);

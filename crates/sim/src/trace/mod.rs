@@ -1,7 +1,7 @@
 //! Packet traces: a row for each event of a packet, a control frame or a congested queue.
 //!
-//! The rows of a run are in order of time, and equal for either engine, any number of partitions, and any steps. They
-//! are handed over in chunks ([`crate::World::take_trace`]); the rows of partitions are merged ([`Merge`]).
+//! The rows of a run are in order of time. They do not depend on the engine, the number of partitions and the steps.
+//! Rows are handed over in chunks ([`crate::World::take_trace`]); those of partitions are merged ([`Merge`]).
 
 mod merge;
 mod row;

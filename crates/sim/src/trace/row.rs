@@ -14,57 +14,57 @@ pub struct Row {
     pub time: Time,
     /// Position among the rows of the same time.
     pub order: Order,
-    /// Number of the row among the arrivals, departures and drops at its port's queue, from 1: their causal order, also
+    /// Number of the row among the arrivals, departures and drops at its port's queue, from 1, in causal order even
     /// within an instant; 0: another event.
     pub turn: u64,
     /// Kind of the event.
     pub event: EventKind,
-    /// Kind of the frame to which it happened.
+    /// Kind of the frame of the event.
     pub frame: FrameKind,
     /// Index of the port: the queue, or the link behind it for [`EventKind::Receive`], [`EventKind::Deliver`] and
     /// losses on the link. Of a congested input, and of a queue there, the port towards the neighbour behind the input.
     pub port: u32,
     /// Class of the packet or of the congested queue, 0 (highest) to 7.
     pub class: u8,
-    /// Index of the flow in the plan, for acknowledgements that of the data; [`Row::NO_FLOW`]: a control frame or a
+    /// Index of the flow in the plan, for an acknowledgement that of the data; [`Row::NO_FLOW`]: a control frame or a
     /// queue.
     pub flow: u32,
-    /// Number of the packet, or of the segment for flows with a transport; in an acknowledgement the next segment
-    /// expected.
+    /// Number of the packet in its flow, or of the segment for flows with a transport; in an acknowledgement the number
+    /// of the next segment expected.
     pub sequence: u32,
-    /// Identity of the packet: a hash that is the same in all its rows, and differs between a segment and its
-    /// retransmissions; 0: no frame.
+    /// Identity of the packet: a hash that is the same in all rows of the packet, and that differs between a segment
+    /// and its retransmissions; 0: no frame.
     pub packet: u64,
-    /// Time at which the source passed the packet to the network; in an acknowledgement the time that it echoes (RFC
-    /// 7323), in a control frame the start of its transmission.
+    /// Time at which the source passed the packet to the network; in an acknowledgement the timestamp that it echoes
+    /// (RFC 7323); in a control frame the start of its transmission.
     pub stamp: Time,
     /// Payload bytes; 0 for everything but data.
     pub payload: u16,
-    /// Buffer bytes.
+    /// Length of the packet in buffer bytes.
     pub size: u16,
-    /// Bytes on the wire.
+    /// Length of the frame in wire bytes.
     pub wire: u16,
     /// ECN codepoint.
     pub ecn: Ecn,
-    /// Echo of the transport: CWR on data, ECE on an acknowledgement (RFC 3168).
+    /// Echo flag of the transport: CWR on data, ECE on an acknowledgement (RFC 3168).
     pub echo: bool,
-    /// Drop precedence.
+    /// Colour, which is the drop precedence.
     pub colour: Colour,
     /// DSCP, 0 to 63; 0 in a network with rate limiters, whose tags take its place.
     pub dscp: u8,
     /// Traffic class field of the packet's MPLS labels, 0 to 7; at ports without labels the upper three bits of the
     /// DSCP.
     pub exp: u8,
-    /// Rate-limited tag; `None`: the packet has none.
+    /// Rate-limited tag of congestion notification; `None`: the packet has none.
     pub tag: Option<Tag>,
-    /// `true` if the packet was generated after the warm-up and so counts in the results.
+    /// `true` if the packet was generated after the warm-up, so that it counts in the results.
     pub measured: bool,
-    /// Packets of the class that wait at the port, without this packet if it has not been queued yet.
+    /// Number of packets of the class that wait at the port, without this packet if it has not been queued yet.
     pub queue_packets: u64,
-    /// Their buffer bytes; for [`EventKind::Congested`], [`EventKind::Relieved`] and [`EventKind::Notify`] the occupancy
-    /// that was compared with the threshold.
+    /// Buffer bytes of the packets in `queue_packets`; for [`EventKind::Congested`], [`EventKind::Relieved`] and
+    /// [`EventKind::Notify`] the occupancy that was compared with the threshold.
     pub queue_bytes: u64,
-    /// Reason of a drop.
+    /// Reason of a drop; `None`: the event is not a drop.
     pub reason: Option<Reason>,
     /// State of the class's discipline after the decision, in the order of [`crate::World::trace_state_names`]; empty
     /// for events that are not decisions of a discipline.
@@ -74,22 +74,22 @@ pub struct Row {
 }
 
 /// Position of a row among those of the same time: rows are sorted by the kind of the event during which they were
-/// written, then by its component, then by their sequence. It does not depend on engine, partition or steps.
+/// written, then by the component of that event, then by port; rows of equal `Order` are in the order in which they
+/// were written. The position does not depend on engine, partition or steps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Order {
-    /// Rank of the event's kind.
+    /// Rank of the event's kind among the kinds of events.
     pub kind: u8,
-    /// Component of the event; for changes of the timeline the index of the change.
+    /// Index of the event's component; for changes of the timeline the index of the change.
     pub component: u32,
-    /// For changes of the timeline the port, since a change acts in several partitions; otherwise 0.
+    /// For changes of the timeline the port of the row, since a change acts in several partitions; otherwise 0.
     pub port: u32,
 }
 
-/// Content of a row that few rows have.
+/// Content that only rows of some kinds have.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Detail {
-    /// Selective acknowledgement: up to three blocks, the newest first (RFC 2018); and on a SYN-ACK the receiver's
-    /// answer.
+    /// Selective acknowledgement: up to three blocks, the newest first (RFC 2018); also on a SYN-ACK.
     Ack {
         /// Blocks of segments; empty blocks have `start == end`.
         sack: [Block; 3],
@@ -98,7 +98,8 @@ pub enum Detail {
     Pause {
         /// Bit k: the frame sets the time of class k. 0: a PAUSE for the whole port.
         classes: u8,
-        /// Time of each class, quanta of 512 bit times; of the whole port in the first place. 0 resumes.
+        /// Pause time of each class in quanta of 512 bit times; that of a PAUSE for the whole port is the first
+        /// element. 0 resumes.
         quanta: [u16; 8],
     },
     /// Idealised XOFF or XON, or its effect.
@@ -112,18 +113,18 @@ pub enum Detail {
     Congestion {
         /// The congested queue.
         cause: Cause,
-        /// Threshold that the occupancy passed or fell below, buffer bytes; `None`: not a fixed threshold.
+        /// Threshold that the occupancy exceeded or fell below, buffer bytes; `None`: the threshold is not fixed.
         threshold: Option<u64>,
     },
     /// Message of a congestion point.
     Feedback {
         /// Number of the congestion point, from 1.
         point: u16,
-        /// Flow of the sampled frame, for an acknowledgement that of the data.
+        /// Index of the flow of the sampled frame, for an acknowledgement that of the data.
         flow: u32,
-        /// Host that sent the sampled frame, to which the message goes.
+        /// Index of the host that sent the sampled frame, to which the message goes.
         source: u16,
-        /// Change of the rate in the law's unit; `None`: the source stops.
+        /// Change of the rate in the unit of the congestion point's law; `None`: the source is to stop.
         change: Option<f64>,
     },
 }
@@ -138,7 +139,7 @@ pub struct Cause {
     pub class: u8,
     /// `true` if the queue is an input of the switch, or at an input.
     pub input: bool,
-    /// Congested destination, a node index; `None`: the limit is not one per destination.
+    /// Node index of the congested destination; `None`: destinations have no limits of their own.
     pub destination: Option<u16>,
 }
 
@@ -218,7 +219,7 @@ impl Cause {
     }
 }
 
-/// Number of rows of a trace so far, and their hash.
+/// Number and hash of the rows of a trace so far.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
     rows: u64,
@@ -237,7 +238,7 @@ impl Summary {
     pub fn rows(&self) -> u64 {
         self.rows
     }
-    /// Returns the hash over all rows in their order: equal traces have equal hashes on every platform.
+    /// Returns the versioned hash over all rows added, in order: equal traces have equal hashes on every platform.
     pub fn hash(&self) -> String {
         self.digest.finish()
     }

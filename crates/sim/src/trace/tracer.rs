@@ -9,7 +9,7 @@ use tailback_units::Time;
 #[derive(Debug)]
 pub(crate) struct Tracer {
     pub plan: TracePlan,
-    /// `true` if packets carry rate-limited tags, which take the place of the code point.
+    /// `true` if packets carry rate-limited tags, which are stored in place of the code point.
     pub has_tags: bool,
     /// Position of the rows of the event that is being handled.
     pub order: Order,
@@ -19,15 +19,15 @@ pub(crate) struct Tracer {
     pub in_change: bool,
     /// Row of the packet that entered a queue last: marks at its arrival are attributed to it.
     pub entered: Option<Row>,
-    /// Marks of each port and class for which rows have been considered.
+    /// Number of marks at each port and class at the last observation.
     pub marks: BTreeMap<(u32, usize), u64>,
     /// Classes of each port that pauses stopped at the last observation: bit k for class k.
     pub paused: BTreeMap<u32, u8>,
-    /// Pauses of each port that its watchdog had ended at the last observation.
+    /// Number of pauses of each port that its watchdog had ended at the last observation.
     pub ignored: BTreeMap<u32, u64>,
-    /// Number of acknowledgements sent by each connection, which distinguishes equal ones.
+    /// Number of acknowledgements sent by each connection, modulo 2^16; it distinguishes equal acknowledgements.
     acks: BTreeMap<u32, u16>,
-    /// Arrivals, departures and drops at the queue of each port so far.
+    /// Number of arrivals, departures and drops at the queue of each port so far.
     turns: BTreeMap<u32, u64>,
     summary: Summary,
 }
@@ -57,12 +57,13 @@ impl Tracer {
         self.rows.push(row);
     }
 
-    /// Returns the number of rows written and not handed over.
+    /// Returns the number of rows written and not handed over yet.
     pub fn written(&self) -> usize {
         self.rows.len()
     }
 
-    /// Inserts the row of an arrival before the rows from number `at` on, which were written while it was handled.
+    /// Inserts the row of an arrival before row number `at`, since the rows from `at` on were written while the arrival
+    /// was handled.
     pub fn write_before(&mut self, at: usize, row: Row) {
         self.rows.insert(at, Row { order: self.order, ..row });
     }
@@ -81,18 +82,18 @@ impl Tracer {
         *number
     }
 
-    /// Removes and returns the rows before `complete`, sorted.
+    /// Removes and returns the rows before `complete`, sorted by time and order, and adds them to the summary.
     pub fn take(&mut self, complete: Time) -> Vec<Row> {
         let kept = self.rows.partition_point(|row| row.time < complete);
         let later = self.rows.split_off(kept);
         let mut rows = std::mem::replace(&mut self.rows, later);
-        // A stable sort, which keeps the rows of an event in sequence.
+        // The sort is stable, so the rows of an event stay in the order in which they were written.
         rows.sort_by_key(|row| (row.time, row.order));
         self.summary.add(&rows);
         rows
     }
 
-    /// Returns the number and hash of the rows handed over so far.
+    /// Returns the number and hash of the rows returned by `take` so far.
     pub fn summary(&self) -> &Summary {
         &self.summary
     }

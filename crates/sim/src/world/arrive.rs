@@ -8,8 +8,8 @@ use crate::port::{LineEnd, LineTiming, Queue, Waiting};
 use tailback_qdisc::{Gate, Packet, Reason};
 use tailback_units::{Dur, Time};
 
-/// Maximum number of waiting frames of a class in an output queue to which a crossbar still transfers a frame of that
-/// class.
+/// Maximum number of frames of a class that wait in an output queue while a crossbar still transfers a further frame of
+/// that class to the queue.
 const OUTPUT_FRAMES: u64 = 1;
 
 impl World {
@@ -53,7 +53,7 @@ impl World {
         }
     }
 
-    /// Removes a frame at the end of a link: it is lost, or from now on handled by another partition.
+    /// Removes a frame at the end of a link: the frame is lost, or received by another partition.
     #[inline(never)]
     fn end_at_line(&mut self, port: u32) {
         let p = &mut self.ports[port as usize];
@@ -65,21 +65,22 @@ impl World {
         self.lose_apart(packet, port, Reason::LinkLoss);
     }
 
-    /// Returns the time of reception of the last byte of a packet that arrives now at a cut-through switch; `None`: the
-    /// link of `port` leads to another node.
+    /// Returns the time of reception of the last byte of a packet that arrives now over the link of `port` at a
+    /// cut-through switch; `None`: the link leads to another kind of node.
     #[inline]
     fn tail_of(&self, port: u32, packet: &Packet) -> Option<Time> {
         let p = &self.ports[port as usize];
-        let Queue::General(m) = &p.queue else { return None };
-        let LineTiming::CutThrough(header) = m.timing else { return None };
+        let Queue::General(general) = &p.queue else { return None };
+        let LineTiming::CutThrough(header) = general.timing else { return None };
         let wire = u32::from(packet.wire());
         Some(self.now + (p.clock.tx_time(wire) - p.clock.tx_time(header.min(wire))))
     }
 
-    /// Forwards a packet at a switch through its fabric.
+    /// Forwards a packet, which arrived over the link of `via`, through the fabric of a switch.
     #[inline(always)]
     fn forward(&mut self, node: u16, mut packet: Packet, via: u32) {
-        // At other switches the packet has been received in full at `packet.at`.
+        // At a cut-through switch, `packet.at` becomes the time at which the packet has been received in full, as it is
+        // at other switches.
         if unlikely(self.nodes[usize::from(node)].cuts_through)
             && let Some(tail) = self.tail_of(via, &packet)
         {
@@ -110,18 +111,18 @@ impl World {
     pub(super) fn match_output(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        let Queue::General(m) = &mut p.queue else { return };
+        let Queue::General(general) = &mut p.queue else { return };
         let open = Gate::default();
-        let gate = m.responder.as_mut().map_or(&open, |r| r.gate(now));
-        // There is a limit per class, so that a stopped class does not block the others, and packets to stopped
-        // destinations do not count.
+        let gate = general.responder.as_mut().map_or(&open, |r| r.gate(now));
+        // The limit applies to each class, so that a stopped class does not block the others. Packets to stopped
+        // destinations do not count, so that they do not block packets to other destinations.
         let selects = gate.selects_destinations();
-        let waits = |class: usize| match &m.queues[class].waiting {
+        let waiting = |class: usize| match &general.queues[class].waiting {
             Waiting::ByDestination(q) if selects => q.packets_not_selected(gate),
-            _ => m.queues[class].backlog.packets,
+            _ => general.queues[class].backlog.packets,
         };
-        let has_room = |class: &usize| waits(*class) <= OUTPUT_FRAMES;
-        let room = (0..m.queues.len()).filter(has_room).fold(0u8, |mask, class| mask | 1 << class);
+        let has_room = |class: &usize| waiting(*class) <= OUTPUT_FRAMES;
+        let room = (0..general.queues.len()).filter(has_room).fold(0u8, |mask, class| mask | 1 << class);
         let admits = |p: &Packet| room & (1 << p.class()) != 0 && gate.admits_destination(p.class(), p.dst);
         let (clock, output) = (p.clock, self.slots[port as usize] as usize);
         let node = &mut self.nodes[usize::from(p.from)];
@@ -141,14 +142,15 @@ impl World {
         }
     }
 
-    /// Handles the end of the transfer from the input that shares its link with `port`.
+    /// Handles the end of the transfer from the input at the link of `port`.
     pub(super) fn crossed(&mut self, port: u32) {
         let (at, input) = (usize::from(self.ports[port as usize].from), self.slots[port as usize] as usize);
         let FabricState::Crossbar(crossbar) = &mut self.nodes[at].fabric else { return };
         let Some((output, packet)) = crossbar.finish(input) else { return };
         let place = Place { input, output, class: packet.class(), destination: packet.dst };
-        // The input and the output are idle now: other outputs may wait for this input, and other inputs for this
-        // output. The other outputs are tried first, so that this one does not starve them.
+        // The input and the output are idle now. Other outputs may wait for this input, and other inputs for this
+        // output. The other outputs are tried first: otherwise this output could always take the next frame of this
+        // input.
         let count = self.nodes[at].ports.len();
         for candidate in (1..count).map(|offset| (output + offset) % count) {
             if matches!(&self.nodes[at].fabric, FabricState::Crossbar(c) if c.wants(input, candidate)) {

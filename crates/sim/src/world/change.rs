@@ -1,5 +1,5 @@
-//! The timeline: changes of links, sources, thresholds and other parameters during the run, PAUSE storms and injected
-//! data.
+//! The timeline: changes of links, sources, thresholds and other parameters during the run, storms of PAUSE frames, and
+//! injected data.
 
 use super::{FabricState, World};
 use crate::event_queue::Kind;
@@ -9,8 +9,8 @@ use crate::port::{LineEnd, Queue};
 use tailback_qdisc::Reason;
 
 impl World {
-    /// Applies all changes that are due, and schedules the next. The event is stale if no change is due: it was
-    /// scheduled before an earlier change was added.
+    /// Applies all changes that are due, and schedules the event of the next change. If no change is due, the present
+    /// event is stale and ignored.
     pub(super) fn apply_due_changes(&mut self) {
         if self.plan.timeline.get(self.next_change).is_none_or(|change| change.at > self.now) {
             return;
@@ -55,8 +55,8 @@ impl World {
             ChangeKind::LinkLoss(link, probability) => self.set_loss(link, probability),
             ChangeKind::LinkJitter(link, bounds) => {
                 for (port, bound) in sides(link).zip(bounds) {
-                    if let Queue::General(m) = &mut self.ports[port as usize].queue {
-                        m.jitter = bound;
+                    if let Queue::General(general) = &mut self.ports[port as usize].queue {
+                        general.jitter = bound;
                     }
                 }
             }
@@ -71,8 +71,8 @@ impl World {
                     crossbar.set_thresholds(high, low);
                 }
                 for port in self.nodes[usize::from(node)].ports.clone() {
-                    let Queue::General(m) = &mut self.ports[port as usize].queue else { continue };
-                    for queue in m.queues.iter_mut() {
+                    let Queue::General(general) = &mut self.ports[port as usize].queue else { continue };
+                    for queue in general.queues.iter_mut() {
                         let limit = queue.limit;
                         if let Some(detector) = &mut queue.detector {
                             detector.set_thresholds(high, low, limit);
@@ -83,17 +83,17 @@ impl World {
         }
     }
 
-    /// Takes down one direction of a link: frames on it are lost, and the queue waits. Control frames are lost too, so
-    /// both ends clear the notifications that they received over the link, as an interface does at loss of carrier;
-    /// otherwise a lost XON would stop a port for ever.
+    /// Takes down one direction of a link: frames on it are lost, and the queue waits. Control frames are lost too.
+    /// Therefore both ends clear the notifications that they received over the link, as an interface does at loss of
+    /// carrier: otherwise the loss of an XON would stop a port for ever.
     fn take_down(&mut self, port: u32) {
         let now = self.now;
-        if let Queue::General(m) = &mut self.ports[port as usize].queue {
-            m.up = false;
-            let waiting = std::mem::take(&mut m.control);
-            m.notifications_lost += waiting.len() as u64;
-            m.effects.clear();
-            if let Some(responder) = &mut m.responder {
+        if let Queue::General(general) = &mut self.ports[port as usize].queue {
+            general.up = false;
+            let waiting = std::mem::take(&mut general.control);
+            general.notifications_lost += waiting.len() as u64;
+            general.effects.clear();
+            if let Some(responder) = &mut general.responder {
                 responder.reset(now);
             }
             if unlikely(self.trace.is_some()) && self.owns(self.ports[port as usize].from) {
@@ -109,14 +109,15 @@ impl World {
         let from = p.from;
         while let Some(packet) = self.ports[port as usize].line.pop_front() {
             if packet.is_control() || !self.owns(from) {
-                // The partition that sent the frame counts the loss.
+                // Control frames are not counted as data. A partition that did not send the frame leaves the count of
+                // the loss to the partition that did.
                 if unlikely(self.trace.is_some()) && self.owns(from) {
                     self.trace_control_drop(port, &packet);
                 }
-                if let Queue::General(m) = &mut self.ports[port as usize].queue
+                if let Queue::General(general) = &mut self.ports[port as usize].queue
                     && packet.is_control()
                 {
-                    m.notifications_lost += 1;
+                    general.notifications_lost += 1;
                 }
                 self.forget(packet);
             } else {
@@ -129,9 +130,9 @@ impl World {
     /// Brings up one direction of a link: waiting packets are sent, and congested queues notify again.
     fn bring_up(&mut self, port: u32) {
         let owned = self.owns(self.ports[port as usize].from);
-        let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
-        if !m.up {
-            m.up = true;
+        let Queue::General(general) = &mut self.ports[port as usize].queue else { return };
+        if !general.up {
+            general.up = true;
             if !owned {
                 return;
             }
@@ -141,7 +142,7 @@ impl World {
     }
 }
 
-/// Returns the ports of a link.
+/// Returns the two ports of a link, that of side 0 first.
 pub(super) fn sides(link: u32) -> impl Iterator<Item = u32> {
     [2 * link, 2 * link + 1].into_iter()
 }

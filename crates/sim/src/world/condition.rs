@@ -5,8 +5,9 @@ use crate::conditioning::NONE;
 use tailback_qdisc::{Colour, Packet, Reason};
 
 impl World {
-    /// Hands a packet of a flow whose packets are coloured to the network. `marked`: the sender's own colour mark, if
-    /// it sets one. `rule`: the conditioner at the flow's entry, which may drop the packet, or `NONE`.
+    /// Hands a packet of a flow whose packets are coloured to the network. `marked` is `true` if the sender marks the
+    /// packet green, `false` if yellow; `None`: the sender does not colour packets. `rule` is the conditioner at the
+    /// flow's entry, which may drop the packet, or [`NONE`].
     #[inline(never)]
     pub(super) fn enter(&mut self, port: u32, rule: u32, marked: Option<bool>, mut packet: Packet) {
         if let Some(marked) = marked {

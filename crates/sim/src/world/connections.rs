@@ -22,7 +22,7 @@ pub(crate) struct Transports {
     pub(super) of_flow: Vec<u32>,
     /// Acknowledgements whose content does not fit into a packet.
     pub(super) long: LongAcks,
-    /// Flow completion times of writes by group of flows, picoseconds.
+    /// Times from a write to the arrival of its last byte, by group of flows, picoseconds.
     pub completions: Vec<Sketch>,
     /// By connection: counters at the end of the warm-up; empty in runs without a warm-up.
     pub bases: Vec<Base>,
@@ -32,11 +32,11 @@ pub(crate) struct Transports {
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Base {
     pub sent: Statistics,
-    /// Payload bytes delivered in order.
+    /// Payload bytes delivered to the application in order.
     pub delivered: u64,
 }
 
-/// Sending side of a connection; fills whole cache lines.
+/// Sending side of a connection, aligned to cache lines.
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Outgoing {
@@ -53,24 +53,24 @@ pub(crate) struct Outgoing {
     pub(super) class: u8,
     /// Code point of segments, 0 to 63.
     pub(super) code: u8,
-    /// Treatment of the connection when it sends.
+    /// Options that need steps besides plain sending.
     pub(super) mode: Mode,
-    /// `true` if the connection waits for its turn.
+    /// `true` while the connection waits for its turn to send.
     pub(super) waits: bool,
-    /// Bytes of headers of a segment, without framing.
+    /// Length of the transport's headers in a segment, bytes.
     pub(super) header: u16,
-    /// Conditioner at the flow's entry, or `NONE`.
+    /// Index of the conditioner at the flow's entry, or [`NONE`].
     pub conditioner: u32,
 }
 
-/// Treatment of a connection that sends.
+/// Options of a connection that need steps besides plain sending, as bits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Mode(u8);
 
 impl Mode {
-    /// The connections of the host take turns to send.
+    /// Bit: the connections of the host take turns to send.
     const TURNS: u8 = 1;
-    /// Retransmissions and changes of the sender are recorded.
+    /// Bit: retransmissions and changes of the sender are recorded.
     const RECORDED: u8 = 2;
 
     fn new(turns: bool, recorded: bool) -> Mode {
@@ -113,21 +113,21 @@ pub(crate) struct Incoming {
     pub(super) size: u16,
     /// Wire bytes of an acknowledgement.
     pub(super) wire: u16,
-    /// Index of the connection's group in the completion times.
+    /// Index of the connection's group in [`Transports::completions`].
     pub group: u32,
-    /// State of writes with an end, and of reopened connections.
+    /// State of writes of a known size, and of reopened connections; `None`: there have been none.
     pub(super) finite: Option<Box<Finite>>,
 }
 
 const _: () = assert!(size_of::<Incoming>() <= 112);
 const _: () = assert!(size_of::<Outgoing>() <= 256);
 
-/// State of a receiving side that an endless stream does not need.
+/// State of a receiving side that is not needed for an endless stream.
 #[derive(Debug, Default)]
 pub(super) struct Finite {
     /// Time of the last opening.
     pub(super) opened: Time,
-    /// Number of openings before the last.
+    /// Number of openings before the last one.
     pub(super) before: u32,
     /// Writes that have not arrived in full, in order of sequence numbers.
     pub(super) writes: VecDeque<Write>,
@@ -143,7 +143,7 @@ impl Incoming {
     pub fn completed(&self) -> Completed {
         self.finite.as_ref().map_or_else(Completed::default, |finite| finite.completed)
     }
-    /// Returns the time of the last opening.
+    /// Returns the time at which the connection was opened last.
     pub(super) fn opened(&self) -> Time {
         self.finite.as_ref().map_or(Time::ZERO, |finite| finite.opened)
     }
@@ -162,12 +162,12 @@ pub(super) struct Write {
     pub(super) at: Time,
     /// Number among the recorded transfers of the flow, or [`Write::UNRECORDED`].
     pub(super) number: u32,
-    /// Bytes, if the write is recorded.
+    /// Payload bytes; used only if the write is recorded.
     pub(super) bytes: u64,
 }
 
 impl Write {
-    /// Number of writes that are not recorded.
+    /// Value of `number` for writes that are not recorded.
     pub(super) const UNRECORDED: u32 = u32::MAX;
 
     /// Returns `true` if all segments before `next`, the next one that the receiver expects, include the whole write.
@@ -188,8 +188,8 @@ pub(crate) struct Completed {
     pub max: u64,
 }
 
-/// Acknowledgements with SACK blocks, which are stored separately: a packet has fields for a sequence number and a time
-/// only.
+/// Acknowledgements with content that does not fit into a packet, such as SACK blocks: a packet has fields for a
+/// sequence number and a time only.
 #[derive(Debug, Default)]
 pub(super) struct LongAcks {
     slots: Vec<Ack>,
@@ -197,8 +197,8 @@ pub(super) struct LongAcks {
     free: Vec<u32>,
 }
 
-/// Flag of an acknowledgement's word: the other bits are an index into [`LongAcks`]. No time has this bit, since no run
-/// lasts 106 days.
+/// Flag in the field `born` of an acknowledgement: the other bits are an index into [`LongAcks`]. The time in that
+/// field does not have this bit before the 106th day of a run.
 pub(super) const LONG: u64 = 1 << 63;
 
 impl LongAcks {
@@ -219,18 +219,18 @@ impl LongAcks {
 }
 
 impl Transports {
-    /// Returns the stored acknowledgement of a packet, if it has one.
+    /// Returns the stored content of an acknowledgement; `None`: another packet, or all content is in the packet.
     pub(super) fn long_ack(&self, packet: &Packet) -> Option<Ack> {
         let long = packet.born.0 & LONG != 0 && packet.flow() as usize >= self.of_flow.len();
         long.then(|| self.long.slots[packet.born.0 as u32 as usize])
     }
 
-    /// Stores an acknowledgement and returns the word of its packet.
+    /// Stores an acknowledgement and returns the value of the field `born` of its packet.
     pub(super) fn store_long_ack(&mut self, ack: Ack) -> Time {
         Time(LONG | u64::from(self.long.put(ack)))
     }
 
-    /// Removes the stored acknowledgement of a packet that this part of the network gives up, if it has one. Returns `true` for a SYN and a
+    /// Removes the stored content of an acknowledgement that is lost, if there is any. Returns `true` for a SYN and a
     /// SYN-ACK.
     #[inline]
     pub(super) fn remove(&mut self, packet: &Packet) -> bool {
@@ -243,7 +243,7 @@ impl Transports {
 }
 
 impl Transports {
-    /// Flag of flows without a connection; above the number of flows of any plan.
+    /// Flag of flows without a connection; larger than the number of flows of any plan.
     pub(super) const PLAIN: u32 = 1 << 31;
 
     /// Returns the size of the state of connections that packets touch, bytes.
@@ -251,11 +251,11 @@ impl Transports {
         size_of_val(&*self.outgoing) + size_of_val(&*self.incoming)
     }
 
-    /// Returns the connections of a plan; `route` returns the first port from a node to another.
+    /// Returns the connections of a plan; `route` returns the port by which one node sends to another.
     pub fn new(plan: &Plan, route: impl Fn(u16, u16) -> u32) -> Transports {
-        // Allocated at once, since there may be a hundred thousand connections.
+        // The lists are allocated with their final length, since there may be a hundred thousand connections.
         let connections = plan.flows.iter().filter(|flow| flow.transport.is_some()).count();
-        let mut made = Transports {
+        let mut transports = Transports {
             of_flow: Vec::with_capacity(plan.flows.len()),
             outgoing: Vec::with_capacity(connections),
             incoming: Vec::with_capacity(connections),
@@ -264,21 +264,21 @@ impl Transports {
         let recorded = plan.record.has(RecordKind::Transfers) || plan.record.has(RecordKind::TransportChanges);
         let mut groups: Vec<&str> = Vec::new();
         for (index, flow) in plan.flows.iter().enumerate() {
-            let connections = made.outgoing.len() as u32;
+            let connections = transports.outgoing.len() as u32;
             let Some(tcp) = &flow.transport else {
-                made.of_flow.push((index as u32 - connections) | Transports::PLAIN);
+                transports.of_flow.push((index as u32 - connections) | Transports::PLAIN);
                 continue;
             };
-            made.of_flow.push(connections);
+            transports.of_flow.push(connections);
             let group = groups.iter().position(|g| *g == flow.group).unwrap_or_else(|| {
                 groups.push(&flow.group);
                 groups.len() - 1
             });
             let rng = Rng::named(plan.seed, &format!("transport {}", flow.name()));
-            // At most 1000 B, as the check of the parameters ensures.
+            // The check of the parameters ensures that this is at most 1000 B.
             let header = tcp.header.0 as u16;
             let (size, wire) = plan.framing.lengths(u32::from(header));
-            made.outgoing.push(Outgoing {
+            transports.outgoing.push(Outgoing {
                 sender: Sender::new(tcp, rng),
                 due: Time::NEVER,
                 flow: index as u32,
@@ -292,7 +292,7 @@ impl Transports {
                 header,
                 conditioner: NONE,
             });
-            made.incoming.push(Incoming {
+            transports.incoming.push(Incoming {
                 receiver: Receiver::new(tcp),
                 due: Time::NEVER,
                 first: 0,
@@ -307,8 +307,8 @@ impl Transports {
                 finite: None,
             });
         }
-        made.completions = vec![Sketch::default(); groups.len()];
-        made
+        transports.completions = vec![Sketch::default(); groups.len()];
+        transports
     }
 
     #[inline]
@@ -322,13 +322,13 @@ impl Transports {
         self.of_flow.get(flow as usize).copied().filter(|c| c & Transports::PLAIN == 0)
     }
 
-    /// Returns the index of a flow without a connection among all such flows.
+    /// Returns the index of a flow without a connection among the flows without a connection.
     #[inline]
     pub fn plain(&self, flow: u32) -> usize {
         (self.of_flow[flow as usize] & !Transports::PLAIN) as usize
     }
 
-    /// Prefetches the end of a connection at which a packet of this flow arrives.
+    /// Prefetches the side of a connection at which a packet with this flow number arrives.
     #[inline]
     pub fn prefetch_end(&self, flow: u32) {
         let flows = self.of_flow.len() as u32;
@@ -356,7 +356,7 @@ impl Transports {
         self.incoming[connection as usize].port
     }
 
-    /// Returns the counters of a connection at the end of the warm-up.
+    /// Returns the counters of a connection at the end of the warm-up; zeros in runs without a warm-up.
     pub fn base(&self, connection: usize) -> Base {
         self.bases.get(connection).copied().unwrap_or_default()
     }
@@ -372,7 +372,7 @@ impl Transports {
     }
 }
 
-/// Returns the number of flow numbers of a plan: one for each flow, then one for the acknowledgements of each
+/// Returns the number of flow numbers in a plan: one for each flow, and one for the acknowledgements of each
 /// connection.
 pub(crate) fn numbers(flows: &[FlowPlan]) -> usize {
     flows.len() + flows.iter().filter(|f| f.transport.is_some()).count()

@@ -1,4 +1,4 @@
-//! Early transmission at ports of the general form: one event per hop while nothing stops them.
+//! Early transmission at ports of the general form: one event per hop while nothing stops the port.
 //!
 //! ```text
 //!          queue empty, nothing stops the port, its node stops no neighbour
@@ -8,9 +8,9 @@
 //!     a notification arrives or is sent; memory runs short at the node
 //! ```
 //!
-//! Memory accounted by input is released late: packets transmitted early keep their memory until it is next queried. If
-//! a new frame would not stop its input even with this memory still counted, the answer is the same as with exact
-//! accounting; otherwise all such memory is released first.
+//! Memory accounted by input is released late: a packet transmitted early keeps its memory after the start of its
+//! transmission, until the memory is next queried. If a new frame is admitted without a stop even with this memory
+//! still counted, it would be so with exact accounting too. Otherwise all such memory is released first.
 
 use super::{FabricState, World};
 use crate::event_queue::{Key, Kind};
@@ -23,29 +23,31 @@ use tailback_units::Time;
 /// Path of a packet into a port of the general form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum WayIn {
-    /// It is put onto the link at once.
+    /// The packet is put onto the link at once.
     Early,
-    /// It waits in the discipline's queue.
+    /// The packet waits in the discipline's queue.
     Waiting,
     /// As `Waiting`, and the packet is observed ([`General::observed`](crate::port::General::observed)).
     Observed,
 }
 
 impl World {
-    /// Returns how a packet enters a general port that does not transmit early now. Early transmission begins if that is
-    /// permitted and no packet waits.
+    /// Returns the path of a packet into a general port that does not transmit early now. If early transmission is
+    /// permitted, no packet waits and nothing stops the port, early transmission begins.
     #[inline(never)]
     pub(super) fn way_in(&mut self, port: u32) -> WayIn {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        let Queue::General(m) = &mut p.queue else { return WayIn::Waiting };
-        if !m.may_transmit_early {
-            return if m.observed { WayIn::Observed } else { WayIn::Waiting };
+        let Queue::General(general) = &mut p.queue else { return WayIn::Waiting };
+        if !general.may_transmit_early {
+            return if general.observed { WayIn::Observed } else { WayIn::Waiting };
         }
-        let nothing_waits =
-            !m.tx_pending && m.queues[0].backlog.packets == 0 && m.control.is_empty() && m.turns.is_empty();
-        let may = nothing_waits && m.blocked_since.is_none();
-        if !may || m.responder.as_mut().is_some_and(|responder| !responder.is_free(now)) {
+        let nothing_waits = !general.tx_pending
+            && general.queues[0].backlog.packets == 0
+            && general.control.is_empty()
+            && general.turns.is_empty();
+        let is_idle = nothing_waits && general.blocked_since.is_none();
+        if !is_idle || general.responder.as_mut().is_some_and(|responder| !responder.is_free(now)) {
             return WayIn::Waiting;
         }
         if let FabricState::Buffer(buffer) = &self.nodes[usize::from(p.from)].fabric
@@ -90,8 +92,8 @@ impl World {
         }
     }
 
-    /// Returns `true` if a frame of a class from the input `slot` of a node is admitted to the memory without stopping
-    /// the neighbour behind that input. If not, the node's ports end early transmission.
+    /// Returns `true` if a frame of a class from the input `slot` of a node is admitted to the memory without a stop of
+    /// the neighbour behind that input. Otherwise ends early transmission at the node's ports.
     pub(super) fn has_memory(&mut self, node: usize, slot: u32, class: usize, size: u64) -> bool {
         self.settle_memory(node);
         let FabricState::Buffer(buffer) = &self.nodes[node].fabric else { return true };
@@ -104,7 +106,7 @@ impl World {
         false
     }
 
-    /// Releases the memory of all packets of a node whose transmission has begun.
+    /// Releases the memory of all packets at a node whose transmission has begun.
     fn settle_memory(&mut self, node: usize) {
         let World { ports, nodes, now, .. } = self;
         let node = &mut nodes[node];
@@ -116,7 +118,7 @@ impl World {
     pub(super) fn end_early(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        if !matches!(&p.queue, Queue::General(m) if m.transmits_early) {
+        if !matches!(&p.queue, Queue::General(general) if general.transmits_early) {
             return;
         }
         if let FabricState::Buffer(buffer) = &mut self.nodes[usize::from(p.from)].fabric {
@@ -124,48 +126,48 @@ impl World {
         }
         p.end_early(now);
         let free = p.free;
-        let Queue::General(m) = &mut p.queue else { return };
-        let needs_tx_done = m.queues[0].backlog.packets > 0 || m.queues[0].watches_idle;
-        if needs_tx_done && free > now && !m.tx_pending {
-            m.tx_pending = true;
+        let Queue::General(general) = &mut p.queue else { return };
+        let needs_tx_done = general.queues[0].backlog.packets > 0 || general.queues[0].watches_idle;
+        if needs_tx_done && free > now && !general.tx_pending {
+            general.tx_pending = true;
             self.schedule(free, Kind::TxDone, port);
         }
     }
 
-    /// Schedules the turns of connections that wait at a port which transmits early, for the next start of a
+    /// Schedules the turns of connections that wait at a port which transmits early, at the next start of a
     /// transmission.
     pub(super) fn schedule_turns(&mut self, port: u32) {
         let p = &mut self.ports[port as usize];
         let start = p.next_start();
-        let Queue::General(m) = &mut p.queue else { return };
-        if !m.transmits_early || m.tx_pending || m.turns.is_empty() {
+        let Queue::General(general) = &mut p.queue else { return };
+        if !general.transmits_early || general.tx_pending || general.turns.is_empty() {
             return;
         }
         let Some(start) = start else { return };
-        m.tx_pending = true;
+        general.tx_pending = true;
         self.schedule(start, Kind::TxDone, port);
     }
 }
 
-/// Accounts for the memory of a packet that waits at a port which transmits early, and releases that of packets whose
+/// Allocates memory for a packet that waits at a port which transmits early, and releases the memory of packets whose
 /// transmission has begun.
 #[inline]
 fn hold(port: &mut Port, buffer: &mut SharedBuffer, origin: Origin) {
     let waiting = port.waiting_early().packets as usize;
-    let Queue::General(m) = &mut port.queue else { return };
+    let Queue::General(general) = &mut port.queue else { return };
     let action = buffer.admit(origin.slot as usize, 0, u64::from(origin.size));
     debug_assert_eq!(action, Some(FlowControl::Unchanged), "`admits_without_stop` was checked before");
-    m.queues[0].origins.push_back(origin);
-    release(&mut m.queues[0].origins, waiting, buffer);
+    general.queues[0].origins.push_back(origin);
+    release(&mut general.queues[0].origins, waiting, buffer);
 }
 
-/// Releases the memory of packets of a port whose transmission has begun.
+/// Releases the memory of packets whose transmission has begun at a port that transmits early.
 fn give_back(now: Time, port: &mut Port, buffer: &mut SharedBuffer) {
     let waiting = port.waiting_at(now, 0).packets as usize;
-    if let Queue::General(m) = &mut port.queue
-        && m.transmits_early
+    if let Queue::General(general) = &mut port.queue
+        && general.transmits_early
     {
-        release(&mut m.queues[0].origins, waiting, buffer);
+        release(&mut general.queues[0].origins, waiting, buffer);
     }
 }
 

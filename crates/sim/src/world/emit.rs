@@ -11,7 +11,7 @@ use tailback_traffic::{Burst, Model};
 use tailback_units::Time;
 
 impl Framing {
-    /// Returns the buffer bytes and the wire bytes of a payload.
+    /// Returns the buffer bytes and the wire bytes of a packet with `payload` bytes of payload.
     #[inline]
     pub fn lengths(&self, payload: u32) -> (u32, u32) {
         let frame = (payload + self.header).max(self.min_frame);
@@ -62,7 +62,7 @@ impl World {
         if writer.next.at < Time::NEVER {
             self.event_queue.push(writer.next.at, Key::new(Kind::Emit, index));
         }
-        // A single burst needs no random stream, and no burst follows it.
+        // A bulk source has a single burst: neither generator nor random stream are needed later.
         if !matches!(plan.model, Model::Bulk(_)) {
             let rng = drawn.map(|drawn| drawn.rng).or(fresh);
             writer.drawn = rng.map(|rng| Box::new(Drawn { source: Some(source), rng }));
@@ -99,7 +99,7 @@ impl World {
         self.close(connection);
     }
 
-    /// Writes the burst that is due to a connection; a burst of 0 bytes closes the connection.
+    /// Writes the burst that is due to the connection of a flow; a burst of 0 bytes closes the connection.
     fn emit_to(&mut self, connection: u32, index: u32) {
         let writer = &mut self.writers[connection as usize];
         if writer.next.at != self.now {
@@ -112,7 +112,8 @@ impl World {
         }
         let stop = self.plan.flows[index as usize].stop;
         let next = writer.drawn.as_deref_mut().and_then(|Drawn { source, rng }| source.as_mut()?.next(rng));
-        // The last burst is followed by the stop, which discards data that has not been sent.
+        // After the last burst, a burst of 0 bytes at the stop closes the connection and discards data not sent by
+        // then.
         writer.next = next.filter(|burst| burst.at < stop).unwrap_or(Burst { at: stop, bytes: 0 });
         if writer.next.at < Time::NEVER {
             self.event_queue.push(writer.next.at, Key::new(Kind::Emit, index));
@@ -120,15 +121,15 @@ impl World {
         self.write(connection, bytes);
     }
 
-    /// Handles an event of a flow whose source has no burst now.
+    /// Handles an event of a flow whose source has no burst now: the event belongs to an application, or is stale.
     fn emit_stale(&mut self, index: u32) {
         if self.applications.has(index) {
             self.application_due(index);
         }
-        // Otherwise the source was stopped or restarted after the event was scheduled.
+        // Without an application, the source was stopped or restarted after the event had been scheduled.
     }
 
-    /// Emits a flow's burst as full packets and a shorter last one.
+    /// Emits the due burst of a flow: full packets, and a shorter last one.
     #[inline]
     pub(super) fn emit(&mut self, index: u32) {
         let now = self.now;
@@ -146,15 +147,15 @@ impl World {
         } else {
             flow.next.at = Time::NEVER;
         }
-        // Most bursts are one packet.
+        // Most bursts consist of one packet.
         if unlikely(bytes > u64::from(self.plan.framing.mtu) || bytes == 0) {
             return self.send_packets(index, bytes);
         }
         self.send_packet(index, bytes as u32);
     }
 
-    /// Returns the packets into which `bytes` of a flow would be divided if sent now: the sequence number of the first
-    /// one, and their number.
+    /// Returns the sequence number of the first packet, and the number of packets, into which `bytes` of a flow without
+    /// a transport would be divided if they were sent now.
     pub(super) fn next_packets(&self, index: u32, bytes: u64) -> (u32, u32) {
         (self.flows[self.transports.plain(index)].seq, bytes.div_ceil(u64::from(self.plan.framing.mtu)) as u32)
     }

@@ -10,18 +10,18 @@ use tailback_qdisc::Packet;
 use tailback_units::Time;
 
 impl World {
-    /// Returns the world of one partition; all random choices of the plan have been drawn.
+    /// Returns the world of the partition with number `part`; all random choices of the plan must have been drawn.
     pub(crate) fn part(plan: crate::plan::Plan, partition: &Arc<Partition>, part: usize) -> World {
         World::drawn(plan, Some(Share::new(partition.clone(), part)))
     }
 
-    /// Returns `true` if a node acts in this partition.
+    /// Returns `true` if a node acts in this partition; always for an undivided world.
     #[inline]
     pub(super) fn owns(&self, node: u16) -> bool {
         self.share.as_ref().is_none_or(|share| share.owns(node))
     }
 
-    /// Finds the links that lead to other partitions.
+    /// Prepares the ports whose links lead to other partitions.
     pub(super) fn find_exits(&mut self) {
         let Some(share) = &mut self.share else { return };
         for (number, port) in (0u32..).zip(&mut self.ports) {
@@ -29,9 +29,9 @@ impl World {
             if share.owns(port.from) && to != share.part {
                 share.exits.push((number, to));
                 port.end = Some(Box::new(LineEnd { announced: Some(0), ..LineEnd::default() }));
-                // Frames that have been announced to the other partition cannot be taken back.
-                if let Queue::General(m) = &mut port.queue {
-                    m.may_transmit_early = false;
+                // Frames that have been sent to the other partition cannot return from the link to the queue.
+                if let Queue::General(general) = &mut port.queue {
+                    general.may_transmit_early = false;
                 }
             }
         }
@@ -47,13 +47,13 @@ impl World {
         }
     }
 
-    /// Advances the time to the end of the run.
+    /// Sets the time to the end of the run.
     pub(crate) fn end_run(&mut self) {
         self.now = self.plan.end;
         self.done = true;
     }
 
-    /// Returns the messages to each partition, which contain the frames put onto links since the last call.
+    /// Adds the frames put onto links since the last call to the messages, and returns the messages to each partition.
     pub(crate) fn outbox(&mut self) -> &mut [Messages] {
         let World { share, ports, control_frames, transports, .. } = self;
         let Some(share) = share else { return &mut [] };
@@ -75,7 +75,7 @@ impl World {
         &mut share.out
     }
 
-    /// Delivers the messages of another partition.
+    /// Takes over the messages of another partition; `messages` is then empty.
     pub(crate) fn accept(&mut self, messages: &mut Messages) {
         for (connection, write) in messages.writes.drain(..) {
             self.transports.incoming[connection as usize].await_write(write);
@@ -86,17 +86,17 @@ impl World {
                 Some(Attachment::Ack(ack)) => packet.born = self.transports.store_long_ack(ack),
                 None => {}
             }
-            debug_assert!(packet.at > self.now, "a frame is announced before it arrives");
+            debug_assert!(packet.at > self.now, "a frame is in a message before it arrives");
             let (at, line) = (packet.at, &mut self.ports[port as usize].line);
-            let first = line.is_empty();
+            let was_empty = line.is_empty();
             line.push_back(packet);
-            if first {
+            if was_empty {
                 self.schedule(at, Kind::Arrive, port);
             }
         }
     }
 
-    /// Discards a frame for which another partition accounts.
+    /// Discards a frame, with the content that is stored apart from it, without counting it.
     pub(super) fn forget(&mut self, packet: Packet) {
         if packet.is_control() {
             self.control_frames.take(packet.seq);

@@ -1,8 +1,8 @@
 //! Congestion notification (IEEE 802.1Qau): messages of congestion points travel hop by hop towards the hosts that sent
 //! the sampled frames, and rate limiters respond.
 //!
-//! In IEEE 802.1Qau only end stations are reaction points. Here, a switch may have rate limiters, too: it handles the
-//! messages for frames that pass them, and such a message goes no further.
+//! In IEEE 802.1Qau, only end stations are reaction points. Here, a switch may have rate limiters, too: it processes
+//! the messages about frames that pass its limiters, and does not forward them.
 
 use super::World;
 use crate::control_frame::{ControlFrame, Message};
@@ -13,8 +13,8 @@ use tailback_qdisc::{Packet, Qdisc};
 use tailback_units::Time;
 
 impl World {
-    /// Passes a packet that is about to be queued at `port` to the congestion point of its queue, if there is one,
-    /// which may sample it, and sends the message that results.
+    /// Passes a packet that is about to be queued at `port` to the congestion point of its queue, if there is one. The
+    /// congestion point may sample the packet; if a message results, it is sent.
     pub(super) fn sample_arrival(&mut self, port: u32, packet: &Packet) {
         let Queue::General(general) = &mut self.ports[port as usize].queue else { return };
         let queue = &mut general.queues[usize::from(packet.class())];
@@ -33,9 +33,8 @@ impl World {
         self.send_control(out, ControlFrame::Feedback(message));
     }
 
-    /// Handles a message at a node. If frames like the sampled one leave the node through rate limiters, these process
-    /// the message, and it ends there. Otherwise a switch forwards it, and a host, which is the frame's source,
-    /// discards it.
+    /// Handles a message at a node. If the sampled frame left the node through rate limiters, these process the
+    /// message. Otherwise a switch forwards the message, and a host, which is the source of the frame, discards it.
     pub(super) fn receive_feedback(&mut self, node: u16, message: Message) {
         let frame = message.frame;
         let is_host = self.nodes[usize::from(node)].is_host;
@@ -60,8 +59,8 @@ impl World {
         }
     }
 
-    /// Returns the port by which the packets with this flow number leave their host. Flows have the first numbers, in
-    /// the order of the plan; then come the acknowledgements of each connection.
+    /// Returns the port by which packets with this flow number leave their host. Flows have the first numbers, in the
+    /// order of the plan; those of acknowledgements follow, in the order of the connections.
     fn first_port(&self, flow: u32) -> u32 {
         let flows = self.plan.flows.len() as u32;
         match flow.checked_sub(flows) {

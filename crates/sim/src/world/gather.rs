@@ -10,7 +10,8 @@ use crate::partition::Partition;
 use std::mem::swap;
 
 impl World {
-    /// Merges the worlds of all partitions, in their order, at the end of the run; `None`: there are no partitions.
+    /// Merges the worlds of all partitions, in the order of their numbers, at the end of the run; `None`: `parts` is
+    /// empty.
     pub(crate) fn gather(parts: Vec<World>, partition: &Partition) -> Option<World> {
         let mut parts = parts.into_iter();
         let mut whole = parts.next()?;
@@ -21,14 +22,14 @@ impl World {
         Some(whole)
     }
 
-    /// Merges the state of a partition, in which the nodes with `owns` acted.
+    /// Merges the state of a partition; `owns` returns `true` for the nodes that acted in that partition.
     fn take_in(&mut self, mut other: World, owns: impl Fn(u16) -> bool) {
         for (mine, theirs) in self.ports.iter_mut().zip(&mut other.ports) {
             if owns(mine.from) {
                 swap(mine, theirs);
             }
-            // A link's random losses are counted by the receiving partition, and the losses when it goes down by the
-            // sending one.
+            // The partition of the receiver counts the random losses on a link, that of the sender the losses when the
+            // link goes down.
             mine.lost = mine.lost.plus(theirs.lost);
             mine.refused = mine.refused.plus(theirs.refused);
             mine.base.lost = mine.base.lost.plus(theirs.base.lost);
@@ -101,7 +102,7 @@ impl Applications {
 impl Group {
     /// Adds the counts of a partition.
     fn add(&mut self, other: &Group) {
-        // The pattern names every field, so that a new field cannot be forgotten here.
+        // The pattern names every field, so that a new field cannot be forgotten.
         let Group { name: _, begun, failed, refused, times, exchanges, slowdowns, sizes, completed, completed_time } =
             self;
         *begun += other.begun;
@@ -120,7 +121,7 @@ impl Group {
 }
 
 impl Recorder {
-    /// Merges the series of a partition; the series of ports for which `owns` returns `true` are taken from it.
+    /// Merges the series of a partition; `owns` returns `true` for the ports whose series that partition recorded.
     fn merge(&mut self, mut other: Recorder, owns: impl Fn(usize) -> bool) {
         for port in (0..self.queue.len()).filter(|port| owns(*port)) {
             swap(&mut self.queue[port], &mut other.queue[port]);
@@ -134,7 +135,7 @@ impl Recorder {
             swap(&mut self.marked[port], &mut other.marked[port]);
             swap(&mut self.state[port], &mut other.state[port]);
         }
-        // Each of the series of transports and meters is recorded by one partition.
+        // Each series of a transport or meter is recorded by one partition only.
         self.transports.append(&mut other.transports);
         self.meters.append(&mut other.meters);
         if let (Some(mine), Some(theirs)) = (&mut self.queues, other.queues) {

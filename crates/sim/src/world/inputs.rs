@@ -1,7 +1,7 @@
 //! Notification of neighbours by congested inputs of crossbars.
 //!
-//! An input is filled only by its link, so only the neighbour at the other end of the link is notified, whatever the
-//! `notify` policy. Everything else is as for output queues (`notify`).
+//! An input is filled only by its link, so only the neighbour at the other end of the link is notified, with either
+//! value of [`BackPressure::notify`]. In all other respects, inputs notify as output queues do (`world/notify.rs`).
 
 use super::notify::{has_addresses, threshold};
 use super::trace::cause;
@@ -22,7 +22,8 @@ impl World {
         }
     }
 
-    /// Evaluates an input of `node` after a frame with this `place` was added (`added`) or removed.
+    /// Evaluates the occupancy of an input of `node` after a frame was added there (`added`) or removed. `place` is the
+    /// place of the frame.
     pub(super) fn detect_at_input(&mut self, node: usize, place: Place, added: bool) {
         let Some(policy) = self.nodes[node].backpressure.clone() else { return };
         let now = self.now;
@@ -30,12 +31,12 @@ impl World {
         else {
             return;
         };
-        // The port towards the neighbour.
-        let back = self.nodes[node].ports[place.input];
+        let towards_neighbour = self.nodes[node].ports[place.input];
         match transition {
             Transition::Congested => {
                 let addresses = self.addresses_at_input(node, place, congested, &policy);
-                let targets = if self.may_notify(back, &policy) { vec![back] } else { Vec::new() };
+                let may_notify = self.may_notify(towards_neighbour, &policy);
+                let targets = if may_notify { vec![towards_neighbour] } else { Vec::new() };
                 let source = self.source_at_input(node, place, congested);
                 if unlikely(self.trace.is_some()) {
                     self.trace_place(true, node, place, source);
@@ -75,7 +76,7 @@ impl World {
         }
     }
 
-    /// Traces an input of a crossbar, or a queue there, that becomes congested (`on`) or is relieved.
+    /// Traces an input of a crossbar, or a queue there, that becomes congested (`on`) or is relieved (`!on`).
     fn trace_place(&mut self, on: bool, node: usize, place: Place, source: CongestionSource) {
         let Some(crossbar) = self.crossbar(node) else { return };
         let bytes = crossbar.level(place);
@@ -84,8 +85,8 @@ impl World {
         self.trace_congestion(on, back, cause(source, true), bytes, threshold);
     }
 
-    /// Returns the congested queue of an input, or its whole memory, which is identified by the port towards the
-    /// neighbour.
+    /// Returns the congested queue at an input, which is identified by its output; or the whole memory of the input,
+    /// which is identified by the port towards the neighbour.
     fn source_at_input(&self, node: usize, place: Place, destination: Option<u16>) -> CongestionSource {
         let ports = &self.nodes[node].ports;
         match &self.nodes[node].fabric {
@@ -96,8 +97,8 @@ impl World {
         }
     }
 
-    /// Returns the destination addresses that a notification names; `congested`: the congested destination, if each
-    /// destination has its own limit.
+    /// Returns the destination addresses that a notification names; `congested` is the congested destination, `None` if
+    /// destinations have no limits of their own.
     fn addresses_at_input(
         &self,
         node: usize,
@@ -114,8 +115,8 @@ impl World {
         }
     }
 
-    /// Returns the congestion of which the input at the link of `port` has notified the neighbour, if it has not ended:
-    /// each source with the destination addresses that were named.
+    /// Returns the congestion in progress of which the input at the link of `port` has notified the neighbour: each
+    /// congested queue with the destination addresses that were named.
     pub(super) fn active_at_input(&self, port: u32) -> Vec<(CongestionSource, Vec<u16>)> {
         let node = &self.nodes[usize::from(self.ports[port as usize].from)];
         let FabricState::Crossbar(crossbar) = &node.fabric else { return Vec::new() };

@@ -58,7 +58,7 @@ use tailback_qdisc::Dropped;
 use tailback_qdisc::congestion_notification::Origins;
 use tailback_units::Time;
 
-/// A run in progress.
+/// A run in progress: the whole network, or in a parallel run the part of one partition.
 #[derive(Debug)]
 pub struct World {
     /// Time of the last event or, between steps, the instant up to which events were handled.
@@ -67,13 +67,12 @@ pub struct World {
     /// Output ports, two per link: direction s of link l is port 2 l + s; flipping the last bit gives the reverse
     /// direction.
     pub(crate) ports: Vec<Port>,
-    /// Index of each port in its node's list of ports.
+    /// By port: its index in its node's list of ports.
     pub(crate) slots: Vec<u32>,
     pub(crate) nodes: Vec<Node>,
     /// Forwarding tables.
     routes: Forwarding,
-    /// `true` if the state that packets touch exceeds the processor's first cache levels, so that prefetching saves
-    /// time.
+    /// `true` if state is prefetched: the state that packets touch is larger than the processor's first cache levels.
     prefetches: bool,
     /// Sources of the flows without a transport, in the order of the flows.
     flows: Vec<Flow>,
@@ -89,32 +88,32 @@ pub struct World {
     pub(crate) conditioning: Conditioning,
     labelling: Labelling,
     control_frames: ControlFrames,
-    /// Packets that disciplines have dropped; emptied after each call.
+    /// Packets that a discipline dropped in the last call; emptied after each call.
     dropped: Vec<Dropped>,
     /// Time series; `None`: the run records none.
     pub(crate) recorder: Option<Recorder>,
     /// Records of transfers and senders; `None`: the run keeps none.
     pub(crate) records: Option<Box<Records>>,
     pub(crate) plan: Plan,
-    /// Index in the timeline of the next change.
+    /// Index of the next change in the timeline.
     next_change: usize,
     /// `true` if there are congestion points.
     feeds_back: bool,
-    /// Source host and protocol of each flow; empty if no congestion point or rate limiter needs them.
+    /// Source host and protocol by flow number of packets; empty if no congestion point or rate limiter needs them.
     origins: Origins,
     /// Number of messages of congestion points that reached a host without rate limiters for the sampled frame.
     pub(crate) undelivered_messages: u64,
     /// Number of events handled.
     pub(crate) events: u64,
-    /// Number of events at which links next release unused memory.
+    /// Value of `events` at which links next release unused memory.
     shrink_at: u64,
     /// `true` if the end of the run has been reached.
     done: bool,
-    /// `true` if a change was scheduled while the run was stepped through.
+    /// `true` if a change was scheduled between steps.
     pub(crate) touched: bool,
     /// Packet trace; `None`: the run writes none.
     trace: Option<Box<Tracer>>,
-    /// The partition that the world simulates, and its messages to other partitions; `None`: the world is undivided.
+    /// Partition that the world simulates, and its messages to other partitions; `None`: the world is undivided.
     share: Option<Box<Share>>,
 }
 
@@ -122,29 +121,29 @@ pub struct World {
 #[derive(Debug)]
 #[repr(align(64))]
 pub(crate) struct Node {
-    /// Output ports.
+    /// Indices of the node's output ports.
     pub ports: Vec<u32>,
     pub is_host: bool,
     /// `true` if the node obeys notifications: always for a switch; configured for a host.
     obeys: bool,
     /// `true` if frames may leave the node before their tails have arrived.
     cuts_through: bool,
-    /// Back-pressure of a switch, or that by which a host sends a storm of PAUSE frames; `None`: the node sends no
-    /// notifications.
+    /// Back-pressure of a switch; of a host, that of its switch, with which it sends a storm of PAUSE frames. `None`:
+    /// the node sends no notifications.
     backpressure: Option<Arc<BackPressure>>,
     pub fabric: FabricState,
 }
 
-// Each arriving frame touches this one cache line.
+// An arriving frame touches one cache line of the node.
 const _: () = assert!(size_of::<Node>() == 64);
 
 /// State of a switch's fabric.
 #[derive(Debug)]
 pub(crate) enum FabricState {
-    /// Frames go to their output queue at once. At a cut-through switch, frames arrive when their first bytes have been
+    /// Frames go to their output queue at once. At a cut-through switch, a frame arrives when its header has been
     /// received.
     Direct,
-    /// As `Direct`, with output queues that share a memory under dynamic thresholds.
+    /// Frames go to their output queue at once; the queues share a memory under dynamic thresholds.
     Shared(Box<OutputMemory>),
     Crossbar(Box<Crossbar>),
     /// Output queues in memory accounted by input.
@@ -156,13 +155,14 @@ pub(crate) enum FabricState {
 pub(crate) struct OutputMemory {
     /// Capacity, buffer bytes.
     memory: u64,
-    /// Dynamic threshold: limit of a queue divided by the free memory.
+    /// Limit of a queue divided by the free memory.
     alpha: f64,
     /// Buffer bytes in use.
     used: u64,
 }
 
-/// Prefetches the memory that an event will touch.
+/// Prefetches memory that an upcoming event will touch: the port first, then the packet, then the state at its next
+/// hop.
 #[inline]
 fn prefetch_for(
     upcoming: Upcoming,
@@ -198,8 +198,8 @@ fn prefetch_for(
 }
 
 impl World {
-    /// Handles at most `budget` events with times up to `last`. Returns [`Status::Running`] if it has handled `budget`
-    /// events, [`Status::Done`] if fewer remained.
+    /// Handles at most `budget` events at or before `last`. Returns [`Status::Running`] if `budget` events were
+    /// handled, [`Status::Done`] if fewer remained.
     fn handle_events(&mut self, last: Time, budget: u64) -> Status {
         if self.events >= self.shrink_at {
             self.shrink_rings();
@@ -224,18 +224,18 @@ impl World {
         Status::Running
     }
 
-    /// Releases memory of rings that have grown in past bursts.
+    /// Releases memory that links do not need any more after past bursts.
     #[cold]
     fn shrink_rings(&mut self) {
         self.ports.iter_mut().for_each(|port| port.line.shrink());
-        // The interval is so long that the cost is negligible.
+        // With at least 64 events per port between two calls, the cost per event is negligible.
         self.shrink_at = self.events + (64 * self.ports.len() as u64).max(1 << 16);
     }
 
     /// Handles an event.
     #[inline(always)]
     fn step(&mut self, time: Time, key: Key) {
-        debug_assert!(time >= self.now, "time runs forwards");
+        debug_assert!(time >= self.now, "an event is in the past");
         self.now = time;
         match key.kind() {
             Kind::Arrive => self.arrive(key.component()),
@@ -244,8 +244,8 @@ impl World {
         }
     }
 
-    /// Handles the kinds of events that do not occur at every hop; not inlined, so that the frequent kinds save fewer
-    /// registers.
+    /// Handles the kinds of events that do not occur at every hop. The function is not inlined, so that the frequent
+    /// kinds need fewer registers.
     #[inline(never)]
     fn step_rare(&mut self, kind: Kind, component: u32) {
         match kind {
@@ -269,13 +269,14 @@ impl World {
         self.event_queue.push(time, Key::new(kind, component));
     }
 
-    /// Frees the state that only further events would use.
+    /// Frees the state that is used only by further events.
     pub(crate) fn drop_pending_state(&mut self) {
         self.event_queue = EventQueue::new(false);
         (self.flows, self.writers) = (Vec::new(), Vec::new());
     }
 
-    /// Ends the warm-up: resets maxima, and stores the counters from which the measured ones are subtracted.
+    /// Ends the warm-up: resets maxima, and stores the present counters, which are later subtracted from the final
+    /// ones.
     fn end_warmup(&mut self) {
         let now = self.now;
         self.ports.iter_mut().for_each(|p| p.end_warmup(now));

@@ -29,19 +29,25 @@ use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
 impl World {
-    /// Returns the world of `plan` at time zero. The plan must have been checked; an inconsistent plan panics.
+    /// Returns the world of `plan` before its first event.
+    ///
+    /// # Panics
+    /// If the plan is inconsistent: the caller must have checked it.
     pub fn new(mut plan: Plan) -> World {
         draw(&mut plan);
         World::drawn(plan, None)
     }
 
-    /// Returns the world of a plan whose random choices have been drawn; `share`: only the part of one partition.
+    /// Returns the world of a plan whose random choices have been drawn; with `share`, that of one partition.
     pub(crate) fn drawn(plan: Plan, share: Option<Box<Share>>) -> World {
-        assert!(numbers(&plan.flows) < Packet::MAX_FLOWS as usize, "at most 2^22 flows");
-        assert!(plan.links.len() * 2 < Key::MAX_COMPONENTS as usize, "at most 2^27 links");
+        assert!(numbers(&plan.flows) < Packet::MAX_FLOWS as usize, "flows and connections must be fewer than 2^22");
+        assert!(plan.links.len() * 2 < Key::MAX_COMPONENTS as usize, "there must be fewer than 2^27 links");
         let longest = |f: Framing| (f.mtu + f.header).max(f.min_frame) + f.overhead;
-        assert!(plan.framing.mtu > 0 && u16::try_from(longest(plan.framing)).is_ok(), "frames of 1 to 65535 bytes");
-        assert!(plan.sample.is_none_or(|interval| interval > Dur::ZERO), "a sampling interval above zero");
+        assert!(
+            plan.framing.mtu > 0 && u16::try_from(longest(plan.framing)).is_ok(),
+            "frames must have 1 to 65535 bytes"
+        );
+        assert!(plan.sample.is_none_or(|interval| interval > Dur::ZERO), "the sampling interval must be above zero");
         let nodes = plan.nodes.len();
         let origins = ports::origins(&plan);
         let (ports, points) = ports::build(&plan, &origins);
@@ -72,8 +78,8 @@ impl World {
         }
         let colours = !plan.conditioners.is_empty() || transports.outgoing.iter().any(|out| out.sender.marks());
         let keep = Keep { delays: plan.per_flow_delay, variation: plan.delay_variation, colours };
-        let (connections, carries) = (transports.outgoing.len(), plan.warmup > Time::ZERO);
-        let ledger = Ledger::new(plan.flows.len(), connections, usize::from(plan.classes), carries, keep);
+        let (connections, has_warmup) = (transports.outgoing.len(), plan.warmup > Time::ZERO);
+        let ledger = Ledger::new(plan.flows.len(), connections, usize::from(plan.classes), has_warmup, keep);
         let applications = Applications::new(&plan);
         let hot_bytes = size_of_val(&*ports) + ledger.hot_bytes() + transports.hot_bytes();
         let mut world = World {
@@ -121,8 +127,8 @@ impl World {
             if !self.owns(self.ports[port as usize].from) {
                 continue;
             }
-            if let Queue::General(m) = &self.ports[port as usize].queue {
-                let wakeup = m.queues.iter().filter_map(|q| q.waiting.next_wakeup()).min();
+            if let Queue::General(general) = &self.ports[port as usize].queue {
+                let wakeup = general.queues.iter().filter_map(|q| q.waiting.next_wakeup()).min();
                 self.wake_at(port, wakeup.unwrap_or(Time::NEVER));
             }
         }
@@ -142,10 +148,10 @@ impl World {
     }
 }
 
-/// Bytes that fit into the first two cache levels of any processor.
+/// Number of bytes that fit into the first two cache levels of common processors.
 const NEAR_BYTES: usize = 256 << 10;
 
-/// Makes the random choices of a run that precede its first event: hosts and start times of flows.
+/// Makes the random choices that precede the first event of a run: hosts and start times of flows.
 pub(crate) fn draw(plan: &mut Plan) {
     let mut partners: BTreeMap<String, BTreeMap<NodeId, NodeId>> = BTreeMap::new();
     for flow in &mut plan.flows {
@@ -185,13 +191,14 @@ pub(crate) fn draw(plan: &mut Plan) {
     }
 }
 
-/// Returns a receiver for each sender. If senders and receivers are the same hosts, the permutation is a single cycle
-/// (Sattolo 1986), so that no host sends to itself.
+/// Returns a different receiver for each sender. If senders and receivers are the same hosts, the permutation is a
+/// single cycle (Sattolo 1986), so that no host sends to itself.
 fn permutation(among: &Among, mut rng: Rng) -> BTreeMap<NodeId, NodeId> {
     let mut to = among.to.clone();
-    let apart = u64::from(to.contains(&among.from[0]));
+    // Sattolo's algorithm leaves no element in its place; the algorithm of Fisher and Yates may.
+    let excludes_own_place = u64::from(to.contains(&among.from[0]));
     for last in (1..to.len()).rev() {
-        to.swap(last, rng.below(last as u64 + 1 - apart) as usize);
+        to.swap(last, rng.below(last as u64 + 1 - excludes_own_place) as usize);
     }
     among.from.iter().copied().zip(to).collect()
 }
@@ -223,8 +230,8 @@ fn node(plan: &Plan, node: &NodePlan, ports: Vec<u32>) -> Node {
                     crossbar(plan, switch, count, limits, 1.0)
                 }
                 Fabric::VirtualOutputQueues { buffer, output_buffer, speedup } => {
-                    let names = switch.backpressure.as_ref().filter(|law| law.scope.by_address());
-                    let partition = output_buffer != u64::MAX && names.is_some_and(|law| law.partition);
+                    let by_address = switch.backpressure.as_ref().filter(|law| law.scope.by_address());
+                    let partition = output_buffer != u64::MAX && by_address.is_some_and(|law| law.partition);
                     let limits = Limits { virtual_queues: true, memory: buffer, queue: output_buffer, partition };
                     crossbar(plan, switch, count, limits, speedup)
                 }
@@ -236,11 +243,11 @@ fn node(plan: &Plan, node: &NodePlan, ports: Vec<u32>) -> Node {
 
 /// Returns a crossbar of `ports` ports, with congestion detection if the switch has back-pressure.
 fn crossbar(plan: &Plan, switch: &SwitchPlan, ports: usize, limits: Limits, speedup: f64) -> FabricState {
-    let mut made = Crossbar::new(ports, usize::from(plan.classes), limits, speedup);
+    let mut crossbar = Crossbar::new(ports, usize::from(plan.classes), limits, speedup);
     if let Some(law) = &switch.backpressure {
-        made.watch(law.detection);
+        crossbar.watch(law.detection);
     }
-    FabricState::Crossbar(Box::new(made))
+    FabricState::Crossbar(Box::new(crossbar))
 }
 
 const _: fn() = || {

@@ -1,4 +1,4 @@
-//! Probes: time series at regular instants. Sampling does not change the state of the simulation.
+//! Samples of the time series at regular intervals. Sampling does not change the state of the simulation.
 
 use super::World;
 use super::recorder::{PortSample, Quality, Waits, put, sender_state, state_code};
@@ -20,18 +20,18 @@ impl World {
         let Some(recorder) = &mut self.recorder else { return };
         recorder.times.push(now);
         recorder.resize(self.ports.len(), self.plan.flows.len());
-        for (at, port) in self.ports.iter_mut().enumerate() {
+        for (index, port) in self.ports.iter_mut().enumerate() {
             if owns(port.from) {
                 let mut sample = PortSample::of(&self.plan, now, port);
                 sample.extremes = port.take_extremes(now);
-                recorder.add_port(at, sample);
+                recorder.add_port(index, sample);
                 if let Some(log) = &mut recorder.queues {
                     let mut by_flow: BTreeMap<u32, Count> = BTreeMap::new();
                     port.visit_waiting(now, &mut |packet| {
                         by_flow.entry(packet.flow()).or_default().add(u64::from(packet.size));
                     });
                     for (flow, waiting) in by_flow {
-                        log.push(Waits { at: now, port: at as u32, flow, waiting });
+                        log.push(Waits { at: now, port: index as u32, flow, waiting });
                     }
                 }
             }
@@ -53,7 +53,7 @@ impl World {
         }
     }
 
-    /// Samples the state of meters: shared ones, and those of probed flows.
+    /// Samples the state of shared meters and of the meters of probed flows.
     fn sample_meters(&mut self) {
         let share = self.share.as_deref();
         let Some(recorder) = &mut self.recorder else { return };
@@ -79,11 +79,12 @@ impl World {
     fn sample_flows(&mut self) {
         let Some(recorder) = &mut self.recorder else { return };
         let mut in_network = 0u64;
-        // In a single partition, more packets may arrive than were sent there.
-        let mut count = |offered: u64, gone: u64| in_network = offered.wrapping_add(in_network).wrapping_sub(gone);
-        for (at, flow) in self.ledger.flows.iter().enumerate() {
-            let unmeasured = self.ledger.unmeasured(at);
-            recorder.delivered[at].push(unmeasured.delivered.bytes + flow.delivered.bytes);
+        // The sum wraps around in a partition at which more packets have arrived than were sent there; the sum over the
+        // partitions is right again.
+        let mut count = |offered: u64, ended: u64| in_network = offered.wrapping_add(in_network).wrapping_sub(ended);
+        for (index, flow) in self.ledger.flows.iter().enumerate() {
+            let unmeasured = self.ledger.unmeasured(index);
+            recorder.delivered[index].push(unmeasured.delivered.bytes + flow.delivered.bytes);
             count(unmeasured.offered.packets, unmeasured.delivered.packets + unmeasured.dropped.packets);
             count(flow.offered.packets, flow.delivered.packets + flow.dropped.packets);
         }
@@ -99,7 +100,7 @@ impl World {
         }
     }
 
-    /// Adds up the totals of the flows of each group.
+    /// Samples the totals of each group of flows.
     fn sample_quality(&mut self) {
         let Some(recorder) = &mut self.recorder else { return };
         let mut groups: BTreeMap<&str, Quality> = BTreeMap::new();

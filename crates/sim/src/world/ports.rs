@@ -21,7 +21,7 @@ use tailback_units::Dur;
 #[expect(unused_imports, reason = "for the documentation")]
 use tailback_units::Time;
 
-/// Builds the ports of all links, two per link. Returns them with the number of congestion points.
+/// Returns the ports of all links, two per link, and the number of congestion points.
 pub(super) fn build(plan: &Plan, origins: &Origins) -> (Vec<Port>, usize) {
     let (names, reporting) = (port_names(&plan.nodes, &plan.links), reporting(plan));
     let port = |(number, name): (u32, &String)| PortSetting::new(plan, number, name, &reporting).port(origins);
@@ -30,8 +30,8 @@ pub(super) fn build(plan: &Plan, origins: &Origins) -> (Vec<Port>, usize) {
     (ports, points)
 }
 
-/// Returns the source host and the protocol of each flow, followed by those of the acknowledgements; empty if no
-/// congestion point or rate limiter needs them.
+/// Returns the source host and the protocol by flow number: of each flow, then of the acknowledgements of each
+/// connection; empty if there are neither congestion points nor rate limiters.
 pub(super) fn origins(plan: &Plan) -> Origins {
     let limits = |n: &NodePlan| match &n.kind {
         NodeKind::Host(host) => host.limiters.is_some(),
@@ -41,16 +41,16 @@ pub(super) fn origins(plan: &Plan) -> Origins {
         return Vec::new().into();
     }
     let data = plan.flows.iter().map(|f| Origin { source: f.from, tcp: f.transport.is_some() });
-    let carried = plan.flows.iter().filter(|f| f.transport.is_some());
-    data.chain(carried.map(|f| Origin { source: f.to, tcp: true })).collect()
+    let with_transport = plan.flows.iter().filter(|f| f.transport.is_some());
+    data.chain(with_transport.map(|f| Origin { source: f.to, tcp: true })).collect()
 }
 
-/// Numbers the congestion points, and returns their number.
+/// Numbers the congestion points from 1, and returns how many there are.
 fn number_points(ports: &mut [Port]) -> usize {
     let mut count = 0;
     for port in ports {
-        let Queue::General(m) = &mut port.queue else { continue };
-        for point in m.queues.iter_mut().filter_map(|queue| queue.point.as_mut()) {
+        let Queue::General(general) = &mut port.queue else { continue };
+        for point in general.queues.iter_mut().filter_map(|queue| queue.point.as_mut()) {
             count += 1;
             point.number = u16::try_from(count).expect("at most 65535 congestion points");
         }
@@ -58,22 +58,22 @@ fn number_points(ports: &mut [Port]) -> usize {
     count
 }
 
-/// Form of a port's queue. All forms that can serve a port give identical results. The first one that qualifies is
-/// used, since it needs the fewest events.
+/// Form of a port's queue. All forms that can serve a port give identical results. The first of them in the order below
+/// is used, since it needs the least time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Form {
-    /// A drop-tail FIFO. A packet's departure is computed when it arrives.
+    /// A drop-tail FIFO. The departure of a packet is computed at its arrival.
     Fifo,
-    /// A FIFO behind an admission policy. A packet's departure is computed when it arrives.
+    /// A FIFO behind an admission policy. The departure of a packet is computed at its arrival.
     Admission,
     /// Every other queue.
     General {
-        /// `true` if departures are computed at the arrival as long as no notification stops the port.
+        /// `true` if the departure of a packet is computed at its arrival as long as no notification stops the port.
         may_transmit_early: bool,
     },
 }
 
-/// A port as described by the plan, with its surroundings.
+/// A port as described by the plan, with the properties of its node and its neighbour that concern it.
 struct PortSetting<'a> {
     plan: &'a Plan,
     /// Number of the port: twice the link plus the sending side.
@@ -95,7 +95,7 @@ struct PortSetting<'a> {
     /// Latency of the node at the other end.
     latency: Dur,
     timing: LineTiming,
-    /// `true` if the node must be notified when a transmission begins ([`reporting`]).
+    /// `true` if the node acts when a transmission begins at the port ([`reporting`]).
     reports: bool,
 }
 
@@ -130,9 +130,9 @@ impl<'a> PortSetting<'a> {
         }
     }
 
-    /// Returns the form of the queue; no other code decides it.
+    /// Returns the form of the queue; all reasons for the choice are here.
     fn form(&self) -> Form {
-        let law = self.queue.discipline.rule(&Site::default()).is_some();
+        let has_policy = self.queue.discipline.rule(&Site::default()).is_some();
         if !self.departures_are_known() {
             return Form::General { may_transmit_early: false };
         }
@@ -141,15 +141,16 @@ impl<'a> PortSetting<'a> {
             if is_default {
                 return Form::Fifo;
             }
-            if law {
+            if has_policy {
                 return Form::Admission;
             }
         }
-        Form::General { may_transmit_early: law && self.only_notifications_intervene() }
+        Form::General { may_transmit_early: has_policy && self.only_notifications_intervene() }
     }
 
-    /// Returns `true` if a departure follows from the arrival unless a notification stops the port: there is one class,
-    /// the link does not change, and no frame's content is written or chosen when its transmission begins.
+    /// Returns `true` if the departure of a packet can be computed at its arrival unless a notification stops the port:
+    /// there is one class, the link does not change, and neither the order nor the content of packets is decided at the
+    /// start of their transmission.
     fn departures_are_known(&self) -> bool {
         let (plan, link) = (self.plan, self.link);
         plan.engine == Engine::Merged
@@ -169,10 +170,10 @@ impl<'a> PortSetting<'a> {
             && !plan.conditioners.iter().any(|c| c.place == Place::Egress { port: self.number })
     }
 
-    /// Returns `true` if the port neither receives nor sends notifications, and no node must be notified of its
-    /// transmissions.
+    /// Returns `true` if the port neither receives nor sends notifications, and its node does not act when a
+    /// transmission begins.
     fn nothing_intervenes(&self) -> bool {
-        // A host in a storm sends PAUSE frames between its data.
+        // A host with a storm sends PAUSE frames between its data.
         (self.switch.is_some() || !storms(self.plan, self.from))
             && !self.reports
             && self.neighbour_pressure.is_none()
@@ -180,9 +181,9 @@ impl<'a> PortSetting<'a> {
             && self.switch.is_none_or(|s| s.fabric == Fabric::OutputQueued)
     }
 
-    /// Returns `true` if only notifications for the whole port intervene, and turns of a host's connections:
-    /// notifications for the whole port can be applied to packets that were transmitted early, and turns can be given
-    /// at the computed times.
+    /// Returns `true` if nothing intervenes except notifications for the whole port and turns of a host's connections.
+    /// Such notifications can be applied to packets that were transmitted early, and turns can be given at the computed
+    /// times.
     fn only_notifications_intervene(&self) -> bool {
         let pressures = [self.neighbour_pressure, self.own_pressure];
         let watches_own_queue = |s: &SwitchPlan| match s.fabric {
@@ -194,35 +195,36 @@ impl<'a> PortSetting<'a> {
             && self.switch.is_none_or(|s| !watches_own_queue(s) && !self.reports)
     }
 
-    /// Returns `true` if the longest packet that leaves before the end of the run arrives within the range of [`Time`],
-    /// 213 days. Beyond this range, a departure cannot be computed from the arrival.
+    /// Returns `true` if the longest packet whose transmission starts before the end of the run arrives within the
+    /// range of [`Time`], 213 days. Beyond this range, the start of a transmission cannot be computed from the arrival
+    /// time.
     fn arrives_in_time(&self) -> bool {
         let Dur(delay) = self.link.delay + self.latency;
         let arrival = self.link.rate[self.side].clock().tx_time(u16::MAX.into()).0.checked_add(delay);
         arrival.and_then(|arrival| arrival.checked_add(self.plan.end.0)).is_some()
     }
 
-    /// Returns `true` if the link or its queues may change during the run.
+    /// Returns `true` if the link or the queues at its ends may change during the run.
     fn line_changes(&self) -> bool {
-        let own = Some(self.number / 2);
-        self.plan.tunable.links.binary_search(&(self.number / 2)).is_ok()
-            || self.plan.timeline.iter().any(|change| change.what.link() == own)
+        let link = self.number / 2;
+        self.plan.tunable.links.binary_search(&link).is_ok()
+            || self.plan.timeline.iter().any(|change| change.what.link() == Some(link))
     }
 
-    /// Returns `true` if messages of congestion points may leave by the port. An edge switch with rate limiters and
-    /// without congestion points does not pass the messages on to its hosts.
+    /// Returns `true` if messages of congestion points may leave by the port. A switch with rate limiters and without
+    /// congestion points does not forward messages to its hosts.
     fn carries_feedback(&self) -> bool {
         let to_host = self.plan.switch(self.to).is_none();
-        let keeps = |own: &SwitchPlan| to_host && own.limiters.is_some() && own.notification.is_none();
-        feeds_back(self.plan) && self.switch.is_some_and(|own| !keeps(own))
+        let forwards = |own: &SwitchPlan| !(to_host && own.limiters.is_some() && own.notification.is_none());
+        feeds_back(self.plan) && self.switch.is_some_and(forwards)
     }
 
-    /// Returns the random stream of a part of the port.
+    /// Returns the random stream of the part `what` of the port.
     fn stream(&self, what: &str) -> Rng {
         Rng::named(self.plan.seed, &format!("{what} {}", self.name))
     }
 
-    /// Builds the port.
+    /// Returns the port.
     fn port(&self, origins: &Origins) -> Port {
         let extremes = self.plan.record.has(RecordKind::QueueExtremes);
         let egress = Egress::new(self.queue.ring, self.queue.shaper.as_ref(), extremes);
@@ -233,7 +235,7 @@ impl<'a> PortSetting<'a> {
         let queue = match (self.form(), law) {
             (Form::Fifo, _) => Queue::Fifo { limit: self.queue.limits[0] },
             (Form::Admission, Some(law)) => Queue::Admission(Box::new(AdmissionQueue::new(law, self.stream("port")))),
-            (Form::Admission, None) => unreachable!("the form was chosen for its law"),
+            (Form::Admission, None) => unreachable!("a port of this form has an admission policy"),
             (Form::General { may_transmit_early }, law) => {
                 let idle = PendingIdle::new(law.map_or(Watch::Nothing, |law| law.watches()));
                 let limits = self.queue.limits.iter().zip(&self.queue.places).enumerate();
@@ -262,39 +264,39 @@ impl<'a> PortSetting<'a> {
         Line { from: self.from, to: self.to, rate, delay, latency: self.latency, end: loss }
     }
 
-    /// Builds the queue of a class.
+    /// Returns the queue of a class.
     fn class_queue(&self, class: usize, site: &Site, origins: &Origins) -> ClassQueue {
         let stream = |what: &str| Rng::named(self.plan.seed, &format!("{what} {} class {class}", self.name));
         let fabric = self.switch.map(|s| &s.fabric);
         let by_input = matches!(fabric, Some(Fabric::SharedBuffer(_)));
         // In a crossbar switch, frames wait at the inputs, where congestion is detected.
         let behind_crossbar = matches!(fabric, Some(Fabric::InputFifo { .. } | Fabric::VirtualOutputQueues { .. }));
-        // Back-pressure that names addresses stops destinations upstream, so the queues there are kept by destination.
-        // The queues of the congested switch itself have the same order, so that its list of addresses is correct.
+        // Back-pressure that names addresses stops single destinations upstream, so queues upstream are kept by
+        // destination. The queues of the congested switch are, too, so that the destinations in them are known.
         let own_output = self.own_pressure.filter(|_| !behind_crossbar);
         let mut pressures = [self.neighbour_pressure, own_output].into_iter().flatten();
         let waiting = match (self.limiters, pressures.find(|b| b.scope.by_address())) {
             (Some(spec), _) => {
                 let rng = stream("reaction point");
-                let made = Limiters::new(spec.clone(), &self.queue.discipline, site, origins.clone(), rng);
-                Waiting::Limited(Box::new(made))
+                let limiters = Limiters::new(spec.clone(), &self.queue.discipline, site, origins.clone(), rng);
+                Waiting::Limited(Box::new(limiters))
             }
             (None, Some(law)) => {
                 Waiting::ByDestination(ByDestination::new(site.bytes, law.partition && self.switch.is_some()))
             }
             (None, None) => Waiting::Discipline(self.queue.discipline.build(site)),
         };
-        let pool = self.limiters.map_or(site.bytes, |spec| spec.buffer);
+        let limit = self.limiters.map_or(site.bytes, |spec| spec.buffer);
         let watched = if by_input { None } else { own_output };
-        let detector = watched.map(|law| Detector::new(law.detection, pool));
-        let mut queue = ClassQueue::new(waiting, pool, detector);
+        let detector = watched.map(|law| Detector::new(law.detection, limit));
+        let mut queue = ClassQueue::new(waiting, limit, detector);
         queue.point = self.notification.map(|spec| Box::new(CongestionPoint::new(spec, stream("congestion point"))));
         queue
     }
 }
 
-/// Returns the back-pressure whose notifications the port from `from` to `to` may receive: that of the neighbour, if
-/// the neighbour notifies this node and this node obeys; or, if the neighbour is a host with a storm, the switch's own.
+/// Returns the back-pressure whose notifications the port from `from` to `to` may receive: that of the neighbour `to`,
+/// if `to` notifies `from` and `from` obeys; or that of the switch `from` itself, if `to` is a host with a storm.
 fn neighbour_pressure(plan: &Plan, from: NodeId, to: NodeId) -> Option<&BackPressure> {
     let Some(neighbour) = plan.switch(to) else {
         return plan.switch(from)?.backpressure.as_ref().filter(|_| storms(plan, to));
@@ -306,8 +308,8 @@ fn neighbour_pressure(plan: &Plan, from: NodeId, to: NodeId) -> Option<&BackPres
     }
 }
 
-/// Returns the rate limiters of a port; `None`: it is not a reaction point. A switch has rate limiters only at its
-/// ports towards other switches.
+/// Returns the rate limiters of a port; `None`: the port is not a reaction point. A switch has rate limiters only at
+/// its ports towards switches.
 fn limiters(plan: &Plan, from: NodeId, to: NodeId) -> Option<&LimitersSpec> {
     match (&plan.nodes[usize::from(from)].kind, &plan.nodes[usize::from(to)].kind) {
         (NodeKind::Host(host), _) => host.limiters.as_deref(),
@@ -316,7 +318,7 @@ fn limiters(plan: &Plan, from: NodeId, to: NodeId) -> Option<&LimitersSpec> {
     }
 }
 
-/// Returns `true` if a host sends a storm of PAUSE frames at some time.
+/// Returns `true` if a host may have a storm of PAUSE frames during the run.
 fn storms(plan: &Plan, host: NodeId) -> bool {
     plan.tunable.storms.contains(&host)
         || plan.timeline.iter().any(|c| matches!(c.what, ChangeKind::PauseStorm { node, .. } if node == host))
@@ -327,7 +329,7 @@ fn feeds_back(plan: &Plan) -> bool {
     plan.nodes.iter().any(|n| matches!(&n.kind, NodeKind::Switch(s) if s.notification.is_some()))
 }
 
-/// Returns for each node `true` if it must be notified when a transmission of one of its ports begins: a host whose
+/// Returns for each node `true` if the node acts when a transmission begins at one of its ports: a host whose
 /// connections take turns, and every switch if packets collect telemetry.
 fn reporting(plan: &Plan) -> Vec<bool> {
     let collects = |f: &FlowPlan| f.transport.as_ref().is_some_and(|tcp| tcp.congestion_control.needs().telemetry);

@@ -9,10 +9,10 @@ use tailback_qdisc::{Admission, Site};
 use tailback_transport::Sender;
 use tailback_units::Time;
 
-/// Values of probes by name, then by sample; NaN where a probe has no value.
+/// Values of state variables by name, then by sample; NaN at samples at which the variable had no value.
 pub(crate) type Named = BTreeMap<String, Vec<f64>>;
 
-/// Samples taken so far.
+/// Time series of the samples taken so far.
 #[derive(Debug, Default)]
 pub(crate) struct Recorder {
     /// Instants of the samples.
@@ -24,7 +24,7 @@ pub(crate) struct Recorder {
     pub extremes: Vec<Vec<[u64; 2]>>,
     /// By port, then by sample: `true` if notifications stop the port, a class or a destination.
     pub stopped: Vec<Vec<bool>>,
-    /// By port, then by sample: time since the start for which notifications stopped the port, a class or a
+    /// By port, then by sample: time since the start during which notifications stopped the port, a class or a
     /// destination, picoseconds.
     pub stopped_time: Vec<Vec<u64>>,
     /// By port, then by sample: `true` if data waits while the transmitter is idle.
@@ -38,27 +38,27 @@ pub(crate) struct Recorder {
     pub dropped: Vec<Vec<u64>>,
     /// By port, then by sample: packets marked since the start.
     pub marked: Vec<Vec<u64>>,
-    /// By port and name, then by sample: probes of the port's disciplines.
+    /// By port, then by name and sample: state variables of the port's disciplines.
     pub state: Vec<Named>,
-    /// By probed flow and name, then by sample: probes of the flow's transport.
+    /// By probed flow, then by name and sample: state variables of the flow's transport.
     pub transports: BTreeMap<String, Named>,
-    /// By meter and name, then by sample: probes of shared meters, and of the meters of probed flows.
+    /// By meter, then by name and sample: state variables of shared meters, and of the meters of probed flows.
     pub meters: BTreeMap<String, Named>,
     /// By flow, then by sample: payload bytes delivered since the start.
     pub delivered: Vec<Vec<u64>>,
     /// By flow, then by sample: payload bytes delivered in order by the flow's transport since the start, 0 without a
     /// transport; empty if the throughput by flow is not recorded.
     pub in_order: Vec<Vec<u64>>,
-    /// Bytes waiting by flow; `None`: they are not recorded.
+    /// Packets and bytes waiting by flow and port; `None`: they are not recorded.
     pub queues: Option<Log<Waits>>,
     /// By group of flows: totals of the group's flows; empty if delay variation is not measured.
     pub quality: BTreeMap<String, Vec<Quality>>,
-    /// Packets in the network.
+    /// By sample: packets in the network.
     pub in_network: Vec<u64>,
 }
 
-/// Adds the value of a probe at the sample of this number. A probe may appear only during the run, as meters do with
-/// their first packet, or be missing for a while; its missing values are NaN.
+/// Adds the value of a state variable at the sample with this number, from 1. A variable may appear during the run, as
+/// that of a meter does at its first packet, or be missing at some samples; its missing values are NaN.
 pub(super) fn put(series: &mut Named, sample: usize, name: String, value: f64) {
     let values = series.entry(name).or_default();
     values.resize(sample - 1, f64::NAN);
@@ -66,14 +66,14 @@ pub(super) fn put(series: &mut Named, sample: usize, name: String, value: f64) {
 }
 
 impl Recorder {
-    /// Returns the empty recorder of a plan; `None`: the plan has no series.
+    /// Returns the empty recorder of a plan; `None`: the plan has no time series.
     pub(super) fn new(plan: &Plan) -> Option<Recorder> {
         plan.sample?;
         let queues = plan.record.has(RecordKind::QueueByFlow).then(|| Log::new(plan.record.rows));
         Some(Recorder { queues, ..Recorder::default() })
     }
 
-    /// Allocates the series of a network of this size.
+    /// Creates the series of `ports` ports and `flows` flows that do not exist yet.
     pub(super) fn resize(&mut self, ports: usize, flows: usize) {
         for series in [
             &mut self.queue,
@@ -93,26 +93,26 @@ impl Recorder {
         self.extremes.resize_with(ports, Vec::new);
     }
 
-    /// Adds the sample of a port.
-    pub(super) fn add_port(&mut self, at: usize, port: PortSample) {
-        self.queue[at].push(port.queue);
-        self.extremes[at].extend(port.extremes);
-        self.sent[at].push(port.sent);
-        self.dropped[at].push(port.dropped);
-        self.marked[at].push(port.marked);
-        self.stopped[at].push(port.stopped);
-        self.stopped_time[at].push(port.stopped_time);
-        self.held[at].push(port.held);
-        self.held_time[at].push(port.held_time);
+    /// Adds the sample of the port with an index.
+    pub(super) fn add_port(&mut self, index: usize, port: PortSample) {
+        self.queue[index].push(port.queue);
+        self.extremes[index].extend(port.extremes);
+        self.sent[index].push(port.sent);
+        self.dropped[index].push(port.dropped);
+        self.marked[index].push(port.marked);
+        self.stopped[index].push(port.stopped);
+        self.stopped_time[index].push(port.stopped_time);
+        self.held[index].push(port.held);
+        self.held_time[index].push(port.held_time);
         let sample = self.times.len();
         for Probe { name, value, before } in port.state {
-            let values = self.state[at].entry(name).or_default();
+            let values = self.state[index].entry(name).or_default();
             values.resize(sample - 1, before);
             values.push(value);
         }
     }
 
-    /// Adds the sample of a flow's transport.
+    /// Adds the sample of the transport of the flow `name`.
     pub(super) fn add_transport(&mut self, name: String, state: Vec<Probe>) {
         let (sample, series) = (self.times.len(), self.transports.entry(name).or_default());
         for Probe { name, value, .. } in state {
@@ -151,13 +151,13 @@ pub(crate) struct PortSample {
     pub marked: u64,
     /// `true` if notifications stop the port, a class or a destination.
     pub stopped: bool,
-    /// Time since the start for which notifications stopped the port, a class or a destination, picoseconds.
+    /// Time since the start during which notifications stopped the port, a class or a destination, picoseconds.
     pub stopped_time: u64,
     /// `true` if data waits while the transmitter is idle.
     pub held: bool,
     /// Time since the start during which data waited while the transmitter was idle, picoseconds.
     pub held_time: u64,
-    /// Probes of the port's disciplines.
+    /// State variables of the port's disciplines.
     pub state: Vec<Probe>,
 }
 
@@ -212,7 +212,7 @@ impl Row for Waits {
     }
 }
 
-/// Returns the state of a sender: windows in segments, times in seconds.
+/// Returns the state variables of a sender: windows in segments, times in seconds.
 pub(crate) fn sender_state(sender: &Sender) -> Vec<Probe> {
     let mut state = vec![
         Probe::new("window_segments", sender.cwnd()),
@@ -225,12 +225,13 @@ pub(crate) fn sender_state(sender: &Sender) -> Vec<Probe> {
     state
 }
 
-/// Returns the state of a sender's connection as its number in [`State`](tailback_transport::State), from 0.
+/// Returns the state of a sender's connection as a number: its position in [`State`](tailback_transport::State), from
+/// 0.
 pub(super) fn state_code(sender: &Sender) -> Probe {
     Probe::new("state_code", f64::from(sender.state() as u8))
 }
 
-/// Totals of the flows of a group so far: packets and delays (picoseconds).
+/// Totals of the flows of a group so far, for packets generated after the warm-up.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Quality {
     /// Packets handed to the network.
@@ -239,11 +240,11 @@ pub(crate) struct Quality {
     pub dropped: u64,
     /// Sum of the delays of delivered packets, picoseconds.
     pub delay: u128,
-    /// Sum over the flows of the jitter of RFC 3550, picoseconds.
+    /// Sum over the flows of their interarrival jitter (RFC 3550), picoseconds.
     pub jitter: u64,
 }
 
-/// Adds the probes of a port's disciplines; if there are several classes, the name is prefixed by the class.
+/// Adds the state variables of a port's disciplines; with several classes, the name is prefixed by the class.
 fn probe_disciplines(state: &mut Vec<Probe>, plan: &Plan, general: &General) {
     for (class, queue) in general.queues.iter().enumerate() {
         let named = |name: &str| if general.queues.len() > 1 { format!("{class} {name}") } else { name.to_owned() };
@@ -255,7 +256,7 @@ fn probe_disciplines(state: &mut Vec<Probe>, plan: &Plan, general: &General) {
         for (key, value) in limiters.rates() {
             let host = |node: u16| plan.nodes[usize::from(node)].name.clone();
             let name = named(&format!("rate_bps {}", limiters.spec().label(key, host)));
-            // Before a limiter existed, traffic was limited by the rate of the link.
+            // Before a limiter exists, traffic is limited by the rate of the link.
             state.push(Probe { name, value, before: limiters.line() });
         }
     }

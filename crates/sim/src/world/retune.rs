@@ -1,7 +1,7 @@
-//! Parameters that change during the run: rates and losses of links, queues, memory, laws of congestion notification,
-//! sources.
+//! Changes of parameters during the run: of the rates and losses of links, of queues, memory, laws of congestion
+//! notification and sources.
 //!
-//! Packets that wait are kept, and so is all state that is not computed from the parameters alone.
+//! Waiting packets are kept, and so is all state that is not computed from the parameters alone.
 
 use super::change::sides;
 use super::{FabricState, World};
@@ -19,16 +19,16 @@ impl World {
         let p = &mut self.ports[port as usize];
         p.rate = rate;
         p.clock = rate.clock();
-        let Queue::General(m) = &mut p.queue else { return };
-        let rate = m.egress.as_ref().map_or(rate, |egress| egress.rate(rate));
-        for queue in m.queues.iter_mut() {
+        let Queue::General(general) = &mut p.queue else { return };
+        let rate = general.egress.as_ref().map_or(rate, |egress| egress.rate(rate));
+        for queue in general.queues.iter_mut() {
             queue.waiting.set_rate(rate);
         }
     }
 
     /// Sets the probability of loss of both directions of a link, 0 to 1.
     pub(super) fn set_loss(&mut self, link: u32, probability: f64) {
-        // Names of parallel links depend on all links; a change of the loss is rare.
+        // The names of parallel links depend on all links, so all names are computed; changes of the loss are rare.
         let names = port_names(&self.plan.nodes, &self.plan.links);
         let seed = self.plan.seed;
         for port in sides(link) {
@@ -42,15 +42,17 @@ impl World {
         let now = self.now;
         self.plan.links[port as usize / 2].queue[port as usize % 2] = plan.clone();
         let p = &mut self.ports[port as usize];
-        let Queue::General(m) = &mut p.queue else { unreachable!("ports with such changes take the general form") };
-        if let (Some(egress), Some(shaper)) = (&mut m.egress, &plan.shaper) {
+        let Queue::General(general) = &mut p.queue else {
+            unreachable!("ports with such changes take the general form")
+        };
+        if let (Some(egress), Some(shaper)) = (&mut general.egress, &plan.shaper) {
             egress.retune(now, shaper);
         }
-        let rate = m.egress.as_ref().map_or(p.rate, |egress| egress.rate(p.rate));
-        for (class, queue) in m.queues.iter_mut().enumerate() {
+        let rate = general.egress.as_ref().map_or(p.rate, |egress| egress.rate(p.rate));
+        for (class, queue) in general.queues.iter_mut().enumerate() {
             let site = Site { bytes: plan.limits[class], packets: plan.places[class], rate };
             queue.waiting.retune(now, &plan.discipline, &site);
-            // The pool of rate limiters is their own, not the queue's.
+            // Rate limiters have a limit of their own, which is not that of the plan's queue.
             if !matches!(queue.waiting, Waiting::Limited(_)) {
                 queue.limit = site.bytes;
                 if let Some(detector) = &mut queue.detector {
@@ -61,13 +63,13 @@ impl World {
         self.resume_at(port);
     }
 
-    /// Lets a port act on new parameters: wake-ups are scheduled anew, and a packet that may leave now leaves.
+    /// Makes a port act on new parameters: wake-ups are scheduled anew, and a packet that may leave now leaves.
     fn resume_at(&mut self, port: u32) {
         if !self.owns(self.ports[port as usize].from) {
             return;
         }
-        let Queue::General(m) = &self.ports[port as usize].queue else { return };
-        let wakeup = m.queues.iter().filter_map(|queue| queue.waiting.next_wakeup()).min();
+        let Queue::General(general) = &self.ports[port as usize].queue else { return };
+        let wakeup = general.queues.iter().filter_map(|queue| queue.waiting.next_wakeup()).min();
         if let Some(at) = wakeup {
             self.wake_at(port, at);
         }
@@ -92,8 +94,8 @@ impl World {
     pub(super) fn retune_congestion_points(&mut self, node: NodeId, law: &cp::Spec) {
         let now = self.now;
         for port in self.nodes[usize::from(node)].ports.clone() {
-            let Queue::General(m) = &mut self.ports[port as usize].queue else { continue };
-            for point in m.queues.iter_mut().filter_map(|queue| queue.point.as_mut()) {
+            let Queue::General(general) = &mut self.ports[port as usize].queue else { continue };
+            for point in general.queues.iter_mut().filter_map(|queue| queue.point.as_mut()) {
                 point.retune(now, law);
             }
         }
@@ -105,9 +107,9 @@ impl World {
         for port in self.nodes[usize::from(node)].ports.clone() {
             let plan = &self.plan.links[port as usize / 2].queue[port as usize % 2];
             let p = &mut self.ports[port as usize];
-            let Queue::General(m) = &mut p.queue else { continue };
-            let rate = m.egress.as_ref().map_or(p.rate, |egress| egress.rate(p.rate));
-            for (class, queue) in m.queues.iter_mut().enumerate() {
+            let Queue::General(general) = &mut p.queue else { continue };
+            let rate = general.egress.as_ref().map_or(p.rate, |egress| egress.rate(p.rate));
+            for (class, queue) in general.queues.iter_mut().enumerate() {
                 let Waiting::Limited(own) = &mut queue.waiting else { continue };
                 let site = Site { bytes: plan.limits[class], packets: plan.places[class], rate };
                 own.retune(now, limiters, &plan.discipline, &site);
@@ -120,8 +122,9 @@ impl World {
         }
     }
 
-    /// Replaces the model of a flow's source. A source that sends restarts now; one that has not started, starts at its
-    /// time; one that was stopped stays stopped, and takes the model when it is started.
+    /// Replaces the model of a flow's source. A source that sends restarts now. A source that has not started yet
+    /// starts at its configured time. A source that was stopped stays stopped, and uses the new model when it is
+    /// started.
     pub(super) fn retune_source(&mut self, flow: u32, model: &Model) {
         self.plan.flows[flow as usize].model = model.clone();
         if self.source_runs(flow) {

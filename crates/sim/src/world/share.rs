@@ -1,9 +1,10 @@
 //! Partitions of a world: messages to and from other partitions.
 //!
 //! Each partition has a whole world, in which only its own nodes act. A link between two partitions exists in the
-//! worlds of both. The sending partition keeps the frames on the link until they arrive, since the backlog is derived
-//! from them, and then discards them. The receiving partition gets each frame in a message before the frame arrives,
-//! and handles the arrival. Messages include the contents of control frames and long acknowledgements.
+//! worlds of both. The sending partition keeps the frames on the link until they arrive, since the backlog is computed
+//! from them, and then discards them. The receiving partition receives each frame in a message before the frame
+//! arrives, and handles the arrival. Messages include the contents of control frames and long acknowledgements, which
+//! packets do not hold.
 
 use super::connections::Write;
 use crate::control_frame::ControlFrame;
@@ -21,16 +22,17 @@ pub(crate) struct Share {
     pub(super) part: usize,
     /// Ports whose links lead to other partitions, each with the number of the partition.
     pub(super) exits: Vec<(u32, usize)>,
-    /// Messages to each partition.
+    /// Messages to each partition, by its number.
     pub(super) out: Vec<Messages>,
 }
 
-/// Messages from one partition to another: frames that will arrive there, in order on each link, and writes.
+/// Messages from one partition to another: frames that will arrive there, and writes of applications to connections
+/// whose receiver is there.
 #[derive(Debug, Default)]
 pub struct Messages {
-    /// Frames, in order on each link.
+    /// Frames; those of one link are in order.
     pub(super) frames: Vec<Frame>,
-    /// Writes, each with its connection.
+    /// Writes, each with the index of its connection.
     pub(super) writes: Vec<(u32, Write)>,
 }
 
@@ -38,6 +40,7 @@ pub struct Messages {
 #[derive(Debug)]
 pub(super) struct Frame {
     pub(super) packet: Packet,
+    /// Index of the port that sends into the link.
     pub(super) port: u32,
     /// Content that is not stored in the packet; `None`: there is none.
     pub(super) attachment: Option<Box<Attachment>>,
@@ -62,7 +65,7 @@ impl Messages {
 }
 
 impl Share {
-    #[expect(clippy::unnecessary_box_returns, reason = "a world holds it boxed, since most have none")]
+    #[expect(clippy::unnecessary_box_returns, reason = "a world has an optional box, since most worlds are undivided")]
     pub fn new(partition: Arc<Partition>, part: usize) -> Box<Share> {
         let out = (0..partition.parts()).map(|_| Messages::default()).collect();
         Box::new(Share { partition, part, exits: Vec::new(), out })

@@ -1,4 +1,4 @@
-//! Switches with memory accounted by input: neighbours are stopped and resumed.
+//! Switches with memory accounted by input: stops of neighbours, storms of PAUSE frames, and head-of-line blocking.
 
 use super::{FabricState, World};
 use crate::control_frame::CongestionSource;
@@ -9,7 +9,8 @@ use crate::trace::Cause;
 use tailback_units::Time;
 
 impl World {
-    /// Releases the memory of a frame; `origin`: the input by which it arrived, if it occupies memory.
+    /// Releases the memory of a frame; `origin` is the input by which the frame arrived, `None` if it occupies no
+    /// memory.
     pub(super) fn release(&mut self, node: usize, origin: Option<Origin>, class: usize, size: u64) {
         let Some(Origin { slot, .. }) = origin else { return };
         let FabricState::Buffer(buffer) = &mut self.nodes[node].fabric else { return };
@@ -20,7 +21,7 @@ impl World {
         }
     }
 
-    /// Notifies the neighbour behind `port` to stop or to resume.
+    /// Notifies the neighbour behind `port` to stop or to resume a class, as far as back-pressure permits.
     pub(super) fn stop_or_resume(&mut self, port: u32, class: usize, action: FlowControl) {
         let node = usize::from(self.ports[port as usize].from);
         if unlikely(self.trace.is_some()) {
@@ -33,7 +34,7 @@ impl World {
         }
     }
 
-    /// Traces an input that has used up its share of the memory (`on`), or has memory again.
+    /// Traces an input that has used up its share of the memory (`on`) or has memory again (`!on`).
     fn trace_input(&mut self, on: bool, node: usize, port: u32, class: usize) {
         let level = self.input_level(node, self.slots[port as usize] as usize, class);
         if let Some((bytes, threshold)) = level {
@@ -51,7 +52,7 @@ impl World {
         classes.map(|class| CongestionSource { port, class, destination: None }).collect()
     }
 
-    /// Starts or ends a storm of PAUSE frames at a host.
+    /// Starts (`on`) or ends (`!on`) a storm of PAUSE frames at a host.
     pub(super) fn storm(&mut self, node: u16, on: bool) {
         for port in self.nodes[usize::from(node)].ports.clone() {
             let neighbour = usize::from(self.ports[port as usize].to);
@@ -61,11 +62,11 @@ impl World {
                 continue;
             }
             for class in 0..self.plan.classes {
-                // A state and not a count: repeated starts or ends of a storm have no effect.
-                let Queue::General(m) = &self.ports[port as usize].queue else {
-                    unreachable!("`storms` hosts have general ports")
+                // A repeated start or end of a storm has no effect.
+                let Queue::General(general) = &self.ports[port as usize].queue else {
+                    unreachable!("the ports of hosts with storms have the general form")
                 };
-                if (m.asserted[usize::from(class)] > 0) == on {
+                if (general.asserted[usize::from(class)] > 0) == on {
                     continue;
                 }
                 let source = CongestionSource { port, class, destination: None };
@@ -74,9 +75,9 @@ impl World {
         }
     }
 
-    /// Counts head-of-line blocking when the neighbour behind `port` has stopped classes (bit k of `stopped`: class k):
-    /// the packets of these classes that wait at `port`, and those of them that are bound for a port of that neighbour
-    /// other than its fullest in the class.
+    /// Counts head-of-line blocking when the neighbour behind `port` has stopped classes (bit k of `stopped`: class k).
+    /// Counts the packets of these classes that wait at `port`, and how many of them are bound for a port of the
+    /// neighbour other than its fullest one in the class.
     pub(super) fn count_held_up(&mut self, port: u32, stopped: u8) {
         let towards = self.ports[port as usize].to;
         if self.nodes[usize::from(towards)].is_host {
@@ -86,16 +87,16 @@ impl World {
         for class in (0..usize::from(self.plan.classes)).filter(|class| stopped & 1 << class != 0) {
             let (now, outputs) = (self.now, self.nodes[usize::from(towards)].ports.iter().copied());
             let fullest = outputs.max_by_key(|port| self.ports[*port as usize].backlog_at(now, class));
-            let Queue::General(m) = &self.ports[port as usize].queue else { return };
-            m.queues[class].waiting.visit(&mut |packet| {
+            let Queue::General(general) = &self.ports[port as usize].queue else { return };
+            general.queues[class].waiting.visit(&mut |packet| {
                 all += 1;
                 let next = self.routes.port(towards, packet.dst, packet.flow(), packet.seq);
                 others += u64::from(Some(next) != fullest);
             });
         }
-        if let Queue::General(m) = &mut self.ports[port as usize].queue {
-            m.held_up += all;
-            m.held_up_for_others += others;
+        if let Queue::General(general) = &mut self.ports[port as usize].queue {
+            general.held_up += all;
+            general.held_up_for_others += others;
         }
     }
 
@@ -103,7 +104,7 @@ impl World {
     /// transmitter is busy.
     pub(super) fn blocked_since(&self, port: u32) -> Option<Time> {
         match &self.ports[port as usize].queue {
-            Queue::General(m) => m.blocked_since,
+            Queue::General(general) => general.blocked_since,
             Queue::Fifo { .. } | Queue::Admission(_) => None,
         }
     }

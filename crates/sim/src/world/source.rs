@@ -15,21 +15,21 @@ pub(super) struct Flow {
     pub(super) rng: Rng,
     /// Next burst, due at `next.at`.
     pub(super) next: Burst,
-    /// Stop of the source.
+    /// Instant at which the source stops.
     pub(super) stop: Time,
-    /// The port by which packets leave the sending host towards the receiver.
+    /// Port by which packets leave the sending host towards the receiver.
     pub(super) port: u32,
     /// Receiving host.
     pub(super) to: u16,
-    /// Packet traits of the flow's packets: of unmeasured and of measured ones.
+    /// Traits of the flow's packets: first of those generated during the warm-up, then of those generated later.
     pub(super) traits: [Traits; 2],
-    /// Code point of its packets.
+    /// Code point of the flow's packets.
     pub(super) code: u8,
     /// Sequence number of the next packet.
     pub(super) seq: u32,
-    /// Lengths of the last packet; a cache, since most packets of a flow have the same length.
+    /// Lengths of the last packet, a cache: most packets of a flow have equal lengths.
     pub(super) last: LastLengths,
-    /// Conditioner at its entry, or `NONE`.
+    /// Index of the conditioner at the flow's entry, or [`NONE`].
     pub conditioner: u32,
 }
 
@@ -46,14 +46,14 @@ pub(super) struct LastLengths {
 pub(super) struct Writer {
     /// Next burst, due at `next.at`.
     pub(super) next: Burst,
-    /// Generator of the bursts; `None`: before the first burst, or there is only one burst.
+    /// Generator of the bursts; `None`: the source has not started, or has a single burst.
     pub(super) drawn: Option<Box<Drawn>>,
 }
 
-/// A source and its random stream, which continues when the source is restarted.
+/// A source and its random stream; when the source is restarted, the random stream continues.
 #[derive(Debug)]
 pub(super) struct Drawn {
-    /// Generator of bursts; `None`: it was stopped.
+    /// Generator of bursts; `None`: the source was stopped.
     pub(super) source: Option<Source>,
     pub(super) rng: Rng,
 }

@@ -1,19 +1,19 @@
-//! Answers of a run that is stepped through.
+//! Results of the calls that step through a run.
 
 /// Progress of a step when its call returns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Status {
-    /// The budget of events is used up; further events may remain up to the instant to which the step was to run.
+    /// The budget of events is used up; events may remain at or before the requested instant.
     Running,
-    /// All events up to the instant have been handled.
+    /// All events at and before the requested instant have been handled.
     Done,
 }
 
-/// Reason why a change cannot be scheduled.
+/// Reason for which a change cannot be scheduled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Untimely {
-    /// Its time is not after the current time, or the run has ended.
+    /// The time of the change is not after the current time, or the run has ended.
     Past,
-    /// Its time is after the end of the run.
+    /// The time of the change is after the end of the run.
     AfterTheEnd,
 }

@@ -1,7 +1,7 @@
-//! Stepping: a run in parts, between which the network can be looked at ([`crate::View`]).
+//! Stepping: a run is handled in steps, between which the network can be observed ([`crate::View`]) and changed.
 //!
-//! The instants at which a run is stopped do not change its results: every event is handled at its own time, and a view
-//! changes no state.
+//! The instants between steps have no influence on results: every event is handled at its own time, and a view changes
+//! no state of the simulation.
 
 use super::World;
 use super::status::{Status, Untimely};
@@ -15,7 +15,7 @@ use tailback_units::{Dur, Time};
 const EVENTS_PER_ROUND: u64 = 1 << 20;
 
 impl World {
-    /// Handles at most `budget` events up to the end of the run.
+    /// Handles at most `budget` events at and before the end of the run; see [`World::advance`].
     pub fn run(&mut self, budget: u64) -> Status {
         self.advance(self.plan.end, budget)
     }
@@ -25,14 +25,14 @@ impl World {
         self.run_until(self.plan.end);
     }
 
-    /// Handles all events at and before `until`, or up to the end of the run if `until` is later. [`World::now`] is
-    /// then `until` or the end of the run; if `until` is in the past, nothing happens.
+    /// Handles all events at and before `until`, or at and before the end of the run if that is earlier. [`World::now`]
+    /// is then the earlier of the two; if `until` is in the past, nothing happens.
     pub fn run_until(&mut self, until: Time) {
         while self.advance(until, EVENTS_PER_ROUND) == Status::Running {}
     }
 
-    /// Handles at most `budget` events at and before `until`, as [`World::run_until`]; [`Status::Done`]: all have been
-    /// handled.
+    /// Does the work of [`World::run_until`], but handles at most `budget` events. [`Status::Done`]: all events at and
+    /// before `until` have been handled; [`Status::Running`]: the budget is used up, and events may remain.
     pub fn advance(&mut self, until: Time, budget: u64) -> Status {
         let until = until.min(self.plan.end);
         let status =
@@ -90,8 +90,8 @@ impl World {
     /// its time has come, not at the call.
     ///
     /// # Errors
-    /// [`Untimely::Past`] if `at` is not after the current time or the run has ended, [`Untimely::AfterTheEnd`] if `at`
-    /// is after the end of the run; nothing is scheduled then.
+    /// [`Untimely::Past`] if `at` is not after the current time or the run has ended; [`Untimely::AfterTheEnd`] if `at`
+    /// is after the end of the run. The change is then not scheduled.
     pub fn change(&mut self, at: Time, what: ChangeKind) -> Result<(), Untimely> {
         if at <= self.now || self.done {
             return Err(Untimely::Past);
@@ -100,38 +100,40 @@ impl World {
             return Err(Untimely::AfterTheEnd);
         }
         self.touched = true;
-        let place = self.plan.timeline.partition_point(|change| change.at <= at);
-        self.plan.timeline.insert(place, Change { at, what });
+        let index = self.plan.timeline.partition_point(|change| change.at <= at);
+        self.plan.timeline.insert(index, Change { at, what });
         self.schedule(at, Kind::Change, 0);
         Ok(())
     }
 
-    /// Records the data that arrives at `host` from now on, for [`World::take_delivered`].
+    /// Records the data packets that arrive at `host` from now on, for [`World::take_delivered`].
     pub fn record_delivered(&mut self, host: NodeId) {
         for port in self.ports.iter_mut().filter(|port| port.to == host) {
             port.record();
         }
     }
 
-    /// Returns the data that has arrived at recorded hosts since the last call, in order of time, then of the port.
+    /// Removes and returns the data packets that have arrived at recorded hosts since the last call, in order of time,
+    /// then of the port; acknowledgements are left out.
     pub fn take_delivered(&mut self) -> Vec<Delivered> {
-        let taken = |port: &mut Port| {
+        let take = |port: &mut Port| {
             let end = port.end.as_deref_mut();
             end.and_then(|end| end.delivered.as_mut()).map_or_else(Vec::new, std::mem::take)
         };
-        let mut found: Vec<Delivered> = self.ports.iter_mut().flat_map(taken).collect();
-        found.retain(|delivered| (delivered.flow as usize) < self.plan.flows.len());
-        found.sort_by_key(|delivered| delivered.at);
-        found
+        let mut arrived: Vec<Delivered> = self.ports.iter_mut().flat_map(take).collect();
+        arrived.retain(|delivered| (delivered.flow as usize) < self.plan.flows.len());
+        arrived.sort_by_key(|delivered| delivered.at);
+        arrived
     }
 
-    /// Returns the time up to which all events have been handled, or, in the middle of a step, the time of the last
-    /// event.
+    /// Returns the time up to which all events have been handled; after [`Status::Running`], the time of the last event
+    /// handled.
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// Returns the plan, whose random choices have been drawn.
+    /// Returns the plan, in which random hosts and start times have been drawn, and which contains the changes made
+    /// between steps.
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
@@ -151,8 +153,8 @@ impl World {
         self.done
     }
 
-    /// Returns the time of the next event; [`Time::NEVER`]: there is none. The event may be stale, such as a timer that
-    /// has been moved, and then changes nothing.
+    /// Returns the time of the next event; [`Time::NEVER`]: there is none. The event may be stale, such as that of a
+    /// timer that has been moved; a stale event changes nothing.
     pub fn next_event(&self) -> Time {
         self.event_queue.next_time().unwrap_or(Time::NEVER)
     }

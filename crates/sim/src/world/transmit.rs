@@ -15,7 +15,8 @@ use tailback_transport::Hop;
 use tailback_units::{Dur, Time};
 
 impl World {
-    /// Enqueues a packet at `port`. `via` is the port by which it arrived; `None`: it was generated at this node.
+    /// Enqueues a packet at `port`. `via` is the port over whose link the packet arrived; `None`: the packet was
+    /// generated at this node.
     #[inline(always)]
     pub(super) fn enqueue(&mut self, port: u32, packet: Packet, via: Option<u32>) {
         let p = &mut self.ports[port as usize];
@@ -29,7 +30,7 @@ impl World {
             }
         } else if matches!(p.queue, Queue::Admission(_)) {
             self.enqueue_admission(port, packet);
-        } else if matches!(&p.queue, Queue::General(m) if m.transmits_early) {
+        } else if matches!(&p.queue, Queue::General(general) if general.transmits_early) {
             self.enqueue_early(port, packet, via);
         } else {
             match self.way_in(port) {
@@ -96,16 +97,19 @@ impl World {
         if self.feeds_back {
             self.sample_arrival(port, packet);
         }
-        if let Queue::General(m) = &mut self.ports[port as usize].queue
-            && let Waiting::Limited(limiters) = &mut m.queues[usize::from(packet.class())].waiting
+        if let Queue::General(general) = &mut self.ports[port as usize].queue
+            && let Waiting::Limited(limiters) = &mut general.queues[usize::from(packet.class())].waiting
         {
             limiters.lengthen(self.now, packet);
         }
         true
     }
 
-    /// Counts the arrival of a packet at `port` and allocates its memory where ports share memory. Returns the
-    /// notification to the neighbour behind the packet's input, or the reason for which no memory is available.
+    /// Counts the arrival of a packet at `port`, and allocates its memory if ports share memory. Returns the
+    /// notification to send to the neighbour behind the packet's input.
+    ///
+    /// # Errors
+    /// The reason of the drop, if no memory is available.
     #[inline(always)]
     fn allocate(&mut self, port: u32, packet: &Packet, via: Option<u32>) -> Result<FlowControl, Reason> {
         let (class, size) = (usize::from(packet.class()), u64::from(packet.size));
@@ -120,11 +124,11 @@ impl World {
         let p = &mut self.ports[port as usize];
         let account = &mut p.classes[class];
         account.arrived.add(size);
-        let Queue::General(m) = &mut p.queue else { unreachable!("the other forms have their own enqueue") };
-        let queue = &mut m.queues[class];
+        let Queue::General(general) = &mut p.queue else { unreachable!("the other forms have their own enqueue") };
+        let queue = &mut general.queues[class];
         match &mut self.nodes[from].fabric {
             FabricState::Shared(shared) => {
-                // A change may have made the memory smaller than what is in use.
+                // After a change, the memory may be smaller than the part in use.
                 let free = shared.memory.saturating_sub(shared.used);
                 if size > free || (queue.backlog.bytes + size) as f64 > shared.alpha * free as f64 {
                     account.dropped.add(size);
@@ -145,23 +149,23 @@ impl World {
         }
     }
 
-    /// Enqueues a packet in the discipline of its class. Returns `true` if it adds to the occupancy that a detector
-    /// observes: all packets do, except those on the default path past rate limiters.
+    /// Passes a packet to the discipline of its class. Returns `true` if the packet adds to the occupancy that a
+    /// detector observes: at rate limiters, only a packet that waits in their memory does; elsewhere all packets do.
     #[inline(always)]
     fn put_in_queue(&mut self, port: u32, mut packet: Packet, via: Option<u32>) -> bool {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        let Queue::General(m) = &mut p.queue else { unreachable!("the other forms have their own enqueue") };
+        let Queue::General(general) = &mut p.queue else { unreachable!("the other forms have their own enqueue") };
         let class = usize::from(packet.class());
-        let (queue, account) = (&mut m.queues[class], &mut p.classes[class]);
+        let (queue, account) = (&mut general.queues[class], &mut p.classes[class]);
         queue.settle(now, account);
         queue.backlog.add(u64::from(packet.size));
-        // A frame at a cut-through switch carries the arrival time of its tail, which may still be in the future.
+        // At a cut-through switch, `packet.at` is the arrival time of the frame's tail, which may be in the future.
         packet.at = packet.at.max(now);
-        if let Some(egress) = &mut m.egress {
+        if let Some(egress) = &mut general.egress {
             egress.arrived(&packet);
         }
-        let cx = &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped, marked: &mut account.marked };
+        let cx = &mut Cx { rng: &mut general.rng, dropped: &mut self.dropped, marked: &mut account.marked };
         let limited = queue.waiting.pool_bytes();
         queue.waiting.enqueue(now, packet, cx);
         let feeds = limited.is_none_or(|before| queue.waiting.pool_bytes() > Some(before));
@@ -182,26 +186,26 @@ impl World {
     #[inline(always)]
     fn watch(&mut self, port: u32, class: usize, destination: u16, via: Option<u32>) {
         let p = &mut self.ports[port as usize];
-        let Queue::General(m) = &mut p.queue else { return };
-        let backlog = m.queues[class].backlog.bytes;
+        let Queue::General(general) = &mut p.queue else { return };
+        let backlog = general.queues[class].backlog.bytes;
         p.classes[class].max = p.classes[class].max.max(backlog);
-        if m.queues[class].detector.is_some() {
+        if general.queues[class].detector.is_some() {
             self.detect(port, class, destination, via);
         }
     }
 
-    /// Counts the packets that a discipline dropped in its last call.
+    /// Accounts for the packets that a discipline dropped in its last call.
     pub(super) fn count_dropped(&mut self, port: u32) {
         while let Some(dropped) = self.dropped.pop() {
             let p = &mut self.ports[port as usize];
-            let Queue::General(m) = &mut p.queue else { unreachable!("only general ports have a discipline") };
+            let Queue::General(general) = &mut p.queue else { unreachable!("only general ports have a discipline") };
             let (class, size) = (usize::from(dropped.packet.class()), u64::from(dropped.packet.size));
-            let queue = &mut m.queues[class];
+            let queue = &mut general.queues[class];
             queue.settle(self.now, &mut p.classes[class]);
             queue.backlog.bytes -= size;
             queue.backlog.packets -= 1;
             p.classes[class].dropped.add(size);
-            // Disciplines at such a switch drop only the packet that has just arrived.
+            // Disciplines at a switch that accounts memory by input drop only the packet that has just arrived.
             let origin = queue.origins.pop_back();
             let from = usize::from(p.from);
             self.give_back(from, size);
@@ -210,7 +214,7 @@ impl World {
         }
     }
 
-    /// Returns memory to a switch whose ports share it.
+    /// Returns `size` buffer bytes to the memory that the ports of a switch share under dynamic thresholds.
     fn give_back(&mut self, node: usize, size: u64) {
         if let FabricState::Shared(shared) = &mut self.nodes[node].fabric {
             shared.used -= size;
@@ -219,9 +223,9 @@ impl World {
 
     /// Handles the end of a transmission at `port`: the transmitter becomes free.
     pub(super) fn tx_done(&mut self, port: u32) {
-        if let Queue::General(m) = &mut self.ports[port as usize].queue {
-            m.tx_pending = false;
-            if m.transmits_early {
+        if let Queue::General(general) = &mut self.ports[port as usize].queue {
+            general.tx_pending = false;
+            if general.transmits_early {
                 self.serve_turns(port);
                 self.schedule_turns(port);
             } else {
@@ -230,17 +234,17 @@ impl World {
         }
     }
 
-    /// Starts a transmission at a general port if its transmitter is free; otherwise ensures that one is started when
-    /// it becomes free.
+    /// Starts a transmission at a general port if its transmitter is free; otherwise schedules an event for the time at
+    /// which it becomes free.
     pub(super) fn kick(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        let Queue::General(m) = &mut p.queue else { return };
-        if m.tx_pending || m.transmits_early {
+        let Queue::General(general) = &mut p.queue else { return };
+        if general.tx_pending || general.transmits_early {
             return;
         }
         if p.free > now {
-            m.tx_pending = true;
+            general.tx_pending = true;
             let free = p.free;
             self.schedule(free, Kind::TxDone, port);
         } else {
@@ -251,12 +255,12 @@ impl World {
     /// Starts the next transmission at a general port whose transmitter is free: a control frame if one waits,
     /// otherwise the packet that the scheduler chooses.
     fn start(&mut self, port: u32) {
-        let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
-        if !m.up {
+        let Queue::General(general) = &mut self.ports[port as usize].queue else { return };
+        if !general.up {
             return self.note_blocked(port);
         }
-        if let Some(control) = m.control.pop_front() {
-            m.sent_control += 1;
+        if let Some(control) = general.control.pop_front() {
+            general.sent_control += 1;
             return self.transmit_control(port, &control);
         }
         if let Some(packet) = self.choose(port) {
@@ -280,14 +284,14 @@ impl World {
         }
     }
 
-    /// Removes the packet to send next from the queues of `port`, through its transmit ring and shaper. `None`: no
-    /// packet may leave now.
+    /// Removes and returns the packet that `port` sends next, through its transmit ring and shaper. `None`: no packet
+    /// may leave now.
     #[inline(always)]
     fn choose(&mut self, port: u32) -> Option<Packet> {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        let Queue::General(m) = &mut p.queue else { return None };
-        let General { queues, rng, egress, responder, .. } = &mut **m;
+        let Queue::General(general) = &mut p.queue else { return None };
+        let General { queues, rng, egress, responder, .. } = &mut **general;
         let open = Gate::default();
         let gate = responder.as_mut().map_or(&open, |r| r.gate(now));
         let next = if let Some(egress) = egress {
@@ -306,24 +310,24 @@ impl World {
         } else {
             highest(queues, &mut p.classes, rng, &mut self.dropped, now, gate)
         }?;
-        if let Some(egress) = &mut m.egress {
+        if let Some(egress) = &mut general.egress {
             egress.sent(&next);
         }
-        if let Some(responder) = &mut m.responder {
+        if let Some(responder) = &mut general.responder {
             responder.sent(now, &next, p.clock);
         }
         Some(next)
     }
 
-    /// Transmits a packet that has left its queue. The steps are, in order: accounts and telemetry, the link, and the
-    /// consequences of the shorter queue.
+    /// Transmits a packet that has left its queue. In order: accounts and telemetry are updated, the packet is put onto
+    /// the link, and the consequences of the shorter queue are handled.
     #[inline(always)]
     fn transmit_data(&mut self, port: u32, packet: Packet) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        let Queue::General(m) = &mut p.queue else { return };
+        let Queue::General(general) = &mut p.queue else { return };
         let (class, size, destination) = (usize::from(packet.class()), u64::from(packet.size), packet.dst);
-        let queue = &mut m.queues[class];
+        let queue = &mut general.queues[class];
         queue.settle(now, &mut p.classes[class]);
         queue.backlog.bytes -= size;
         queue.backlog.packets -= 1;
@@ -363,11 +367,12 @@ impl World {
         let now = self.now;
         let p = &mut self.ports[port as usize];
         let wire = u32::from(frame.wire());
-        // A frame whose tail is still arriving (cut-through) occupies the transmitter until the tail has left.
+        // A frame whose tail is still arriving (cut-through) occupies the transmitter at least until the tail has
+        // arrived.
         let tail = if frame.is_control() { Time::ZERO } else { frame.at };
         let Port { clock, delay, queue, .. } = &*p;
-        let Queue::General(m) = queue else { unreachable!("the other forms transmit by themselves") };
-        let (end, mut at) = match m.timing {
+        let Queue::General(general) = queue else { unreachable!("the other forms transmit by themselves") };
+        let (end, mut at) = match general.timing {
             LineTiming::Plain => {
                 let end = (now + clock.tx_time(wire)).max(tail);
                 (end, end + *delay)
@@ -384,46 +389,46 @@ impl World {
         };
         p.begin(now, end);
         let Port { line, queue, .. } = p;
-        let Queue::General(m) = queue else { unreachable!("the other forms transmit by themselves") };
-        if let Some(since) = m.blocked_since.take() {
-            m.blocked += now.since(since).0;
+        let Queue::General(general) = queue else { unreachable!("the other forms transmit by themselves") };
+        if let Some(since) = general.blocked_since.take() {
+            general.blocked += now.since(since).0;
         }
-        if m.jitter.0 > 0 {
-            at += tailback_units::Dur(m.rng.below(m.jitter.0 + 1));
+        if general.jitter.0 > 0 {
+            at += tailback_units::Dur(general.rng.below(general.jitter.0 + 1));
         }
-        // Frames stay in order, whatever the jitter and changes of the delay.
+        // Frames stay in order under jitter and changes of the delay.
         at = at.max(line.back().map_or(at, |last| last.at));
         frame.at = at;
-        let first = line.is_empty();
+        let was_empty = line.is_empty();
         line.push_back(frame);
-        let more = Self::has_backlog(m) && !m.tx_pending;
-        m.tx_pending |= more;
-        if first {
+        let needs_tx_done = Self::needs_tx_done(general) && !general.tx_pending;
+        general.tx_pending |= needs_tx_done;
+        if was_empty {
             self.schedule(at, Kind::Arrive, port);
         }
-        if more {
+        if needs_tx_done {
             self.schedule(end, Kind::TxDone, port);
         }
     }
 
-    /// Returns `true` if a further event at the end of the transmission is needed: frames wait, or a discipline watches
-    /// idle periods.
-    fn has_backlog(m: &General) -> bool {
-        !m.control.is_empty() || m.queues.iter().any(|q| q.backlog.packets > 0 || q.watches_idle)
+    /// Returns `true` if an event at the end of the transmission is needed: frames wait, or a discipline watches idle
+    /// periods.
+    fn needs_tx_done(general: &General) -> bool {
+        !general.control.is_empty() || general.queues.iter().any(|q| q.backlog.packets > 0 || q.watches_idle)
     }
 
-    /// Notifies disciplines that watch idle periods that the transmitter is free and their queue is empty.
+    /// Notifies the disciplines that watch idle periods and whose queue is empty that the transmitter is free.
     fn notify_idle(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        let Queue::General(m) = &mut p.queue else { return };
+        let Queue::General(general) = &mut p.queue else { return };
         let mut wakeup = Time::NEVER;
-        for (queue, account) in m.queues.iter_mut().zip(p.classes.iter_mut()) {
+        for (queue, account) in general.queues.iter_mut().zip(p.classes.iter_mut()) {
             if let Waiting::Discipline(d) = &mut queue.waiting
                 && queue.watches_idle
                 && queue.backlog.packets == 0
             {
-                let cx = &mut Cx { rng: &mut m.rng, dropped: &mut self.dropped, marked: &mut account.marked };
+                let cx = &mut Cx { rng: &mut general.rng, dropped: &mut self.dropped, marked: &mut account.marked };
                 d.idle(now, cx);
                 wakeup = wakeup.min(d.next_wakeup().unwrap_or(Time::NEVER));
             }
@@ -431,20 +436,21 @@ impl World {
         self.wake_at(port, wakeup);
     }
 
-    /// Records since when data waits while the transmitter is free, and schedules the next attempt to transmit.
+    /// Records the time since which data waits while the transmitter is free, and schedules the next attempt to
+    /// transmit.
     fn note_blocked(&mut self, port: u32) {
         let now = self.now;
-        let Queue::General(m) = &mut self.ports[port as usize].queue else { return };
-        if m.queues.iter().all(|q| q.backlog.packets == 0) {
-            if let Some(since) = m.blocked_since.take() {
-                m.blocked += now.since(since).0;
+        let Queue::General(general) = &mut self.ports[port as usize].queue else { return };
+        if general.queues.iter().all(|q| q.backlog.packets == 0) {
+            if let Some(since) = general.blocked_since.take() {
+                general.blocked += now.since(since).0;
             }
             return;
         }
-        m.blocked_since.get_or_insert(now);
-        let wakeups = m.queues.iter().filter_map(|q| q.waiting.next_wakeup());
-        let gate = m.responder.as_ref().map_or(Time::NEVER, |r| r.next_change(now));
-        let release = m.egress.as_ref().map_or(Time::NEVER, |egress| egress.release(now));
+        general.blocked_since.get_or_insert(now);
+        let wakeups = general.queues.iter().filter_map(|q| q.waiting.next_wakeup());
+        let gate = general.responder.as_ref().map_or(Time::NEVER, |r| r.next_change(now));
+        let release = general.egress.as_ref().map_or(Time::NEVER, |egress| egress.release(now));
         let at = wakeups.chain([gate, release]).min().unwrap_or(Time::NEVER);
         self.wake_at(port, at);
     }
@@ -454,12 +460,12 @@ impl World {
     fn fill_ring(&mut self, port: u32) {
         let now = self.now;
         let p = &mut self.ports[port as usize];
-        let Queue::General(m) = &mut p.queue else { return };
-        let Some(egress) = m.egress.as_mut().filter(|egress| egress.has_room()) else { return };
+        let Queue::General(general) = &mut p.queue else { return };
+        let Some(egress) = general.egress.as_mut().filter(|egress| egress.has_room()) else { return };
         let open = Gate::default();
-        let gate = m.responder.as_mut().map_or(&open, |r| r.gate(now));
+        let gate = general.responder.as_mut().map_or(&open, |r| r.gate(now));
         while egress.has_room() {
-            let next = highest(&mut m.queues, &mut p.classes, &mut m.rng, &mut self.dropped, now, gate);
+            let next = highest(&mut general.queues, &mut p.classes, &mut general.rng, &mut self.dropped, now, gate);
             let Some(packet) = next else { break };
             egress.push(packet);
         }
@@ -467,8 +473,8 @@ impl World {
     }
 }
 
-/// Removes and returns the next packet of the highest class that the gate admits and that has a packet to send; `None`:
-/// there is no such class.
+/// Removes and returns the next packet of the highest class that has a packet which the gate admits; `None`: there is
+/// no such class.
 #[inline]
 fn highest(
     queues: &mut ByClass<ClassQueue>,

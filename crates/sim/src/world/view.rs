@@ -13,7 +13,7 @@ use tailback_qdisc::Packet;
 use tailback_transport::State;
 use tailback_units::Time;
 
-/// Packets by the number of their flow; acknowledgements follow the flows.
+/// Packets by flow number; the numbers of acknowledgements follow those of the flows.
 type ByFlow = BTreeMap<u32, Count>;
 
 /// Adds a packet to the count of its flow.
@@ -32,9 +32,9 @@ fn named(state: Vec<Probe>) -> BTreeMap<String, f64> {
 }
 
 impl World {
-    /// Returns the state of the whole network now. The time that this takes grows with the number of packets in queues
-    /// and with the number of flows; [`World::port_view`] and [`World::flow_view`] return the state of one port or
-    /// flow.
+    /// Returns the present state of the whole network. The processor time grows with the number of waiting packets and
+    /// of flows; [`World::port_view`], [`World::node_view`] and [`World::flow_view`] return the state of a single port,
+    /// node or flow.
     pub fn view(&mut self) -> View {
         let names = port_names(&self.plan.nodes, &self.plan.links);
         let ports = (0..).zip(names).map(|(port, name)| (name, self.port_view(port))).collect();
@@ -65,7 +65,7 @@ impl World {
         (0..).zip(&self.plan.nodes).find(|(_, node)| node.name == name).map(|(index, _)| index)
     }
 
-    /// Returns the name of a flow.
+    /// Returns the name of the flow with an index, such as `data[2]`.
     ///
     /// # Panics
     /// If there is no such flow.
@@ -73,7 +73,7 @@ impl World {
         self.plan.flows[flow as usize].name().to_string()
     }
 
-    /// Returns the state of a port now. Port 2 l + s leaves the end s of link l.
+    /// Returns the present state of a port, by its index: port 2 l + s sends from end s (0 or 1) of link l.
     ///
     /// # Panics
     /// If there is no such port.
@@ -88,7 +88,7 @@ impl World {
         });
         let sample = PortSample::of(&self.plan, now, p);
         let (up, control_frames, wake) = match &p.queue {
-            Queue::General(m) => (m.up, m.control.len(), m.wake_at),
+            Queue::General(general) => (general.up, general.control.len(), general.wake_at),
             Queue::Fifo { .. } | Queue::Admission(_) => (true, 0, Time::NEVER),
         };
         let on_link = p.on_link(now);
@@ -126,7 +126,7 @@ impl World {
         }
     }
 
-    /// Returns the state of a node now.
+    /// Returns the present state of a node, by its index.
     ///
     /// # Panics
     /// If there is no such node.
@@ -144,7 +144,7 @@ impl World {
         NodeView { at_inputs: self.by_name(found), shared_bytes: shared }
     }
 
-    /// Returns the state of a flow now.
+    /// Returns the present state of a flow, by its index.
     ///
     /// # Panics
     /// If there is no such flow.
@@ -186,7 +186,7 @@ impl World {
         found.into_iter().map(|(flow, count)| (self.packet_name(flow), count.into())).collect()
     }
 
-    /// Returns the name of the flow to which packets with this number belong.
+    /// Returns the name of the flow of packets with this flow number; ` (ack)` is appended for acknowledgements.
     pub(crate) fn packet_name(&self, number: u32) -> String {
         let flows = self.plan.flows.len();
         match (number as usize).checked_sub(flows) {
@@ -199,6 +199,7 @@ impl World {
     }
 }
 
+/// Returns the name of a sender's state.
 fn phase(state: State) -> &'static str {
     match state {
         State::Closed => "closed",

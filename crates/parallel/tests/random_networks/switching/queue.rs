@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 use tailback_document::decode;
 use tailback_qdisc::Spec;
 
-/// Returns the limit of a queue. `in_bytes`: in bytes, since back-pressure uses fractions of it.
+/// Returns the limit of a queue. `in_bytes`: the limit must be in bytes, since the thresholds of back-pressure are
+/// fractions of it.
 pub fn limit(draw: &mut Draw, traits: &Traits, in_bytes: bool) -> Value {
     if in_bytes {
         return json!(draw.one(&["3100B", "20kB", "50kB"]));
@@ -15,7 +16,7 @@ pub fn limit(draw: &mut Draw, traits: &Traits, in_bytes: bool) -> Value {
     if draw.chance(0.2) { json!(vec![one; traits.classes as usize]) } else { json!(one) }
 }
 
-/// Returns a discipline; `None`: the default. `in_order`: it must be a FIFO and drop only at arrival.
+/// Returns a discipline; `None`: the default. `in_order`: the discipline must be a FIFO that drops only at arrival.
 pub fn discipline(draw: &mut Draw, traits: &Traits, in_order: bool) -> Option<Value> {
     if traits.addressed || draw.chance(0.35) {
         return None;
@@ -29,31 +30,31 @@ pub fn discipline(draw: &mut Draw, traits: &Traits, in_order: bool) -> Option<Va
         1 => draw.one(&classful()),
         _ => {
             let kind = draw.one(Spec::NAMES);
-            // Marking, if the discipline supports it.
+            // ECN is enabled if the discipline supports it.
             let marking = json!({ "kind": kind, "ecn": true });
             if decode::<Spec>(marking.clone()).is_ok() { marking } else { json!({ "kind": kind }) }
         }
     };
-    // Tags replace DSCPs.
+    // Packets with tags have no DSCP that a discipline could read.
     let spec: Spec = decode(written.clone()).unwrap_or_else(|e| panic!("{written}: {e}"));
     (!traits.notified || !spec.reads_code_point()).then_some(written)
 }
 
-/// Returns other parameters that a running discipline can take; `None`: this program knows none.
+/// Returns the discipline with other parameters that it can take while it runs; `None`: no list below has any.
 pub fn retuned(draw: &mut Draw, written: &Value) -> Option<Value> {
     let spec: Spec = decode(written.clone()).ok()?;
     let bare = json!({ "kind": written["kind"] });
-    let all = [bare].into_iter().chain(eager()).chain(faster());
+    let all = [bare].into_iter().chain(eager()).chain(other_values());
     let fits = |other: &Value| {
         other != written
             && decode::<Spec>(other.clone()).is_ok_and(|other| spec != other && spec.check_retune(&other).is_ok())
     };
-    let found: Vec<Value> = all.filter(fits).collect();
-    (!found.is_empty()).then(|| draw.one(&found))
+    let fitting: Vec<Value> = all.filter(fits).collect();
+    (!fitting.is_empty()).then(|| draw.one(&fitting))
 }
 
 /// Returns disciplines of the kinds of [`eager`] and [`classful`] with other values of their tunable parameters.
-fn faster() -> Vec<Value> {
+fn other_values() -> Vec<Value> {
     vec![
         json!({ "kind": "drop-tail", "packets": 9 }),
         json!({ "kind": "codel", "target": "2ms", "interval": "20ms" }),
@@ -80,7 +81,7 @@ fn faster() -> Vec<Value> {
     ]
 }
 
-/// Returns disciplines with parameters that take effect within a short run.
+/// Returns disciplines with parameters at which they drop or mark within a short run.
 fn eager() -> Vec<Value> {
     vec![
         json!({ "kind": "drop-tail", "victim": "random" }),

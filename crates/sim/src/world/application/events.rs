@@ -26,7 +26,8 @@ impl World {
         }
     }
 
-    /// Schedules the next event of a flow in its application at `at`, if that is before `stop`.
+    /// Schedules the next event of an application's flow at `at`, if that is before `stop`; otherwise the flow has no
+    /// pending event.
     fn application_wakes(&mut self, flow: u32, at: Time, stop: Time) {
         let Some(part) = self.applications.part(flow) else { return };
         if at >= stop || at == Time::NEVER {
@@ -37,7 +38,7 @@ impl World {
         self.schedule(at, Kind::Emit, flow);
     }
 
-    /// Handles an event of a flow in its application; the event may be stale.
+    /// Handles an event of an application's flow; ignores a stale event.
     pub(in crate::world) fn application_due(&mut self, flow: u32) {
         let now = self.now;
         let Some(part) = self.applications.part(flow).filter(|part| part.due == now) else { return };
@@ -54,7 +55,7 @@ impl World {
         }
     }
 
-    /// Sends bytes over a flow, by its transport or as packets.
+    /// Sends bytes over a flow: over its transport, or as packets if it has none.
     fn application_sends(&mut self, flow: u32, bytes: u64) {
         if let Some(connection) = self.transports.of(flow) {
             return self.write(connection, bytes);
@@ -84,7 +85,7 @@ impl World {
         }
     }
 
-    /// Continues the application when all bytes sent over a flow have arrived.
+    /// Continues the application of a flow when all bytes sent over the flow have arrived.
     pub(in crate::world) fn application_arrived(&mut self, flow: u32) {
         let now = self.now;
         let Some(part) = self.applications.part(flow) else { return };
@@ -99,8 +100,8 @@ impl World {
         if response {
             return self.answered(application, channel);
         }
-        let (answers, at) = session.serves(channel, now);
-        self.application_wakes(answers, at, Time::NEVER);
+        let (response_flow, at) = session.serves(channel, now);
+        self.application_wakes(response_flow, at, Time::NEVER);
     }
 }
 
@@ -120,19 +121,19 @@ impl World {
         self.request(application, 0, bytes);
     }
 
-    /// Sends a request over an idle channel; the response will have `bytes` bytes.
+    /// Sends a request over an idle channel; its response will have `bytes` bytes.
     fn request(&mut self, application: u32, channel: usize, bytes: u64) {
         let now = self.now;
         let Some(session) = self.applications.session(application) else { return };
         let spec = Arc::clone(&session.spec);
         let request_bytes = spec.request.draw(&mut session.rng);
-        let at = &mut session.channels[channel];
-        at.awaited = Some(bytes);
-        at.requested_at = now;
-        let (request, response) = (at.request, at.response);
-        let fresh = spec.fresh && at.used;
-        at.used = true;
-        if fresh {
+        let channel = &mut session.channels[channel];
+        channel.awaited = Some(bytes);
+        channel.requested_at = now;
+        let (request, response) = (channel.request, channel.response);
+        let reopens = spec.fresh && channel.used;
+        channel.used = true;
+        if reopens {
             self.reopen(request);
             self.reopen(response);
         }
@@ -146,8 +147,8 @@ impl World {
     pub(in crate::world) fn answered(&mut self, application: u32, channel: usize) {
         let (now, warmup) = (self.now, self.plan.warmup);
         let Some(session) = self.applications.session(application) else { return };
-        let at = &session.channels[channel];
-        let (request, requested_at, group) = (at.request, at.requested_at, session.group);
+        let (request, group) = (session.channels[channel].request, session.group);
+        let requested_at = session.channels[channel].requested_at;
         if requested_at >= warmup {
             self.applications.groups[group].exchanges.record(now.since(requested_at).0);
         }
@@ -162,8 +163,7 @@ impl World {
     pub(in crate::world) fn abandon(&mut self, application: u32, channel: usize) {
         let Some(session) = self.applications.session(application) else { return };
         session.failed = true;
-        let at = &session.channels[channel];
-        for flow in [at.request, at.response] {
+        for flow in [session.channels[channel].request, session.channels[channel].response] {
             if let Some(part) = self.applications.part(flow) {
                 part.due = Time::NEVER;
                 part.missing = 0;
@@ -173,9 +173,9 @@ impl World {
         self.continue_page(application, channel);
     }
 
-    /// Continues the page after an exchange on `channel` has ended: requests further objects over idle channels, or
-    /// ends the page if no object remains and no channel waits for a response. A page with an abandoned exchange has
-    /// failed.
+    /// Continues the page after the exchange on `channel` has ended: requests further objects over idle channels, or
+    /// ends the page if no object remains and no channel waits for a response. A page with an abandoned exchange counts
+    /// as failed.
     fn continue_page(&mut self, application: u32, channel: usize) {
         let (now, warmup) = (self.now, self.plan.warmup);
         let Some(session) = self.applications.session(application) else { return };
@@ -215,9 +215,9 @@ impl World {
         let next = now + transfers.spec.gap(&mut transfers.rng);
         let (clock, stop, group) = (transfers.clock, transfers.stop, transfers.group);
         let bytes = transfers.spec.size.draw(&mut transfers.rng);
-        let counted = &mut self.applications.groups[group];
-        counted.begun += u64::from(measured);
-        counted.bin(bytes).begun += u64::from(measured);
+        let results = &mut self.applications.groups[group];
+        results.begun += u64::from(measured);
+        results.bin(bytes).begun += u64::from(measured);
         if transfers.free.is_empty() {
             self.applications.groups[group].refused += u64::from(measured);
         } else {
@@ -255,27 +255,29 @@ impl World {
         let Some(part) = self.applications.part(flow) else { return };
         let (application, slot) = (part.application, part.channel);
         let State::Transfers(transfers) = &mut self.applications.all[application as usize] else { return };
-        let place = &mut transfers.slots[slot as usize];
-        if place.bytes > 0 {
-            place.bytes = 0;
+        let state = &mut transfers.slots[slot as usize];
+        if state.bytes > 0 {
+            state.bytes = 0;
             transfers.free.push(slot);
         }
     }
 
-    /// Returns the time that a transfer's segments would take over an idle path if all were sent at once.
+    /// Returns the time that the segments of a transfer of `bytes` would take over the flow's idle path if all were
+    /// sent at once: propagation and transmission of the last segment at each hop, plus the transmission of the
+    /// segments before it at the slowest link.
     pub(in crate::world) fn idle_time(&self, flow: u32, bytes: u64) -> Dur {
         let plan = &self.plan.flows[flow as usize];
-        let (most, header) = plan
+        let (segment, header) = plan
             .transport
             .as_ref()
             .map_or((u64::from(self.plan.framing.mtu), 0), |tcp| (tcp.segment.0, tcp.header.0 as u32));
-        let segments = bytes.div_ceil(most).max(1);
+        let segments = bytes.div_ceil(segment).max(1);
         let wire = |payload: u64| {
             let (_, wire) = self.plan.framing.lengths(payload as u32 + header);
             u64::from(wire)
         };
-        let last = wire(bytes - (segments - 1) * most);
-        let before = (segments - 1) * wire(most);
+        let last = wire(bytes - (segments - 1) * segment);
+        let before = (segments - 1) * wire(segment);
         let (mut time, mut slowest, mut at) = (0u128, u64::MAX, plan.from);
         let ps = |bytes: u64, rate: u64| u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.max(1));
         let mut port = self.flow_port(flow);

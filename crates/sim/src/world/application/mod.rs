@@ -1,8 +1,8 @@
 //! Applications: closed-loop clients, and transfers on fresh connections.
 //!
-//! A *session* is a client and its server. Each of its channels is a pair of flows, one for requests and one for
-//! responses. A page consists of a request with its response, followed by the requests and responses of its objects
-//! over idle channels. With request-response, a page is a single exchange.
+//! A *session* is a client and its server. It has channels, each of which is a pair of flows: one for requests and one
+//! for responses. An *exchange* is a request and its response. A *page* is an exchange, followed by an exchange for
+//! each of its objects, over idle channels. A page of a request-response application has no objects.
 //!
 //! ```text
 //! think ─▶ request ─arrives─▶ service time ─▶ response ─arrives─▶ next request, or think
@@ -10,7 +10,7 @@
 //! ```
 //!
 //! An application is driven by events of kind [`Kind::Emit`](crate::event_queue::Kind::Emit) of its flows, and by the
-//! arrival of the last byte that was sent over one of them.
+//! arrival of the last byte that was sent over one of its flows.
 
 mod events;
 mod session;

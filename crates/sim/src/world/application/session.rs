@@ -5,20 +5,21 @@ use tailback_random::Rng;
 use tailback_traffic::Pages;
 use tailback_units::Time;
 
+/// State of a session.
 #[derive(Debug)]
 pub(super) struct Session {
     pub(super) spec: Arc<Pages>,
     pub(super) rng: Rng,
     /// Index of the group in the results.
     pub(super) group: usize,
-    /// Instant from which no page begins.
+    /// Instant at and after which no page begins.
     pub(super) stop: Time,
     pub(super) channels: Vec<Channel>,
-    /// Number of objects of the page that have not yet been requested.
+    /// Number of objects of the current page that have not yet been requested.
     pub(super) remaining: u32,
     /// Time of the request for the page, which is its start.
     pub(super) began: Time,
-    /// `true` if an exchange of the page was abandoned.
+    /// `true` if an exchange of the current page was abandoned.
     pub(super) failed: bool,
 }
 
@@ -33,12 +34,12 @@ pub(super) struct Channel {
     pub(super) awaited: Option<u64>,
     /// Time of the last request.
     pub(super) requested_at: Time,
-    /// `true` if the channel's connections have been used since they were opened.
+    /// `true` if the channel has carried a request: fresh connections are reopened before the next one.
     pub(super) used: bool,
 }
 
 impl Session {
-    /// Returns an idle session; `channels`: flows for requests and for responses.
+    /// Returns an idle session; `channels` are pairs of flows, the first for requests and the second for responses.
     pub fn new(spec: Pages, rng: Rng, group: usize, stop: Time, channels: &[[u32; 2]]) -> Session {
         let channel = |[request, response]: &[u32; 2]| Channel {
             request: *request,
@@ -51,7 +52,8 @@ impl Session {
         Session { spec: Arc::new(spec), rng, group, stop, channels, remaining: 0, began: Time::ZERO, failed: false }
     }
 
-    /// Returns the flow whose event starts the first page, and its time: sessions begin with a think time.
+    /// Returns the flow whose event starts the first page, and the time of that event: a session begins with a think
+    /// time.
     pub fn first(&mut self, start: Time) -> (u32, Time) {
         (self.channels[0].request, start + self.spec.think.draw(&mut self.rng))
     }

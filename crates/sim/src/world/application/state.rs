@@ -20,26 +20,25 @@ pub(crate) struct Applications {
     pub(super) groups: Vec<Group>,
 }
 
-/// Results of a group, for pages and transfers begun after the warm-up; `completed` and `completed_time` are for pages
-/// and transfers that ended after the warm-up.
+/// Results of a group, for pages and transfers begun after the warm-up unless stated otherwise.
 #[derive(Debug, Default)]
 pub(crate) struct Group {
     pub name: String,
     /// Pages or transfers begun.
     pub begun: u64,
-    /// Pages of which an exchange was abandoned.
+    /// Pages with an abandoned exchange.
     pub failed: u64,
     /// Transfers refused because no connection was free.
     pub refused: u64,
-    /// Completion times of pages or transfers, picoseconds.
+    /// Completion times of pages without an abandoned exchange, or of transfers, picoseconds.
     pub times: Sketch,
-    /// Times of single exchanges, picoseconds; of sessions only.
+    /// Times from a request to the arrival of the last byte of its response, picoseconds; empty for transfers.
     pub exchanges: Sketch,
     /// Completion times of transfers divided by those on an idle path, millionths.
     pub slowdowns: Sketch,
-    /// Transfers by size, smallest first; the last bin is open.
+    /// Transfers by size, the smallest first; the last bin is open.
     pub sizes: Vec<SizeBin>,
-    /// Pages or transfers complete after the warm-up, regardless of their start.
+    /// Pages or transfers that were completed after the warm-up, regardless of their start.
     pub completed: u64,
     /// Sum of the completion times of the `completed` pages or transfers, picoseconds.
     pub completed_time: u128,
@@ -48,7 +47,7 @@ pub(crate) struct Group {
 /// Transfers in a range of sizes.
 #[derive(Debug)]
 pub(crate) struct SizeBin {
-    /// Upper edge, bytes, inclusive.
+    /// Upper edge of the bin, payload bytes, inclusive; `u64::MAX`: the last, open bin.
     pub up_to: u64,
     /// Transfers begun after the warm-up, including refused ones.
     pub begun: u64,
@@ -57,7 +56,7 @@ pub(crate) struct SizeBin {
 }
 
 impl Group {
-    /// Sets the upper edges of the size bins.
+    /// Sets the upper edges of the size bins, in ascending order, and adds the open bin.
     pub(super) fn set_bins(&mut self, sizes: &[Size]) {
         let ends = sizes.iter().map(|size| size.0).chain([u64::MAX]);
         self.sizes = ends.map(|up_to| SizeBin { up_to, begun: 0, slowdowns: Sketch::new() }).collect();
@@ -69,7 +68,7 @@ impl Group {
         &mut self.sizes[at]
     }
 
-    /// Records a page or transfer that began at `began` and is complete `now`.
+    /// Records a page or transfer that began at `began` and is completed at `now`.
     pub(super) fn complete(&mut self, began: Time, now: Time, warmup: Time) {
         if now >= warmup {
             self.completed += 1;
@@ -86,7 +85,7 @@ impl Group {
 pub(super) struct Part {
     /// Index of the application.
     pub(super) application: u32,
-    /// Index of the session's channel, or of the transfers' slot, that the flow belongs to.
+    /// Index of the session's channel, or of the slot for transfers, to which the flow belongs.
     pub(super) channel: u32,
     /// `true` if the flow carries responses.
     pub(super) response: bool,
@@ -105,6 +104,7 @@ pub(super) struct Part {
     pub(super) bytes: u64,
 }
 
+/// State of an application.
 #[derive(Debug)]
 pub(super) enum State {
     Session(Session),
@@ -112,18 +112,19 @@ pub(super) enum State {
 }
 
 impl Applications {
+    /// Returns the applications of a plan before their first events.
     pub fn new(plan: &Plan) -> Applications {
-        let mut made = Applications::default();
+        let mut applications = Applications::default();
         if plan.applications.is_empty() {
-            return made;
+            return applications;
         }
-        made.parts.resize_with(plan.flows.len(), || None);
+        applications.parts.resize_with(plan.flows.len(), || None);
         let mut groups: BTreeMap<&str, usize> = BTreeMap::new();
         for (index, application) in plan.applications.iter().enumerate() {
             let first = &plan.flows[application.first() as usize];
             let group = *groups.entry(&first.group).or_insert_with(|| {
-                made.groups.push(Group { name: first.group.clone(), ..Group::default() });
-                made.groups.len() - 1
+                applications.groups.push(Group { name: first.group.clone(), ..Group::default() });
+                applications.groups.len() - 1
             });
             let rng = Rng::named(plan.seed, &format!("application {}", first.name()));
             let mut part = |flow: u32, channel: usize, response| {
@@ -138,10 +139,10 @@ impl Applications {
                     number: 0,
                     bytes: 0,
                 };
-                assert!(made.parts[flow as usize].replace(idle).is_none(), "a flow belongs to one application");
+                assert!(applications.parts[flow as usize].replace(idle).is_none(), "a flow belongs to one application");
             };
             let law: &Application = application.law();
-            made.all.push(match (application, law) {
+            applications.all.push(match (application, law) {
                 (ApplicationPlan::Session { channels, .. }, law) => {
                     for (channel, [request, response]) in channels.iter().enumerate() {
                         part(*request, channel, false);
@@ -152,13 +153,13 @@ impl Applications {
                 }
                 (ApplicationPlan::Transfers { flows, .. }, Application::Transfers(law)) => {
                     flows.iter().enumerate().for_each(|(slot, flow)| part(*flow, slot, false));
-                    made.groups[group].set_bins(&law.bins);
+                    applications.groups[group].set_bins(&law.bins);
                     State::Transfers(Transfers::new(law.clone(), rng, group, first.stop, flows))
                 }
                 (ApplicationPlan::Transfers { .. }, other) => panic!("{} is not a kind of transfers", other.kind()),
             });
         }
-        made
+        applications
     }
 
     #[inline]
@@ -184,6 +185,7 @@ impl Applications {
         }
     }
 
+    /// Returns the results by group of flows.
     pub fn groups(&self) -> &[Group] {
         &self.groups
     }
@@ -197,7 +199,7 @@ impl Applications {
         self.parts.get_mut(flow as usize)?.as_mut()
     }
 
-    /// Returns a session; `None`: the application transfers.
+    /// Returns the session of an application; `None`: the application makes transfers.
     pub(super) fn session(&mut self, application: u32) -> Option<&mut Session> {
         match &mut self.all[application as usize] {
             State::Session(session) => Some(session),

@@ -3,15 +3,16 @@
 use tailback_random::Rng;
 use tailback_units::Time;
 
+/// State of an application that makes transfers.
 #[derive(Debug)]
 pub(super) struct Transfers {
     pub(super) spec: tailback_traffic::Transfers,
     pub(super) rng: Rng,
     /// Index of the group in the results.
     pub(super) group: usize,
-    /// Instant from which no transfer begins.
+    /// Instant at and after which no transfer begins.
     pub(super) stop: Time,
-    /// First flow of the group, whose event is the next arrival of a transfer.
+    /// First flow of the group, whose events start transfers (on any of the flows).
     pub(super) clock: u32,
     /// Indices of the slots without a transfer, unsorted.
     pub(super) free: Vec<u32>,
@@ -25,14 +26,14 @@ pub(super) struct Slot {
     pub(super) flow: u32,
     /// Start of the last transfer.
     pub(super) began: Time,
-    /// Bytes of the transfer in progress; 0: there is none.
+    /// Bytes of the transfer in progress; 0: there is none, or all its bytes are acknowledged.
     pub(super) bytes: u64,
     /// `true` if the connection has carried a transfer, and is reopened before the next one.
     pub(super) used: bool,
 }
 
 impl Transfers {
-    /// Returns a group without a transfer under way; `flows` carry its transfers.
+    /// Returns the state without a transfer in progress; `flows` carry the transfers.
     pub fn new(spec: tailback_traffic::Transfers, rng: Rng, group: usize, stop: Time, flows: &[u32]) -> Transfers {
         let slot = |flow: &u32| Slot { flow: *flow, began: Time::ZERO, bytes: 0, used: false };
         Transfers {
@@ -46,7 +47,7 @@ impl Transfers {
         }
     }
 
-    /// Returns the flow whose event starts the first transfer, and its time.
+    /// Returns the flow whose event starts the first transfer, and the time of that event.
     pub fn first(&mut self, start: Time) -> (u32, Time) {
         (self.clock, start + self.spec.gap(&mut self.rng))
     }
