@@ -10,18 +10,20 @@ use std::borrow::Cow;
 use tailback_document::{DecodeError, Invalid, Path};
 use tailback_units::parse_bytes;
 
-/// Bytes counted for each packet in addition to its buffer bytes, negative to count less:
-/// `"18B"` for Ethernet's header and check sequence, `"-8B"` to leave out two MPLS labels. A table also sets
-/// the minimum length that is counted, and the segmentation into ATM cells: `{ bytes = "44B", least = "64B", cells = true }`.
+/// Bytes counted for each packet in addition to its buffer bytes, negative to count less: `"18B"` for Ethernet's header
+/// and check sequence, `"-8B"` to leave out two MPLS labels. A table also sets the minimum length that is counted, and
+/// the segmentation into ATM cells: `{ bytes = "44B", least = "64B", cells = true }`.
 ///
-/// In the order of Linux (`psched_l2t_ns` in `include/net/sch_generic.h`): the bytes are added, a smaller sum
-/// counts as `least`, and each 48 bytes begun count as a cell of 53 (ITU-T I.361, AAL5 of I.363.5).
+/// The order of the steps is that of Linux (`psched_l2t_ns` in `include/net/sch_generic.h`): first the bytes are added,
+/// then a sum below `least` is raised to `least`, then each 48 bytes begun count as a cell of 53 bytes (ITU-T I.361,
+/// AAL5 of I.363.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Accounting {
     /// Bytes added to each packet, -255 to 1000; negative: subtracted.
     more: i32,
     /// Minimum counted length, bytes, 0 to 65535.
     least: i32,
+    /// `true` if whole ATM cells are counted.
     cells: bool,
 }
 
@@ -65,7 +67,7 @@ impl Accounting {
     pub fn takes_away(self) -> bool {
         self.more < 0
     }
-    /// Refuses an overhead outside −255 B to 1000 B.
+    /// Refuses an overhead outside −255 B to 1000 B; the minimum length is not checked.
     ///
     /// # Errors
     /// If the overhead is out of range: the error names `field` and says what to write.

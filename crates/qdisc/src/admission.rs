@@ -1,8 +1,8 @@
 //! Admission policies: decisions about a packet made once, when it arrives.
 //!
 //! A FIFO behind such a policy drops only arriving packets, so that the departure time of a packet is known when it is
-//! admitted. The policy is the same whether the admitted packets wait in a discipline ([`crate::AdmissionFifo`]) or
-//! are scheduled on the link at once, by a port that transmits early.
+//! admitted. The policy is the same whether the admitted packets wait in a discipline ([`crate::AdmissionFifo`]), or a
+//! port of the merged engine schedules them on the link at once.
 
 use crate::law::Backlog;
 use crate::state::QUEUE;
@@ -18,12 +18,13 @@ pub trait Admission {
     fn watches(&self) -> Watch {
         Watch::Nothing
     }
-    /// Notes the event of [`Admission::watches`], which began at `now`; no packet has arrived since.
+    /// Notes the event that [`Admission::watches`] requests. Its state began at `now`, which may be in the past; no
+    /// packet has arrived since.
     fn idle(&mut self, _now: Time) {}
     /// Reports state variables for time series, as [`crate::Qdisc::probe`] does.
     fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
-    /// Returns the size of the policy's variables and queue in bytes, as [`crate::Qdisc::state_bytes`]
-    /// counts.
+    /// Returns the size of the policy's variables and of its queue in bytes, counted as in
+    /// [`crate::Qdisc::state_bytes`].
     fn state_bytes(&self) -> usize;
 }
 

@@ -18,7 +18,7 @@ pub enum Rule {
     Red(red::Rule),
 }
 
-/// A discipline that is a FIFO behind an admission policy, borrowed: its policy and its queue.
+/// Mutable reference to the policy and the queue of a discipline that is a FIFO behind an admission policy.
 #[derive(Debug)]
 pub struct AdmissionFifo<'a>(Form<'a>);
 

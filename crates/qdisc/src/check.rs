@@ -1,4 +1,4 @@
-//! Checks of parameters, with common error messages.
+//! Checks of parameters, with common error messages. The errors name `field`.
 
 use tailback_document::Invalid;
 use tailback_units::{Dur, Fraction, Size};
@@ -23,7 +23,7 @@ pub fn above(field: &str, value: f64, low: f64, high: f64) -> Result<(), Invalid
 }
 
 /// Refuses a fraction that is not above 0, or is above 1.
-pub fn some(field: &str, value: Fraction) -> Result<(), Invalid> {
+pub fn positive_fraction(field: &str, value: Fraction) -> Result<(), Invalid> {
     above(field, value.0, 0.0, 1.0)
 }
 
@@ -36,7 +36,7 @@ pub fn duration(field: &str, value: Dur) -> Result<(), Invalid> {
 }
 
 /// Refuses a duration above a day.
-pub fn pause(field: &str, value: Dur) -> Result<(), Invalid> {
+pub fn at_most_a_day(field: &str, value: Dur) -> Result<(), Invalid> {
     if value <= MAX_DURATION {
         return Ok(());
     }

@@ -55,25 +55,25 @@ pub struct Cx<'a> {
     pub rng: &'a mut Rng,
     /// Dropped packets; the caller drains them after each call.
     pub dropped: &'a mut Vec<Dropped>,
-    /// Number of packets marked so far.
+    /// Counter of marks, which each mark increments by 1.
     pub marked: &'a mut u64,
 }
 
 impl Cx<'_> {
-    /// Drops a packet.
+    /// Drops a packet for the reason `why`.
     #[inline]
     pub fn drop(&mut self, packet: Packet, why: Reason) {
         self.dropped.push(Dropped { packet, why });
     }
-    /// Marks an ECN-capable packet "congestion experienced". A packet that is marked already is
-    /// counted again, since this queue has signalled, too.
+    /// Marks an ECN-capable packet "congestion experienced". If another queue has marked it before, the mark still
+    /// counts, since this queue has signalled, too.
     #[inline]
     pub fn mark(&mut self, packet: &mut Packet) {
         packet.set_ce();
         *self.marked += 1;
     }
-    /// Signals congestion: marks the packet if it is ECN-capable and `ecn` is set, else drops it. `None`:
-    /// the packet was dropped.
+    /// Signals congestion: marks the packet and returns it if it is ECN-capable and `ecn` is set, else drops it for the
+    /// reason `why`. `None`: the packet was dropped.
     #[inline]
     pub fn signal(&mut self, mut packet: Packet, ecn: bool, why: Reason) -> Option<Packet> {
         if ecn && packet.is_ect() {

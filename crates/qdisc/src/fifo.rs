@@ -32,27 +32,30 @@ pub(crate) struct Fifo {
 }
 
 impl Fifo {
+    /// Returns an empty queue with the limits of `site`.
     pub fn new(site: &Site) -> Fifo {
         Fifo { waiting: VecDeque::new(), bytes: 0, site: *site }
     }
+    /// Returns the numbers of waiting packets and bytes.
     #[inline]
     pub fn backlog(&self) -> Backlog {
         Backlog { packets: self.packets(), bytes: self.bytes }
     }
+    /// Returns the number of waiting packets.
     #[inline]
     pub fn packets(&self) -> u64 {
         self.waiting.len() as u64
     }
-    /// Returns `true` if there is no room for a packet of `size` bytes.
+    /// Returns `true` if a packet of `size` bytes would exceed the limits.
     #[inline]
     pub fn is_full(&self, size: u16) -> bool {
         self.site.is_full(self.packets(), self.bytes, size)
     }
-    /// Returns the limits, which are an admission policy.
+    /// Returns the limits, which are an admission policy (tail drop).
     pub fn limits_mut(&mut self) -> &mut Site {
         &mut self.site
     }
-    /// Returns the oldest packet.
+    /// Returns the oldest packet. `None`: the queue is empty.
     pub fn head(&self) -> Option<&Packet> {
         self.waiting.front()
     }
@@ -81,7 +84,7 @@ impl Fifo {
         }
         full
     }
-    /// Removes the victim. `None`: the queue is empty.
+    /// Removes and returns the packet that `victim` selects. `None`: the queue is empty.
     pub fn remove(&mut self, victim: Victim, rng: &mut Rng) -> Option<Packet> {
         let packet = match victim {
             Victim::Tail => self.waiting.pop_back()?,
@@ -92,7 +95,7 @@ impl Fifo {
         self.bytes -= u64::from(packet.size);
         Some(packet)
     }
-    /// Removes and returns the oldest packet if the gate lets it pass.
+    /// Removes and returns the oldest packet. `None`: the queue is empty, or the gate stops that packet.
     #[inline]
     pub fn pop(&mut self, gate: &Gate) -> Option<Packet> {
         let head = self.waiting.front()?;
@@ -102,18 +105,19 @@ impl Fifo {
         self.bytes -= u64::from(head.size);
         self.waiting.pop_front()
     }
-    /// Removes the oldest packet if the gate lets it pass; returns it with the backlog behind it.
+    /// Does the same as [`Fifo::pop`] and also returns the backlog that remains.
     #[inline]
     pub fn pop_and_count(&mut self, gate: &Gate) -> Option<(Packet, Backlog)> {
         let packet = self.pop(gate)?;
         Some((packet, self.backlog()))
     }
+    /// Visits each waiting packet, the oldest first.
     pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         self.waiting.iter().for_each(f);
     }
 }
 
-/// Takes the limits; a queue above them is not shortened.
+/// Takes the new limits; a queue above them keeps its packets.
 impl Retune for Fifo {
     fn adopt(&mut self, _now: Time, fresh: Fifo) {
         self.site = fresh.site;

@@ -30,7 +30,7 @@ impl Gate {
     pub fn close_class(&mut self, class: u8) {
         self.classes |= 1 << class;
     }
-    /// Stops a destination in one class. `None`: in all classes.
+    /// Stops a destination in one class, 0 to 7. `None`: in all classes.
     pub fn close_destination(&mut self, destination: u16, class: Option<u8>) {
         let mask = class.map_or(ANY_CLASS, |c| 1 << c);
         match self.destinations.binary_search_by_key(&destination, |d| d.0) {
@@ -73,7 +73,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_scope_stops_what_it_names_and_nothing_else() {
+    fn a_closed_port_class_or_destination_stops_no_other_traffic() {
         let mut gate = Gate::default();
         assert!(gate.is_open() && gate.admits(0, 1));
         gate.close_class(1);

@@ -1,18 +1,17 @@
 //! Queue disciplines, sans-IO: packets and times in, packets out, independent of the simulator.
 //!
-//! Read in the order in which a packet travels: [`Packet`] is queued, [`Cx`] is the
-//! context of a discipline's calls (random numbers, drops, marks), [`Gate`] the traffic that back-pressure stops,
-//! [`Qdisc`] the interface of disciplines, and [`Spec`] the list of all disciplines with their parameters.
-//! [`Admission`] is the interface of policies that decide at arrivals only; [`signals`] reports thresholds for checks
-//! before a run.
+//! Start with these items, in this order: [`Packet`]; [`Cx`], the context of a discipline's calls (random numbers,
+//! drops, marks); [`Gate`], the traffic that back-pressure stops; [`Qdisc`], the interface of disciplines; [`Spec`],
+//! the list of all disciplines with their parameters. [`Admission`] is the interface of policies that decide at
+//! arrivals only; [`signals`] reports thresholds for checks before a run.
 //!
 //! [`classify`] assigns packets to the classes of a discipline. `law/` holds the control laws (RED, Blue, CoDel, PIE
 //! …), which own no packets: they map numbers to decisions. `discipline/` holds the queues that apply them.
 //! `congestion_notification/` holds IEEE 802.1Qau and its predecessors: congestion points (CP), reaction points (RP)
 //! and their rate limiters.
 //!
-//! An AQM that judges arrivals takes one file in `law/` and one line in `registry.rs` ([`law::ArrivalLaw`]); any
-//! other discipline takes one file in `discipline/` and one such line.
+//! An AQM that decides at arrivals is a module in `law/` that implements [`law::ArrivalLaw`]; any other discipline is a
+//! module in `discipline/`. `registry.rs` has an entry for each.
 
 mod accounting;
 mod admission;

@@ -1,4 +1,4 @@
-//! The packet record: 32 bytes, moved, and copied only between the partitions of a run.
+//! The packet record of 32 bytes. Packets are moved; they are copied only between the partitions of a run.
 
 use tailback_units::Time;
 
@@ -8,29 +8,30 @@ use tailback_units::Time;
 /// engine checks at the end of a run that no packet has vanished.
 #[derive(Debug)]
 #[must_use = "a packet that is not passed on is lost uncounted"]
-// The alignment that any allocator returns anyway. An alignment of 32 would keep each packet in one cache line, but
-// some allocators (glibc's) do not reuse freed blocks of a larger alignment: queues that grow and shrink took twice the
+// Every allocator aligns to 16 bytes anyway. An alignment of 32 would keep each packet in one cache line, but some
+// allocators (glibc's) do not reuse freed blocks of a larger alignment: queues that grow and shrink took twice the
 // memory.
 #[repr(align(16))]
 pub struct Packet {
     /// Time of enqueueing while the packet waits in a queue; time of arrival while it is on a link.
     pub at: Time,
-    /// Time at which the source passed the packet to the network; in an acknowledgement a value of the transport.
+    /// Time at which the source passed the packet to the network; in an acknowledgement, a value that the transport
+    /// defines.
     pub born: Time,
     /// Index of the flow (low 22 bits), colour (2 bits) and traits (high 8 bits).
     flow_traits: u32,
-    /// Sequence number within its flow; in a control frame the handle of its message, in an
-    /// acknowledgement the next number expected.
+    /// Sequence number within its flow; in a control frame, the handle of its message; in an acknowledgement, the next
+    /// sequence number expected.
     pub seq: u32,
     /// Payload bytes.
     pub payload: u16,
-    /// Buffer bytes.
+    /// Buffer bytes: those that the packet occupies in a queue.
     pub size: u16,
-    /// Wire bytes minus `size` (low 7 bits), and one bit of [`Packet::exp`].
+    /// Wire bytes minus `size` (low 7 bits), and one bit of [`Packet::exp`] or of a rate-limited tag.
     beyond: u8,
-    /// Code point (low 6 bits), the upper six of the DS field (RFC 2474). The other two belong to [`Packet::exp`].
+    /// Low 6 bits: code point, the upper six bits of the DS field (RFC 2474). High 2 bits: part of [`Packet::exp`].
     pub code: u8,
-    /// Destination node.
+    /// Index of the destination node.
     pub dst: u16,
 }
 
@@ -84,7 +85,7 @@ pub enum Colour {
 }
 
 impl Traits {
-    /// Returns the traits of a data packet of `class` (0 to 7), `measured` or of the warm-up.
+    /// Returns the traits of a data packet of `class` (0 to 7). `measured` is `false` for packets of the warm-up.
     pub fn data(class: u8, measured: bool) -> Traits {
         Traits((class & CLASS) | if measured { MEASURED } else { 0 })
     }
@@ -107,7 +108,7 @@ impl Traits {
 }
 
 impl Packet {
-    /// Number of distinct flow numbers; a flow with a transport takes two, one for each direction.
+    /// Number of distinct flow indices; a flow with a transport takes two, one for each direction.
     pub const MAX_FLOWS: u32 = 1 << 22;
     /// Upper bound of wire bytes minus buffer bytes.
     pub const MAX_BEYOND: u32 = 0x7f;
@@ -132,12 +133,13 @@ impl Packet {
             dst,
         }
     }
-    /// Returns the same packet for another partition of a network that is simulated in parts: while the packet is on a
-    /// link between two partitions, one holds it as sent and the other as arriving. For partitioned runs only.
+    /// Returns a copy of the packet for another partition, for partitioned runs only: while the packet is on a link
+    /// between two partitions, one holds it as sent and the other as arriving.
     pub fn as_seen_from_the_other_end(&self) -> Packet {
         Packet { ..*self }
     }
-    /// Sets buffer bytes and wire bytes; the latter exceed the former by at most [`Packet::MAX_BEYOND`].
+    /// Sets buffer bytes (`size`) and wire bytes (`wire`), at most 65535: `wire` exceeds `size` by 0 to
+    /// [`Packet::MAX_BEYOND`].
     #[inline]
     pub fn set_lengths(&mut self, size: u32, wire: u32) {
         debug_assert!(u16::try_from(wire).is_ok() && wire - size <= Packet::MAX_BEYOND, "{size} and {wire} bytes");
@@ -145,12 +147,12 @@ impl Packet {
         self.beyond = self.beyond & !BEYOND | (wire - size) as u8;
     }
     /// Changes the packet's length, in buffers and on the wire, for a label stack of `to` entries instead of `from`.
-    /// Padding stays.
+    /// Padding to a minimum length is not computed anew.
     #[inline]
     pub fn relabel(&mut self, from: u8, to: u8) {
         self.size = self.size + Packet::LABEL * u16::from(to) - Packet::LABEL * u16::from(from);
     }
-    /// Returns the wire bytes.
+    /// Returns the wire bytes: those that the packet occupies on a link.
     #[inline]
     pub fn wire(&self) -> u16 {
         self.size + u16::from(self.beyond & BEYOND)
@@ -205,8 +207,8 @@ impl Packet {
     pub fn is_ect(&self) -> bool {
         (self.flow_traits >> 24) as u8 & ECN != 0
     }
-    /// Marks the packet "congestion experienced". Disciplines use [`crate::Cx::mark`] instead,
-    /// which counts the mark.
+    /// Marks the packet, which must be ECN-capable (debug builds panic), "congestion experienced". Disciplines use
+    /// [`crate::Cx::mark`] instead, which counts the mark.
     #[inline]
     pub fn set_ce(&mut self) {
         debug_assert!(self.is_ect(), "only ECN-capable packets are marked");
@@ -226,21 +228,21 @@ impl Packet {
             _ => Colour::Green,
         }
     }
-    /// Returns the traffic class field of the packet's MPLS label (RFC 5462, formerly EXP), 0 to 7. Initially it is the
-    /// IP precedence, as at label imposition.
+    /// Returns the traffic class field of the packet's MPLS label (RFC 5462, formerly EXP), 0 to 7. Until it is set,
+    /// the field equals the IP precedence, as at label imposition.
     #[inline]
     pub fn exp(&self) -> u8 {
         self.code >> 3 & 0b111 ^ (self.code >> 6 | (self.beyond & !BEYOND) >> 5)
     }
-    /// Sets the traffic class field, 0 to 7. It is stored as its difference from the precedence.
+    /// Sets the traffic class field, 0 to 7. The packet holds its XOR with the precedence: a later change of the code
+    /// point changes the field, too.
     #[inline]
     pub fn set_exp(&mut self, exp: u8) {
         let difference = (exp ^ self.code >> 3) & 0b111;
         self.code = self.code & 0x3f | difference << 6;
         self.beyond = self.beyond & BEYOND | (difference & 0b100) << 5;
     }
-    /// Returns bit 8 of a rate-limited tag, whose lower bits are in the byte of the code point: 256
-    /// or 0.
+    /// Returns the value of bit 8 of a rate-limited tag, 256 or 0. The lower bits of the tag are in `code`.
     #[inline]
     pub(crate) fn tag_high_bit(&self) -> u16 {
         u16::from(self.beyond & !BEYOND) << 1
@@ -250,7 +252,8 @@ impl Packet {
     pub(crate) fn set_tag_high_bit(&mut self, high: bool) {
         self.beyond = self.beyond & BEYOND | if high { !BEYOND } else { 0 };
     }
-    /// Adds `bytes` to the packet's length, in buffers and on the wire. Padding stays.
+    /// Adds `bytes` to the packet's length, in buffers and on the wire; buffer bytes saturate at 65535. Padding to a
+    /// minimum length is not computed anew.
     #[inline]
     pub fn grow(&mut self, bytes: u16) {
         self.size = self.size.saturating_add(bytes);
@@ -288,6 +291,7 @@ mod tests {
                     assert_eq!(packet.exp(), code >> 3, "at first a copy of the precedence");
                     packet.set_exp(exp);
                     assert_eq!((packet.exp(), packet.code & 0x3f), (exp, code));
+                    // Two labels of 4 B are added and removed.
                     packet.relabel(0, 2);
                     assert_eq!((u32::from(packet.wire()), packet.size), (1508 + beyond, 1508));
                     packet.relabel(2, 0);

@@ -14,7 +14,7 @@ use crate::{Cx, Gate, Packet, Qdisc, Site};
 use tailback_document::{Invalid, Path};
 use tailback_units::{Rate, Time};
 
-/// Makes the scenario's enum ([`Spec`]) and the run-time enum ([`Discipline`]) from one list.
+/// Generates the enum of parameters ([`Spec`]) and the enum of states ([`Discipline`]) from one list.
 macro_rules! disciplines {
     ($($name:literal => $variant:ident($params:path => $state:ty)),+ $(,)?) => {
         tailback_document::kinds! {
@@ -32,21 +32,20 @@ macro_rules! disciplines {
         }
 
         impl Spec {
-            /// Returns the discipline in its initial state at `site`. The parameters have passed
-            /// `check`.
+            /// Returns the discipline in its initial state at `site`. The parameters must have passed `check`.
             pub fn build(&self, site: &Site) -> Discipline {
                 match self { $(Spec::$variant(params) => Discipline::$variant(params.build(site)),)+ }
             }
             /// Refuses parameters that are out of range or contradict each other.
             ///
             /// # Errors
-            /// If a parameter is invalid: the error names it and says what to write.
+            /// If a parameter is invalid; the error names the parameter and says what to write.
             pub fn check(&self) -> Result<(), Invalid> {
                 match self { $(Spec::$variant(params) => params.check(),)+ }
             }
-            /// Refuses parameters that a discipline built from `self` cannot take while it runs: another kind, or
-            /// other values of parameters that are fixed (see [`Discipline::retune`]). `self` and `to` have passed
-            /// `check`.
+            /// Refuses parameters `to` that a discipline built from `self` cannot take while it runs: those of another
+            /// kind, or with another value of a fixed parameter (see [`Discipline::retune`]). `self` and `to` must have
+            /// passed `check`.
             ///
             /// # Errors
             /// If such a parameter differs: the error names it and says why it is fixed.
@@ -77,8 +76,8 @@ macro_rules! disciplines {
         }
 
         impl Qdisc for Discipline {
-            // Without inlining each port calls a function to reach its drop-tail queue, which costs 2 % of the
-            // instructions of the benchmark `lan-a1`.
+            // Without inlining, each port calls a function to reach its drop-tail queue, and the benchmark `lan-a1`
+            // executes 2 % more instructions.
             #[inline(always)]
             fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
                 match self { $(Discipline::$variant(q) => q.enqueue(now, packet, cx),)+ }
@@ -175,13 +174,13 @@ impl Default for Discipline {
 }
 
 impl Discipline {
-    /// Replaces the parameters and the site at `now`: keeps the state (waiting packets, averages, probabilities, timers,
-    /// deficits, tags, tokens), and computes anew what follows from parameters and site alone. [`Spec::check_retune`] has
-    /// accepted the parameters.
+    /// Replaces the parameters and the site at `now`: keeps the state (waiting packets, averages, probabilities,
+    /// timers, deficits, tags, tokens), and computes anew the values that follow from parameters and site alone.
+    /// [`Spec::check_retune`] must have accepted the parameters; another kind changes nothing (debug builds panic).
     ///
-    /// The change itself drops and marks no packet: a queue above a new limit refuses arriving packets, or drops waiting
-    /// ones by its own rule at the next arrival. Values that follow from the link's rate take that of `site`. Afterwards the caller reads [`Qdisc::next_wakeup`], as after the other
-    /// methods.
+    /// The change itself drops and marks no packet: a queue above a new limit refuses arriving packets, or drops
+    /// waiting ones by its own rule at the next arrival. Afterwards the caller reads [`Qdisc::next_wakeup`], as after
+    /// the other methods.
     pub fn retune(&mut self, now: Time, spec: &Spec, site: &Site) {
         self.adopt(now, spec.build(site));
     }
@@ -190,13 +189,13 @@ impl Discipline {
 impl Spec {
     /// Returns `true` if back-pressure may stop single destinations in this discipline.
     pub fn selects_destinations(&self) -> bool {
-        // `ByDestination` has neither a limit in packets nor a victim other than the arriving
-        // packet.
+        // A queue whose single destinations can be stopped is a `ByDestination`, which has neither a limit in packets
+        // nor a victim other than the arriving packet.
         *self == Spec::default()
     }
 
-    /// Visits every match in this discipline and in those inside it, with its path; `at` is the path of this
-    /// discipline.
+    /// Passes every match in this discipline and in those inside it to `f`, with the path of the match; `at` is the
+    /// path of this discipline.
     pub fn each_match(&mut self, at: &Path, f: &mut dyn FnMut(&Path, &mut Match)) {
         let mut part = |place: String, matches: Option<&mut Match>, inner: Option<&mut Spec>| {
             let place = at.join_path(&Path::parse(&place).unwrap_or_default());
@@ -210,7 +209,7 @@ impl Spec {
         self.each_part(&mut part);
     }
 
-    /// Returns `true` if this discipline, or one inside it, depends on code points.
+    /// Returns `true` if this discipline, or one inside it, depends on code points or on the traffic class of labels.
     pub fn reads_code_point(&self) -> bool {
         let mut reads = match self {
             Spec::FairQueue(_) => true,
@@ -226,7 +225,7 @@ impl Spec {
         reads
     }
 
-    /// Visits the classes of the discipline: path, match and inner discipline.
+    /// Visits the classes of the discipline with their path, match and inner discipline.
     fn each_part(&mut self, part: &mut Part<'_>) {
         match self {
             Spec::Priority(params) => params.each_part(part),
@@ -267,7 +266,7 @@ without_signals! {
     fq::Params,
 }
 
-/// Implements [`Signals`] for disciplines that mark by a state of their own and compare no queue with a parameter.
+/// Implements [`Signals`] for disciplines that may mark but have no threshold on a queue that the checks can use.
 macro_rules! without_thresholds {
     ($($params:path),+ $(,)?) => {
         $(
@@ -280,8 +279,8 @@ macro_rules! without_thresholds {
         )+
     };
 }
-// The limit does not bound the delay of COBALT, where Blue drops packets, nor that of FQ-CoDel, where other flows may
-// be served first.
+// COBALT and FQ-CoDel have a target delay, which the checks cannot compare with the limit: in COBALT Blue drops packets
+// before the limit, and in FQ-CoDel a packet may wait longer than its own queue takes, since other flows are served.
 without_thresholds! {
     law::sfb::Params,
     law::sred::Params,

@@ -1,4 +1,4 @@
-//! Quantities with two notations: a rate or a fraction of one, a burst in bytes or as a duration.
+//! Quantities with two notations: a rate, absolute or as a percentage of another; a burst, in bytes or as a duration.
 
 use crate::check;
 use core::fmt;
@@ -20,22 +20,22 @@ pub enum Share {
 }
 
 impl Share {
-    /// Returns the rate for a link or shaper of the rate `whole`, at least 1 bit/s.
+    /// Returns the rate at a link or shaper of rate `whole`; a fraction is rounded down to whole bit/s, at least 1.
     pub fn of(self, whole: Rate) -> Rate {
         match self {
             Share::Rate(rate) => rate,
             Share::Part(Fraction(part)) => Rate(((whole.0 as f64 * part) as u64).max(1)),
         }
     }
-    /// Refuses a rate or fraction of 0.
+    /// Refuses a rate of 0, and a fraction that is not above 0 and at most 1.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If the share is refused: the error names `field` and says what to write.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         match self {
             Share::Rate(Rate(0)) => Err(Invalid::new(field, "the rate is zero; write a rate above 0bit/s")),
             Share::Rate(_) => Ok(()),
-            Share::Part(part) => check::some(field, part),
+            Share::Part(part) => check::positive_fraction(field, part),
         }
     }
 }
@@ -88,7 +88,7 @@ pub enum Burst {
 }
 
 impl Burst {
-    /// Returns the burst in bytes at a rate, 1 to 10^12.
+    /// Returns the burst in bytes at a rate, 1 to 10^12; a duration gives a number of bytes that is rounded down.
     pub fn at(self, rate: Rate) -> u64 {
         match self {
             Burst::Bytes(size) => size.0.max(1),
@@ -101,7 +101,7 @@ impl Burst {
     /// Refuses a burst of 0 or above 1000 GB, and a duration of 0 or above 24 h.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If the burst is refused: the error names `field` and says what to write.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         match self {
             Burst::Bytes(size) if !(1..=MAX_BURST).contains(&size.0) => {

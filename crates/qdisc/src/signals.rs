@@ -10,12 +10,11 @@ use tailback_units::{Amount, Dur, Size};
 pub struct Threshold {
     /// Dotted path of the parameter, relative to the discipline's table.
     pub path: String,
-    /// `true` if the value is a default or derived from the link, `false` if the document contains
-    /// it.
+    /// `true` if the value is a default or derived from the link, `false` if the document states it.
     pub derived: bool,
     /// Value of the threshold.
     pub length: Length,
-    /// The limits of the queue that is compared.
+    /// Limits and link of the queue whose length or waiting time is compared.
     pub site: Site,
 }
 
@@ -40,7 +39,7 @@ impl From<Amount> for Length {
 }
 
 impl Length {
-    /// Returns an amount as a threshold in the unit of `count`; the mean packet size converts between the units.
+    /// Returns `amount` in the unit `count`; the mean packet size converts between bytes and packets.
     pub(crate) fn of(amount: Amount, count: Count, mean_packet: Size) -> Length {
         let mean = mean_packet.0 as f64;
         match count {
@@ -55,12 +54,12 @@ impl Length {
 pub trait Signals {
     /// Returns `true` if the discipline may mark ECN-capable packets (RFC 3168).
     fn marks(&self) -> bool;
-    /// Passes each threshold of a queue at `site` to `f`, in ascending order for each queue.
+    /// Passes each threshold of a discipline at `site` to `f`, in ascending order for each of its queues.
     fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold));
 }
 
-/// Passes the thresholds of a discipline at `path` inside another one to `f`. Waiting times are left out, since the rate at
-/// which the outer discipline serves the inner one is unknown.
+/// Passes the thresholds of a discipline at `path` inside another one to `f`. Waiting times are left out, since the
+/// rate at which the outer discipline serves the inner one is unknown.
 pub(crate) fn inside(path: &str, inner: &dyn Signals, site: &Site, f: &mut dyn FnMut(Threshold)) {
     inner.each_threshold(site, &mut |threshold| {
         if !matches!(threshold.length, Length::Wait(_)) {

@@ -9,7 +9,7 @@ pub struct Site {
     pub bytes: u64,
     /// Limit of waiting packets; `u64::MAX` is unbounded.
     pub packets: u64,
-    /// Rate of the link.
+    /// Rate of the link that the queue feeds.
     pub rate: Rate,
 }
 

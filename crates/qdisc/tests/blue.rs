@@ -1,5 +1,5 @@
-//! Blue: the speed of its probability, its forms and its threshold, and transcriptions of the authors'
-//! program for ns and of ALTQ's.
+//! Blue: the speed of its probability, its forms and its threshold, and comparisons with transcriptions of the authors'
+//! program for ns and of ALTQ.
 
 use crate::common::*;
 use std::collections::VecDeque;
@@ -13,6 +13,7 @@ use tailback_units::{Amount, Dur, Rate, Time};
 const SETS: [(u64, f64, f64); 4] =
     [(10, 0.0025, 0.00025), (100, 0.0025, 0.00025), (10, 0.02, 0.002), (100, 0.02, 0.002)];
 
+/// Returns the parameters of a set.
 fn set((freeze, increment, decrement): (u64, f64, f64)) -> Params {
     Params {
         freeze: Some(Dur::from_ms(freeze)),
@@ -24,8 +25,9 @@ fn set((freeze, increment, decrement): (u64, f64, f64)) -> Params {
 
 #[test]
 fn a_rise_from_0_to_1_takes_freeze_time_over_increment_and_the_fall_ten_times_as_long() {
-    for (n, (seconds, steps)) in SETS.into_iter().zip([(4.0, 400), (40.0, 400), (0.5, 50), (5.0, 50)]) {
-        let mut law = Blue::new(&set(n));
+    // From 0 to 1 there are 1 / increment steps, a freeze time each.
+    for (values, (seconds, steps)) in SETS.into_iter().zip([(4.0, 400), (40.0, 400), (0.5, 50), (5.0, 50)]) {
+        let mut law = Blue::new(&set(values));
         law.arrive(Time::ZERO, Backlog::default(), &mut Rng::named(1, "x"));
         // A packet every 100 µs, dropped because the buffer is full. 400 sums of 0.0025 give 1 up to rounding.
         let mut now = Time::ZERO;
@@ -36,7 +38,7 @@ fn a_rise_from_0_to_1_takes_freeze_time_over_increment_and_the_fall_ten_times_as
             law.overflow(now);
         }
         // Each step comes with the first packet later than the freeze time.
-        assert!((now.as_secs() - seconds - f64::from(steps) * 1e-4).abs() < 1e-3 * seconds, "{n:?}: {now:?}");
+        assert!((now.as_secs() - seconds - f64::from(steps) * 1e-4).abs() < 1e-3 * seconds, "{values:?}: {now:?}");
         let top = now;
         law.idle(now);
         while let Some(at) = law.next_update() {
@@ -46,8 +48,8 @@ fn a_rise_from_0_to_1_takes_freeze_time_over_increment_and_the_fall_ten_times_as
         }
         let late = now.since(top).as_secs() - 10.0 * seconds;
         assert!(
-            (0.0..1.001e-3 * n.0 as f64).contains(&late),
-            "at most one freeze time late, up to rounding: {n:?}: {now:?}"
+            (0.0..1.001e-3 * values.0 as f64).contains(&late),
+            "at most one freeze time late, up to rounding: {values:?}: {now:?}"
         );
         assert_eq!(law.probability(), 0.0);
     }
@@ -106,8 +108,8 @@ fn invalid_parameters_are_refused_with_their_path() {
     refuse(Params { freeze: Some(Dur(u64::MAX)), ..Params::default() }, "freeze");
 }
 
-/// `Queue/Blue`, the authors' program as ported to ns-2: seconds, separate timers, one decrement
-/// whenever the link finds the queue empty. Its queue holds `qlim` packets here; that of ns-2 one packet less.
+/// `Queue/Blue`, the authors' program as ported to ns-2: times in seconds, separate timers, one decrement whenever the
+/// link finds the queue empty. Its queue holds `qlim` packets here; in ns-2 it holds one packet less.
 struct NsBlue {
     rng: Rng,
     q: VecDeque<Held>,
@@ -170,10 +172,10 @@ impl Queue for NsBlue {
 fn the_authors_form_gives_each_of_120_000_packets_its_fate_in_their_program() {
     let traffic = Traffic { loads: &[0.5, 0.9, 1.5, 3.0], ..Traffic::default() };
     let arrivals = traffic.draw(1);
-    for (seed, n) in (1..).zip(SETS) {
-        let (freeze, increment, decrement) = n;
+    for (seed, values) in (1..).zip(SETS) {
+        let (freeze, increment, decrement) = values;
         let rng = Rng::named(seed, "port");
-        let params = Params { timers: Timers::Separate, idle: IdleSteps::Once, ecn: true, ..set(n) };
+        let params = Params { timers: Timers::Separate, idle: IdleSteps::Once, ecn: true, ..set(values) };
         let mut reference = NsBlue {
             rng: rng.clone(),
             q: VecDeque::new(),
@@ -193,7 +195,7 @@ fn the_authors_form_gives_each_of_120_000_packets_its_fate_in_their_program() {
     }
 }
 
-/// `altq_blue.c`: microseconds, the probability in thousandths, a random victim.
+/// `altq_blue.c`: times in microseconds, the probability in thousandths, a random victim.
 struct AltqBlue {
     rng: Rng,
     q: VecDeque<Held>,

@@ -16,18 +16,19 @@ fn secs(s: u64) -> Time {
     Time::ZERO + Dur::from_secs(s)
 }
 
-/// One flow for each entry of `rates`, which are in Mbit/s on the wire, for ten seconds.
+/// Returns packets of 1000 B on the wire for ten seconds, one flow for each entry of `rates`, in Mbit/s on the wire.
 fn streams(rates: &[f64]) -> Vec<Arrival> {
     let rate = |mbit: f64| Rate((mbit * 1e6) as u64);
     let stream = |(f, mbit): (usize, &f64)| constant(f as u32, 1000, rate(*mbit), Time(f as u64 * 12_345), secs(10));
     merged(rates.iter().enumerate().map(stream).collect())
 }
 
+/// Returns the outcomes of the arrivals in the first ten seconds.
 fn served(document: Value, arrivals: &[Arrival]) -> Log {
     run(&mut build(document, &SITE), arrivals, RATE, 1, secs(10))
 }
 
-/// Rate of each flow on the wire over ten seconds, in Mbit/s.
+/// Returns the rate of each flow on the wire over ten seconds, in Mbit/s.
 fn rates(log: &Log, flows: u32) -> Vec<f64> {
     (0..flows).map(|flow| log.bytes_of(flow) as f64 * 8.0 / 10.0 / 1e6).collect()
 }
@@ -50,8 +51,9 @@ fn classes_share_the_link_by_weighted_max_min() {
     // Flow 0 needs only 1 Mbit/s: the others share 9 Mbit/s in the proportion 3 : 2 : 1 of their bandwidths.
     let expected = [1.0, 9.0 * 3.0 / 6.0, 9.0 * 2.0 / 6.0, 9.0 / 6.0];
     assert_rates(&served(document, &streams(&[1.0, 9.0, 9.0, 9.0])), &expected, 0.01);
-    // The priority class takes 1 Mbit/s of the reservable bandwidth and flow 1 takes 4. Flow 2, flow 3 and the default class
-    // share the other 5 in the proportion 3 : 1 : 1, so that the weights of flows 1 to 4 are 4 : 3 : 1 : 1.
+    // The priority class takes 1 Mbit/s of the reservable bandwidth and flow 1 takes 4. Flow 2, flow 3 and the default
+    // class share the other 5 in the proportion 3 : 1 : 1, so that the weights of flows 1 to 4 are 4 : 3 : 1 : 1. Flow
+    // 0 sends 0.99 Mbit/s and leaves 9.01.
     let document = json!({ "kind": "class-based", "classes": [
         { "match": { "flow": 0 }, "priority": { "rate": "1Mbit/s" } },
         { "match": { "flow": 1 }, "bandwidth": "4Mbit/s" },
@@ -98,7 +100,8 @@ fn the_service_of_priority_does_not_advance_the_virtual_time_of_the_others() {
         assert!(q.dequeue(Time::ZERO, &gate, cx).is_some(), "four packets of the classes");
     }
     assert!(virtual_time(&q) > 0.0);
-    // The shares are therefore 2 : 1 without priority packets and with an even or a bursty priority stream of 3 Mbit/s.
+    // The shares of flows 1 and 2 are therefore 2 : 1 without priority packets, and with an evenly spaced or a bursty
+    // priority stream of 3 Mbit/s: a packet of 8000 bit every 8000/3 us.
     let bursts = |length: u64| -> Vec<Arrival> {
         let at = |k: u64| Time::ZERO + Dur::from_us(k / length * length * 8_000 / 3);
         (0..3_750).map(|k| Arrival { at: at(k), flow: 0, bytes: 1000, ecn: Ecn::NotEct }).collect()
@@ -121,11 +124,12 @@ fn a_priority_class_is_policed_under_congestion_only() {
     let alone = served(document.clone(), &streams(&[8.0]));
     assert!(alone.dropped.is_empty());
     assert_rates(&alone, &[8.0], 0.001);
-    // While another class waits, the priority class is served first but limited to its rate. The policer counts the 982 buffer
-    // bytes of a packet, so that 2 Mbit/s and a burst of 20 kB in ten seconds are 2.0367 + 0.0163 Mbit/s on the wire.
+    // While another class waits, the priority class is served first but limited to its rate. The policer counts the 982
+    // buffer bytes of a packet of 1000 B on the wire: 2 Mbit/s are 2 · 1000/982 = 2.0367 Mbit/s on the wire, and a
+    // burst of 20 kB in ten seconds adds 0.016 · 1000/982 = 0.0163 Mbit/s.
     let arrivals = streams(&[8.0, 9.0]);
     let log = served(document, &arrivals);
-    // The packets that passed the policer conform to its profile between any two arrivals.
+    // The packets that passed the policer conform to its profile between any two arrivals: their arrivals are examined.
     let mut passed: Vec<_> = log.departed.iter().filter(|d| d.flow == 0).copied().collect();
     for d in &mut passed {
         d.start = arrivals[d.arrival].at;
@@ -136,7 +140,8 @@ fn a_priority_class_is_policed_under_congestion_only() {
     assert_rates(&log, &[2.053, 7.947], 0.002);
     assert!(log.dropped.iter().filter(|d| d.flow == 0).all(|d| d.reason == Reason::Policed));
     let slowest = log.departed.iter().filter(|d| d.flow == 0).map(|d| d.start.since(arrivals[d.arrival].at)).max();
-    // Before a priority packet at most one packet of the other class and the 20 packets of the burst leave.
+    // At most one packet of the other class and the 20 packets of the burst, 800 us each, leave before a priority
+    // packet has left.
     assert!(slowest <= Some(Dur::from_us(800 * 21)), "{slowest:?}");
     let tight = json!({ "kind": "class-based", "classes": [
         { "match": { "flow": 0 }, "priority": { "rate": "2Mbit/s", "burst": "1kB" } },
@@ -145,7 +150,7 @@ fn a_priority_class_is_policed_under_congestion_only() {
     let slowest = log.departed.iter().filter(|d| d.flow == 0).map(|d| d.start.since(arrivals[d.arrival].at)).max();
     assert!(
         slowest <= Some(Dur::from_us(800)),
-        "with a burst of one packet it waits for at most one packet of the other class: {slowest:?}"
+        "with a burst of one packet, a priority packet waits for at most one packet of the other class: {slowest:?}"
     );
 }
 
@@ -197,8 +202,8 @@ proptest! {
         let log = run(&mut build(document, &SITE), &arrivals, RATE, 1, Time::NEVER);
         // A bucket that is not in debt lets one packet take it into debt; the largest packet has 1494 buffer bytes.
         prop_assert!(excess(&log, Rate(ceil * 1000), 3_000 + 1_494, |flow| flow == 0) <= 0.0);
-        // Within its own rate a leaf may send whatever the root's bucket holds: its burst, which is 1 ms of its rate plus 1600 B,
-        // and a packet of debt.
+        // Within its own rate a leaf may send whatever the root's bucket holds: its burst, which is 1 ms of its rate
+        // plus 1600 B, and a packet of debt.
         let own = (375 + 1_600 + 1_494) + (250 + 1_600 + 1_494);
         prop_assert!(excess(&log, Rate(8_000_000), 1_600 + 1_494 + own, |_| true) <= 0.0);
     }
@@ -213,7 +218,8 @@ fn a_shaper_keeps_its_rate_to_a_thousandth_and_its_child_its_shares_of_that() {
         ] } });
     let log = served(document, &streams(&[9.0, 9.0, 9.0]));
     let sum: f64 = rates(&log, 3).iter().sum();
-    // 5 Mbit/s of buffer bytes are 5 · 1000 / 982 = 5.0916 on the wire; the initial burst of 10 kB adds 0.0081 over ten seconds.
+    // 5 Mbit/s of buffer bytes are 5 · 1000 / 982 = 5.0916 on the wire; the initial burst of 10 kB adds 0.0081 over ten
+    // seconds.
     assert!((sum - 5.0916 - 0.0081).abs() < 0.005, "{sum} Mbit/s");
     assert_rates(&log, &[3.055, 1.5275, 0.5092], 0.01);
 }
@@ -228,11 +234,11 @@ fn leaves_of_a_token_bucket_hierarchy_borrow_what_others_leave() {
         { "name": "rest", "parent": "root", "rate": "1Mbit/s" },
     ] })
     };
-    // Tokens are buffer bytes: 1 Mbit/s of them is 1000 / 982 = 1.0183 on the wire, and 8 are 8.1466.
-    // 4 of the root's 8 Mbit/s are the leaves' own rates; a and b borrow the other 4 in turns of 1 : 3, while `rest` is at its
-    // ceiling.
+    // Tokens are buffer bytes: 1 Mbit/s of them is 1000 / 982 = 1.0183 on the wire, and 8 are 8.1466. 4 of the root's 8
+    // Mbit/s are the leaves' own rates. a and b borrow the other 4 in turns of 1 : 3, while `rest` is at its ceiling: a
+    // has 2 + 1, b 1 + 3 and `rest` 1, times 1.0183.
     assert_rates(&served(document(0), &streams(&[9.0, 9.0, 9.0])), &[3.055, 4.0733, 1.0183], 0.01);
-    // At a lower priority b borrows nothing while a can borrow all.
+    // At a lower priority b borrows nothing while a can borrow all: a has 2 + 4, times 1.0183.
     assert_rates(&served(document(1), &streams(&[9.0, 9.0, 9.0])), &[6.11, 1.0183, 1.0183], 0.01);
     assert_rates(&served(document(1), &streams(&[3.0, 9.0])), &[3.0, 5.1466], 0.01);
     // One leaf sends at most its parent's rate, since that has no parent to borrow from.
@@ -283,8 +289,8 @@ fn a_conversation_over_the_threshold_is_refused_until_it_is_below_a_quarter() {
 
 #[test]
 fn a_shaped_class_does_not_catch_up_on_what_it_held_back() {
-    // The shaper limits the class to 1 of the 5 Mbit/s of its share; when it releases a packet, the class has no claim to the
-    // difference.
+    // The shaper limits the class to 1 of the 5 Mbit/s of its share; when it releases a packet, the class has no claim
+    // to the difference.
     let document = json!({ "kind": "class-based", "classes": [
         { "match": { "flow": 0 }, "bandwidth": "50%", "discipline": { "kind": "shaper", "rate": "1Mbit/s", "burst": "1kB" } },
         { "match": { "flow": 1 }, "bandwidth": "25%" },
@@ -309,8 +315,8 @@ fn a_token_bucket_hierarchy_sets_its_timer_to_the_debt_of_a_class_that_waits_and
         assert!(q.dequeue(Time::ZERO, &Gate::default(), cx).is_some(), "each class has tokens for one packet");
     }
     assert!(q.dequeue(Time::ZERO, &Gate::default(), cx).is_none());
-    // A packet of 982 buffer bytes leaves a debt of 981 B: 981 ms at 1 B/ms for the slow class, in which a packet waits, and
-    // half of that for the fast one, which is empty.
+    // A packet of 982 buffer bytes leaves a debt of 981 B: 981 ms at 1 B/ms for the slow class, in which a packet
+    // waits, and half of that for the fast one, which is empty.
     assert_eq!((q.packets(), q.next_wakeup()), (1, Some(Time::ZERO + Dur::from_ms(981))));
 }
 
@@ -346,8 +352,9 @@ fn the_default_levels_of_priority_queueing_have_the_limits_of_ios() {
     }
 }
 
-/// COBALT whose Blue has the probability 1 after a drop for want of room, and 0 after a step down. One packet waits then, and
-/// leaves within the 5 ms in which Blue makes no further step, so that its own departure does not lower the probability.
+/// Each class has COBALT, whose Blue has the probability 1 after a drop at a full queue, and 0 after a step down. The
+/// waiting packets leave within the 5 ms in which Blue makes no further step, so that their departure does not lower
+/// the probability.
 #[test]
 fn an_idle_link_is_reported_to_each_empty_class() {
     let cobalt = json!({ "kind": "cobalt", "increment": 1.0, "decrement": 1.0 });
@@ -370,7 +377,8 @@ fn an_idle_link_is_reported_to_each_empty_class() {
             if reported {
                 q.idle(at(20), cx);
             }
-            // Blue drops the first of two packets at departure if its probability is still 1; it never drops the last one.
+            // Blue drops the first of two packets at departure if its probability is still 1; it never drops the last
+            // one.
             arrive(&mut q, cx, 21, 2);
             let first = q.dequeue(at(21), &Gate::default(), cx).map(|packet| packet.seq);
             assert_eq!(first, Some(delivered), "flow {flow}, reported: {reported}");
@@ -378,8 +386,8 @@ fn an_idle_link_is_reported_to_each_empty_class() {
     }
 }
 
-/// Blue whose probability is 1 after a second packet in its queue, and 0 after an idle time. The class is idle from the end of
-/// its last packet's transmission on, although the link is busy with the other class.
+/// The class of flow 0 has Blue, whose probability is 1 after a second packet in its queue, and 0 after an idle time.
+/// The class is idle from the end of its last packet's transmission, although the link is busy with the other class.
 #[test]
 fn a_class_is_idle_when_its_last_packet_has_been_sent_and_others_wait() {
     let blue = json!({ "kind": "blue", "increment": 1.0, "decrement": 1.0, "freeze": "0s", "threshold": "1packet" });

@@ -43,8 +43,8 @@ fn attempts_to_dequeue_while_the_port_is_stopped_change_no_packet_s_fate() {
     let traffic = Traffic { packets: 4_000, flows: 6, sizes, l4s: 0.5, rate, ..Traffic::default() }.draw(5);
     let mut differing = Vec::new();
     for (n, document) in documents().into_iter().enumerate() {
-        // Each attempt moves FQ-CoDel on to the flow whose turn it is; at a lower priority level it would not have been reached
-        // while a higher level had a packet to send.
+        // Each attempt to dequeue makes FQ-CoDel go on to the flow whose turn it is. Inside a lower priority level that
+        // changes the order: without the attempt FQ-CoDel is not called while a higher level has a packet to send.
         let fq_codel_in_level = document["kind"] == "priority" && document.to_string().contains("fq-codel");
         let spec: Spec = tailback_document::decode(document.clone()).expect("it decodes");
         if fq_codel_in_level || Checked::check(&spec).is_err() {

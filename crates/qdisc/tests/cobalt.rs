@@ -1,4 +1,4 @@
-//! COBALT: its parts CoDel and Blue, and a transcription of the functions in Linux's `sch_cake`.
+//! COBALT: its parts CoDel and Blue, and a comparison with a transcription of the functions in Linux's `sch_cake`.
 
 use crate::common::*;
 use std::collections::VecDeque;
@@ -21,7 +21,8 @@ fn the_first_signal_comes_an_interval_after_the_delay_has_risen() {
     assert_eq!(first, Some(100));
 }
 
-// Linux uses the time of the next signal as an activity timeout, too: after a pause of 110 ms it has passed.
+// Linux uses the time of the next signal also as an activity timeout: it is one interval, 100 ms, after the last
+// packet, so that it has passed after a pause of 110 ms.
 #[test]
 fn a_delay_that_is_high_after_an_interval_without_packets_is_signalled_at_once() {
     for (pause, verdict) in [(90, Verdict::Deliver), (110, Verdict::Drop)] {
@@ -50,6 +51,7 @@ fn blue_steps_at_most_once_per_target() {
     for us in 0..20_000 {
         law.overflow(Time::ZERO + Dur::from_us(us));
     }
+    // In 20 ms Blue makes three increments, more than 5 ms apart; in the 21 ms that follow, five decrements.
     assert_eq!(law.probability(), 3.0 / 256.0);
     for us in 20_000..41_000 {
         law.empty(Time::ZERO + Dur::from_us(us));

@@ -1,5 +1,5 @@
-//! CoDel: the spacing of its signals, and a transcription of Linux's `codel_impl.h`, with its square root and
-//! with that of RFC 8289.
+//! CoDel: the spacing of its signals, and a comparison with a transcription of Linux's `codel_impl.h`, with the square
+//! root of Linux and with that of RFC 8289.
 
 use crate::common::*;
 use std::collections::VecDeque;
@@ -8,15 +8,15 @@ use tailback_qdisc::{Reason, Spec};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Size, Time};
 
-/// Backlog in bytes that does not end the drops.
+/// Backlog in bytes, large enough that it does not end the drops.
 const LONG: u64 = 1_000_000;
 
 fn at(us: u64) -> Time {
     Time::ZERO + Dur::from_us(us)
 }
 
-/// The instants, in seconds, of the first `n` drops when a packet that has waited for 50 ms is
-/// dequeued every 100 µs.
+/// Returns the instants, in seconds, of the first `n` drops if a packet that has waited for 50 ms is dequeued every 100
+/// µs.
 fn drops(law: &mut Codel, n: usize) -> Vec<f64> {
     let mut drops = Vec::new();
     let mut us = 0;
@@ -56,13 +56,13 @@ fn gaps_shrink_as_the_interval_over_the_root_of_the_count() {
         // Packets are dequeued every 0.1 ms, and the deadlines fall between.
         assert!((pair[1] - pair[0] - expected).abs() < 1.01e-4, "{n}: {} {expected}", pair[1] - pair[0]);
     }
-    // The sum of the gaps is about 2·interval·√n: 5 % less for n = 199.
+    // The sum of the n gaps is about 2·interval·√n; for n = 199 it is 5 % less.
     let elapsed = drops[199] - drops[0];
     assert!((elapsed / (0.2 * 199f64.sqrt()) - 1.0).abs() < 0.06, "{elapsed}");
 }
 
-// By hand: y ← y (3 − n y²) / 2 from 1 gives 1/2, 9/16, 0.48779 and 0.44153 at the second to fifth signal; the
-// resolution of 16 bits is 1.5 µs of 100 ms.
+// By hand: y ← y (3 − n y²) / 2 from y = 1 gives 1/2, 9/16, 0.48779 and 0.44153 at the second to the fifth signal. A
+// gap is y times 100 ms; the resolution of 16 bits is 1.5 µs.
 #[test]
 fn with_root_newton_the_gaps_are_those_of_newtons_method_from_one() {
     let params = Params { root: Root::Newton, ecn: true, ..Params::default() };

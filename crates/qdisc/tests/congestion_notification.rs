@@ -1,4 +1,5 @@
-//! Congestion notification: messages of congestion points (BCN, ECM, QCN), reaction points, and queues of rate limiters.
+//! Congestion notification: messages of congestion points (BCN, ECM, QCN), reaction points, and queues of rate
+//! limiters.
 
 use crate::common::Steps;
 use std::sync::Arc;
@@ -16,11 +17,12 @@ fn rng() -> Rng {
     Rng::named(1, "test")
 }
 
+/// Returns the arrival of a frame of 1500 B that finds `packets` such frames; `limited` is the Solicit bit of its tag.
 fn arrival(packets: u64, limited: Option<bool>) -> Arrival {
     Arrival { queued: Backlog { packets, bytes: 1500 * packets }, size: 1500, limited }
 }
 
-/// The message for a queue of `to` frames that was `from` frames long at the previous sample.
+/// Returns the feedback for a queue of `to` frames that was `from` frames long at the previous sample.
 fn message(params: &bcn::Params, from: u64, to: u64, limited: Option<bool>) -> Option<Feedback> {
     let mut point = bcn::Params { sampling: Fraction(1.0), ..params.clone() }.build();
     point.judge(&arrival(from, None), &mut rng());
@@ -28,6 +30,7 @@ fn message(params: &bcn::Params, from: u64, to: u64, limited: Option<bool>) -> O
 }
 
 const STOP: Option<Feedback> = Some(Feedback::Stop);
+/// Returns the feedback of this level.
 #[expect(clippy::unnecessary_wraps, reason = "the type of a congestion point's feedback")]
 fn change(level: i32) -> Option<Feedback> {
     Some(Feedback::Change(f64::from(level)))
@@ -67,6 +70,7 @@ fn the_table_of_messages_is_that_of_the_slides() {
 
 #[test]
 fn sources_are_slowed_while_the_queue_grows_and_sped_up_while_it_shrinks() {
+    // Default thresholds in frames, T−4 to T+3: 90, 71.5, 53, 34.5, 16, 12, 8, 4.
     let p = bcn::Params::default();
     for (from, to, expected) in [
         (20, 30, change(-1)),
@@ -93,7 +97,7 @@ fn a_queue_of_at_most_one_frame_counts_as_shrinking() {
 fn a_soliciting_frame_is_answered_unsampled_if_the_queue_is_far_below_equilibrium() {
     let mut point = bcn::Params { sampling: Fraction(1e-12), ..bcn::Params::default() }.build();
     let mut judge = |queued, limited| point.judge(&arrival(queued, limited), &mut rng());
-    // The last sample was at 0 frames: every queue has grown since.
+    // No frame was sampled: the queue counts as grown from 0 frames. T+3, the bound for a growing queue, is 4 frames.
     for (queued, limited, expected) in [
         (3, Some(true), change(4)),
         (4, Some(true), change(3)),
@@ -115,14 +119,16 @@ fn a_soliciting_frame_is_answered_unsampled_if_the_queue_is_far_below_equilibriu
 fn sampled_frames_are_binomial() {
     let mut point = bcn::Params::default().build();
     let mut rng = rng();
-    let n = 1_000_000;
-    let sampled = (0..n).filter(|_| point.judge(&arrival(16, None), &mut rng).sampled).count() as f64;
-    let (mean, sd) = (f64::from(n) * 0.01, (f64::from(n) * 0.01 * 0.99).sqrt());
-    assert!((sampled - mean).abs() < 3.3 * sd, "{sampled} of {n}");
+    let frames = 1_000_000;
+    let sampled = (0..frames).filter(|_| point.judge(&arrival(16, None), &mut rng).sampled).count() as f64;
+    let (mean, sd) = (f64::from(frames) * 0.01, (f64::from(frames) * 0.01 * 0.99).sqrt());
+    // A normal variable is further than 3.3 standard deviations from its mean once in a thousand.
+    assert!((sampled - mean).abs() < 3.3 * sd, "{sampled} of {frames}");
 }
 
 #[test]
 fn ecm_feeds_back_the_offset_minus_the_weighted_growth_within_its_bounds() {
+    // Fb = (16 − Q) − 2 ΔQ, with 16 − Q clamped to ±16 and ΔQ to ±32.
     let feedback = |from, to, limited| {
         let p = ecm::Params { sampling: Fraction(1.0), severe: Some(90.0), ..ecm::Params::default() };
         let mut point = p.build();
@@ -137,6 +143,7 @@ fn ecm_feeds_back_the_offset_minus_the_weighted_growth_within_its_bounds() {
     assert_eq!(feedback(0, 91, None), STOP);
 }
 
+/// Returns BCN's law of a new limiter at a link of 10 Gbit/s.
 fn law() -> rp::Reaction {
     LawSpec::Bcn(rp::bcn::Params::default()).build(Rate::mbit(10_000), Time::ZERO)
 }
@@ -192,7 +199,7 @@ fn a_limiter_that_gets_no_messages_drifts_to_the_line_rate_and_ends() {
     };
     let mut law = LawSpec::Bcn(params).build(Rate::mbit(10_000), Time::ZERO);
     law.hear(Time::ZERO, 1, Feedback::Change(-4.0), &mut rng());
-    // From 7.5 to 10 Gbit/s in 2500 steps of 1 Mbit/s.
+    // From 7.5 to 10 Gbit/s the drift takes 2500 steps of 1 Mbit/s, one per microsecond.
     law.advance(Time(Dur::from_us(2_499).0), &mut rng());
     assert!(!law.is_over());
     law.advance(Time(Dur::from_us(2_500).0), &mut rng());
@@ -210,6 +217,7 @@ struct Bench {
 
 const LINE: Rate = Rate::mbit(10_000);
 
+/// Returns the parameters of a reaction point with BCN's law and a memory of its own of 150 kB.
 fn limiters(filter: Filter, aqm: Option<Simple>, discipline: Spec) -> LimitersSpec {
     LimitersSpec {
         filter,
@@ -235,17 +243,19 @@ fn bench_with(spec: LimitersSpec) -> Bench {
 }
 
 impl Bench {
+    /// Enqueues a frame of 1500 buffer bytes and 1520 wire bytes.
     fn put(&mut self, now: Time, flow: u32, dst: u16) {
-        let mut p = Packet::new(flow, Traits::data(0, true).with_ecn(Ecn::Ect0), now, self.seq, dst);
+        let mut packet = Packet::new(flow, Traits::data(0, true).with_ecn(Ecn::Ect0), now, self.seq, dst);
         self.seq += 1;
-        p.set_lengths(1500, 1520);
+        packet.set_lengths(1500, 1520);
         let cx = &mut Cx { rng: &mut self.rng, dropped: &mut self.dropped, marked: &mut self.marked };
-        self.limiters.enqueue(now, p, cx);
+        self.limiters.enqueue(now, packet, cx);
     }
     fn take(&mut self, now: Time) -> Option<Packet> {
         let cx = &mut Cx { rng: &mut self.rng, dropped: &mut self.dropped, marked: &mut self.marked };
         self.limiters.dequeue(now, &Gate::default(), cx)
     }
+    /// Passes `times` messages BCN−4 of congestion point 3, each of which multiplies the limiter's rate by 0.75.
     fn slow(&mut self, flow: u32, destination: u16, times: usize) {
         for _ in 0..times {
             let frame = Frame { flow, destination, class: 0 };
@@ -256,28 +266,28 @@ impl Bench {
 
 #[test]
 fn a_limiter_sends_at_its_rate_with_its_tag_and_does_not_delay_the_default_path() {
-    let mut b = bench(Filter::Destination, None, Spec::default());
-    b.slow(0, 5, 12);
-    let rate = b.limiters.rates().next().expect("a limiter").1;
+    let mut bench = bench(Filter::Destination, None, Spec::default());
+    bench.slow(0, 5, 12);
+    let rate = bench.limiters.rates().next().expect("a limiter").1;
     let expected = (0..12).fold(1e10, |rate, _| rate * 0.75);
     assert_eq!(rate, expected);
     for _ in 0..40 {
-        b.put(Time::ZERO, 0, 5);
-        b.put(Time::ZERO, 1, 6);
+        bench.put(Time::ZERO, 0, 5);
+        bench.put(Time::ZERO, 1, 6);
     }
     let (mut now, mut sent) = (Time::ZERO, [0u32; 2]);
     let end = Time(Dur::from_us(1000).0);
     let mut steps = Steps::at_most(100_000);
     while now < end {
         steps.step("the limiter sets its timer to the present");
-        match b.take(now) {
+        match bench.take(now) {
             Some(p) => {
                 let limited = p.dst == 5;
                 sent[usize::from(limited)] += 1;
                 assert_eq!(p.tag(), limited.then_some(Tag { point: 3, solicit: false }));
                 now += LINE.clock().tx_time(u32::from(p.wire()));
             }
-            None => now = b.limiters.next_wakeup().expect("frames wait"),
+            None => now = bench.limiters.next_wakeup().expect("frames wait"),
         }
     }
     let expected = rate * 1e-3 / (1520.0 * 8.0);
@@ -287,22 +297,22 @@ fn a_limiter_sends_at_its_rate_with_its_tag_and_does_not_delay_the_default_path(
 
 #[test]
 fn frames_that_came_before_their_limiter_leave_before_those_that_came_after() {
-    let mut b = bench(Filter::Destination, None, Spec::default());
+    let mut bench = bench(Filter::Destination, None, Spec::default());
     for _ in 0..5 {
-        b.put(Time::ZERO, 0, 5);
+        bench.put(Time::ZERO, 0, 5);
     }
-    b.slow(0, 5, 1);
+    bench.slow(0, 5, 1);
     for _ in 0..5 {
-        b.put(Time::ZERO, 0, 5);
+        bench.put(Time::ZERO, 0, 5);
     }
     let mut order = Vec::new();
     let mut now = Time::ZERO;
     let mut steps = Steps::at_most(1_000);
-    while b.limiters.packets() > 0 {
+    while bench.limiters.packets() > 0 {
         steps.step("frames wait and none leaves");
-        match b.take(now) {
+        match bench.take(now) {
             Some(p) => order.push(p.seq),
-            None => now = b.limiters.next_wakeup().expect("frames wait"),
+            None => now = bench.limiters.next_wakeup().expect("frames wait"),
         }
     }
     assert_eq!(order, (0..10).collect::<Vec<u32>>());
@@ -311,78 +321,82 @@ fn frames_that_came_before_their_limiter_leave_before_those_that_came_after() {
 #[test]
 fn filters_distinguish_frames_by_destination_pair_or_flow() {
     for (filter, limiters) in [(Filter::Destination, 2), (Filter::Pair, 3), (Filter::Flow, 4)] {
-        let mut b = bench(filter, None, Spec::default());
+        let mut bench = bench(filter, None, Spec::default());
         // Flows 0, 4 and 8 have one source, flow 1 another.
         for (flow, destination) in [(0, 5), (4, 5), (1, 5), (8, 6)] {
-            b.slow(flow, destination, 1);
+            bench.slow(flow, destination, 1);
         }
-        assert_eq!(b.limiters.active(), limiters, "{filter:?}");
+        assert_eq!(bench.limiters.active(), limiters, "{filter:?}");
     }
 }
 
 #[test]
-fn tcp_is_signalled_with_one_per_cent_above_the_threshold_and_at_most_eleven_udp_frames_wait() {
+fn above_the_threshold_one_per_cent_of_tcp_is_signalled_and_at_most_eleven_udp_frames_wait() {
     for ecn in [false, true] {
-        let mut b = bench(Filter::Destination, Some(Simple { ecn, ..Simple::default() }), Spec::default());
-        b.slow(0, 5, 30);
-        let n = 40_000u64;
+        let mut bench = bench(Filter::Destination, Some(Simple { ecn, ..Simple::default() }), Spec::default());
+        bench.slow(0, 5, 30);
         let mut now = Time::ZERO;
-        for _ in 0..n {
-            b.put(now, 0, 5);
-            b.put(now, 15, 5);
-            if b.limiters.packets() > 60 {
-                now = b.limiters.next_wakeup().map_or(now, |at| at.max(now));
+        for _ in 0..40_000 {
+            bench.put(now, 0, 5);
+            bench.put(now, 15, 5);
+            if bench.limiters.packets() > 60 {
+                now = bench.limiters.next_wakeup().map_or(now, |at| at.max(now));
                 let mut steps = Steps::at_most(1_000);
-                while b.limiters.packets() > 40 {
+                while bench.limiters.packets() > 40 {
                     steps.step("frames wait and none leaves");
-                    if b.take(now).is_none() {
-                        now = b.limiters.next_wakeup().expect("frames wait");
+                    if bench.take(now).is_none() {
+                        now = bench.limiters.next_wakeup().expect("frames wait");
                     }
                 }
             }
         }
-        let c = b.limiters.counters(now);
-        let (mean, sd) = (c.tcp_above as f64 * 0.01, (c.tcp_above as f64 * 0.01 * 0.99).sqrt());
-        assert!(c.tcp_above > 30_000 && (c.tcp_signalled as f64 - mean).abs() < 3.3 * sd, "{c:?}");
-        assert!(c.most_udp == 11 && c.udp_refused > 10_000, "{c:?}");
-        let early = b.dropped.iter().filter(|d| d.why == Reason::Early).count() as u64;
-        assert_eq!((early, b.marked), if ecn { (0, c.tcp_signalled) } else { (c.tcp_signalled, 0) });
-        assert!(b.dropped.iter().all(|d| d.why != Reason::Unresponsive || d.packet.flow() == 15));
+        let counters = bench.limiters.counters(now);
+        let (above, signalled) = (counters.tcp_above as f64, counters.tcp_signalled);
+        let (mean, sd) = (above * 0.01, (above * 0.01 * 0.99).sqrt());
+        assert!(above > 30_000.0 && (signalled as f64 - mean).abs() < 3.3 * sd, "{counters:?}");
+        assert!(counters.most_udp == 11 && counters.udp_refused > 10_000, "{counters:?}");
+        let early = bench.dropped.iter().filter(|d| d.why == Reason::Early).count() as u64;
+        assert_eq!((early, bench.marked), if ecn { (0, signalled) } else { (signalled, 0) });
+        assert!(bench.dropped.iter().all(|d| d.why != Reason::Unresponsive || d.packet.flow() == 15));
     }
 }
 
 #[test]
 fn a_limiter_that_is_at_the_line_rate_and_empty_ends() {
-    let mut b = bench(Filter::Destination, None, Spec::default());
-    b.slow(0, 5, 1);
-    b.put(Time::ZERO, 0, 5);
+    let mut bench = bench(Filter::Destination, None, Spec::default());
+    bench.slow(0, 5, 1);
+    bench.put(Time::ZERO, 0, 5);
     let frame = Frame { flow: 0, destination: 5, class: 0 };
     for _ in 0..100 {
-        b.limiters.hear(Time::ZERO, frame, 3, Feedback::Change(4.0));
+        bench.limiters.hear(Time::ZERO, frame, 3, Feedback::Change(4.0));
     }
-    assert_eq!(b.limiters.active(), 1, "it still holds a frame");
-    assert!(b.take(Time::ZERO).is_some_and(|p| p.tag().is_some()));
-    assert_eq!(b.limiters.active(), 0);
-    b.put(Time(1), 0, 5);
-    assert!(b.take(Time(1)).is_some_and(|p| p.tag().is_none()));
-    assert_eq!(b.limiters.hear(Time(1), frame, 3, Feedback::Change(4.0)), Heard::Ignored, "no limiter, no increase");
+    assert_eq!(bench.limiters.active(), 1, "the limiter still holds a frame");
+    assert!(bench.take(Time::ZERO).is_some_and(|p| p.tag().is_some()));
+    assert_eq!(bench.limiters.active(), 0);
+    bench.put(Time(1), 0, 5);
+    assert!(bench.take(Time(1)).is_some_and(|p| p.tag().is_none()));
+    assert_eq!(
+        bench.limiters.hear(Time(1), frame, 3, Feedback::Change(4.0)),
+        Heard::Ignored,
+        "no limiter, no increase"
+    );
 }
 
 #[test]
 fn frames_that_a_limiter_s_discipline_drops_are_not_counted_as_waiting() {
     let red = serde_json::from_str::<Spec>(r#"{"kind": "red", "min": "3kB", "max": "9kB", "weight": 0.5}"#);
     for discipline in [red.expect("a discipline"), Spec::default()] {
-        let mut b = bench(Filter::Destination, None, discipline);
-        b.slow(0, 5, 20);
+        let mut bench = bench(Filter::Destination, None, discipline);
+        bench.slow(0, 5, 20);
         for k in 0..2_000 {
-            b.put(Time(k), 0, 5);
+            bench.put(Time(k), 0, 5);
         }
-        let waiting = b.limiters.packets();
-        assert_eq!(waiting + b.dropped.len() as u64, 2_000);
-        assert_eq!(b.limiters.limited_bytes(), 1500 * waiting);
-        assert!(b.limiters.limited_bytes() <= 150_000);
+        let waiting = bench.limiters.packets();
+        assert_eq!(waiting + bench.dropped.len() as u64, 2_000);
+        assert_eq!(bench.limiters.limited_bytes(), 1500 * waiting);
+        assert!(bench.limiters.limited_bytes() <= 150_000);
         let mut seen = 0;
-        b.limiters.visit(&mut |_| seen += 1);
+        bench.limiters.visit(&mut |_| seen += 1);
         assert_eq!(seen, waiting);
     }
 }
@@ -393,18 +407,18 @@ fn qcn_samples(params: &qcn::Params, packets: u64) -> (Option<Feedback>, Option<
     let mut point = qcn::Params { jitter: Fraction(0.0), ..params.clone() }.build();
     let mut answers = (0..100_000).map(|_| point.judge(&arrival(packets, None), &mut rng()));
     let first = answers.find(|a| a.sampled).expect("a sample");
-    let rest: Vec<Answer> = answers.filter(|a| a.sampled).collect();
-    (first.feedback, rest[5].feedback, rest.len() + 1)
+    let later: Vec<Answer> = answers.filter(|a| a.sampled).collect();
+    (first.feedback, later[5].feedback, later.len() + 1)
 }
 
 #[test]
 fn qcn_quantises_to_six_bits() {
     let p = qcn::Params::default();
-    // A constant queue below the equilibrium of 26 kB causes no message. In the first sample the growth from an empty queue
-    // counts, too, with the weight 2.
+    // |Fb| = (Q − 26 kB + 2 ΔQ) · 63 / 130 kB, rounded down. A constant queue of 15 kB, below the equilibrium of 26 kB, causes
+    // no message. In the first sample the growth from an empty queue counts, too: (15 − 26 + 30) · 63/130 = 9.2.
     let (first, later, _) = qcn_samples(&p, 10);
     assert_eq!((first, later), (change(-9), None));
-    // A queue of 30 kB: 4 kB above.
+    // A queue of 30 kB, 4 kB above the equilibrium: (4 + 60) · 63/130 = 31.0, later 4 · 63/130 = 1.9.
     let (first, later, _) = qcn_samples(&p, 20);
     assert_eq!((first, later), (change(-31), change(-1)));
     // Far above: the largest feedback.
@@ -414,8 +428,8 @@ fn qcn_quantises_to_six_bits() {
 
 #[test]
 fn qcn_samples_by_the_table_of_eight_steps() {
-    // Frames in a constant queue; |Fb| = (1500 n − 26000) · 63/130000, rounded down; the table's bytes between samples for the
-    // upper three bits of |Fb|.
+    // Frames in a constant queue; |Fb| = (1500 n − 26000) · 63/130000, rounded down; the table's bytes between samples
+    // for the upper three bits of |Fb|.
     for (packets, feedback, bytes_between_samples) in [
         (10, 0, 150_000),
         (25, 5, 150_000),
@@ -439,6 +453,7 @@ fn qcn_samples_by_the_table_of_eight_steps() {
     assert!(count.abs_diff(100_000 / 38) <= 10);
 }
 
+/// Returns the default parameters of QCN's reaction point, with cycles of constant length.
 fn steady() -> rp::qcn::Params {
     rp::qcn::Params { jitter: Fraction(0.0), ..rp::qcn::Params::default() }
 }
@@ -461,7 +476,7 @@ fn qcn_recovers_half_of_the_distance_in_each_of_five_cycles_and_then_raises_its_
     (0..15).for_each(|_| law.sent(Time(2), 50_000, &mut rng));
     let expected = target - (target - start) / 32.0;
     assert!((law.rate() / expected - 1.0).abs() < 1e-12, "fast recovery: {} of {expected}", law.rate());
-    // From now on a cycle is half as long.
+    // From here on a cycle is half as long, 75 kB.
     law.sent(Time(2), 50_000, &mut rng);
     law.sent(Time(2), 25_000, &mut rng);
     let (rate, raised_target) = (expected, target + 5e6);
@@ -521,96 +536,96 @@ fn qcns_cycles_have_random_lengths_within_fifteen_per_cent_of_150_kb() {
         lengths.push(f64::from(sent) / 150e3);
     }
     let mean = lengths.iter().sum::<f64>() / lengths.len() as f64;
-    let (least, most) = lengths.iter().fold((f64::MAX, 0.0f64), |(a, b), x| (a.min(*x), b.max(*x)));
+    let (shortest, longest) = lengths.iter().fold((f64::MAX, 0.0f64), |(low, high), x| (low.min(*x), high.max(*x)));
     // Uniform from 0.85 to 1.15, rounded up to 500 B: a standard deviation of 0.087, and of 0.002 for the mean of 2000.
     assert!((mean - 1.0017).abs() < 0.008, "{mean}");
-    assert!((0.85..0.86).contains(&least) && (1.145..1.154).contains(&most), "{least} to {most}");
+    assert!((0.85..0.86).contains(&shortest) && (1.145..1.154).contains(&longest), "{shortest} to {longest}");
 }
 
 #[test]
 fn limited_frames_take_buffer_space_of_the_default_path_only_in_a_shared_memory() {
     for (memory, passed) in [(Memory::Own, 50), (Memory::Shared, 0)] {
-        let mut b = bench_with(LimitersSpec { memory, ..limiters(Filter::Destination, None, Spec::default()) });
-        b.slow(0, 5, 30);
+        let mut bench = bench_with(LimitersSpec { memory, ..limiters(Filter::Destination, None, Spec::default()) });
+        bench.slow(0, 5, 30);
         // 100 frames of 1500 B fill the memory of 150 kB.
-        (0..120).for_each(|_| b.put(Time::ZERO, 0, 5));
-        assert_eq!(b.dropped.len(), 20, "{memory:?}");
-        (0..50).for_each(|_| b.put(Time::ZERO, 1, 6));
-        assert_eq!(b.limiters.packets(), 100 + passed, "{memory:?}");
-        assert!(b.dropped[20..].iter().all(|d| d.why == Reason::BufferFull && d.packet.dst == 6));
+        (0..120).for_each(|_| bench.put(Time::ZERO, 0, 5));
+        assert_eq!(bench.dropped.len(), 20, "{memory:?}");
+        (0..50).for_each(|_| bench.put(Time::ZERO, 1, 6));
+        assert_eq!(bench.limiters.packets(), 100 + passed, "{memory:?}");
+        assert!(bench.dropped[20..].iter().all(|d| d.why == Reason::BufferFull && d.packet.dst == 6));
         let pool = if memory == Memory::Shared { 150_000 + 1500 * passed } else { 150_000 };
-        assert_eq!((b.limiters.pool_bytes(), b.limiters.limited_bytes()), (pool, 150_000));
+        assert_eq!((bench.limiters.pool_bytes(), bench.limiters.limited_bytes()), (pool, 150_000));
     }
     // Conversely, frames that wait in the default path take the space of limited frames, until they leave.
-    let mut b =
+    let mut bench =
         bench_with(LimitersSpec { memory: Memory::Shared, ..limiters(Filter::Destination, None, Spec::default()) });
-    b.slow(0, 5, 1);
-    (0..100).for_each(|_| b.put(Time::ZERO, 1, 6));
-    b.put(Time::ZERO, 0, 5);
-    assert_eq!((b.dropped.len(), b.limiters.limited_bytes()), (1, 0));
-    assert!(b.take(Time::ZERO).is_some_and(|p| p.dst == 6));
-    b.put(Time::ZERO, 0, 5);
-    assert_eq!((b.dropped.len(), b.limiters.limited_bytes(), b.limiters.pool_bytes()), (1, 1500, 150_000));
+    bench.slow(0, 5, 1);
+    (0..100).for_each(|_| bench.put(Time::ZERO, 1, 6));
+    bench.put(Time::ZERO, 0, 5);
+    assert_eq!((bench.dropped.len(), bench.limiters.limited_bytes()), (1, 0));
+    assert!(bench.take(Time::ZERO).is_some_and(|p| p.dst == 6));
+    bench.put(Time::ZERO, 0, 5);
+    assert_eq!((bench.dropped.len(), bench.limiters.limited_bytes(), bench.limiters.pool_bytes()), (1, 1500, 150_000));
 }
 
 #[test]
 fn a_tags_bytes_are_added_once_and_only_to_limited_frames() {
-    let mut b = bench_with(LimitersSpec { tag_bytes: 8, ..limiters(Filter::Destination, None, Spec::default()) });
-    b.slow(0, 5, 1);
+    let mut bench = bench_with(LimitersSpec { tag_bytes: 8, ..limiters(Filter::Destination, None, Spec::default()) });
+    bench.slow(0, 5, 1);
     for (dst, lengths) in [(5, (1508, 1528)), (6, (1500, 1520))] {
         let mut p = Packet::new(0, Traits::data(0, true), Time::ZERO, 0, dst);
         p.set_lengths(1500, 1520);
-        b.limiters.lengthen(Time::ZERO, &mut p);
+        bench.limiters.lengthen(Time::ZERO, &mut p);
         assert_eq!((p.size, p.wire()), lengths, "to {dst}");
         p.set_tag(Tag { point: 3, solicit: false });
-        b.limiters.lengthen(Time::ZERO, &mut p);
+        bench.limiters.lengthen(Time::ZERO, &mut p);
         assert_eq!((p.size, p.wire()), lengths, "to {dst}, with a tag already");
     }
 }
 
 #[test]
-fn a_limiter_set_up_in_a_run_paces_its_frames_from_then_on_also_the_second_time() {
-    let mut b = bench(Filter::Destination, None, Spec::default());
+fn each_of_two_limiters_set_up_one_after_the_other_paces_its_frames_from_its_own_start() {
+    let mut bench = bench(Filter::Destination, None, Spec::default());
     let frame = Frame { flow: 0, destination: 5, class: 0 };
     let us = |n| Time::ZERO + Dur::from_us(n);
     // The first limiter's last frame leaves at 1001.2 us, at the line rate: its next one could not leave at 1002 us.
     for start in [us(1_000), us(1_002)] {
         // Seven messages: 0.75^7 of 10 Gbit/s, at which 1520 B take 9.1 us.
         for _ in 0..7 {
-            assert_eq!(b.limiters.hear(start, frame, 3, Feedback::Change(-4.0)), Heard::Obeyed);
+            assert_eq!(bench.limiters.hear(start, frame, 3, Feedback::Change(-4.0)), Heard::Obeyed);
         }
         let gap = Dur((1520.0 * 8e12 / (0..7).fold(1e10, |rate, _| rate * 0.75)) as u64);
-        (0..2).for_each(|_| b.put(start, 0, 5));
-        assert!(b.take(start).is_some_and(|p| p.tag().is_some()), "the first frame leaves at once");
-        assert!(b.take(start).is_none());
-        assert_eq!(b.limiters.next_wakeup(), Some(start + gap));
+        (0..2).for_each(|_| bench.put(start, 0, 5));
+        assert!(bench.take(start).is_some_and(|p| p.tag().is_some()), "the first frame leaves at once");
+        assert!(bench.take(start).is_none());
+        assert_eq!(bench.limiters.next_wakeup(), Some(start + gap));
         // The limiter ends with its second frame, before the time at which a third one could leave.
         for _ in 0..100 {
-            b.limiters.hear(start, frame, 3, Feedback::Change(4.0));
+            bench.limiters.hear(start, frame, 3, Feedback::Change(4.0));
         }
-        assert!(b.take(start + Dur::from_us(1)).is_none());
-        let end = b.limiters.next_wakeup().expect("a frame waits");
-        assert!(b.take(end).is_some() && b.limiters.active() == 0);
+        assert!(bench.take(start + Dur::from_us(1)).is_none());
+        let end = bench.limiters.next_wakeup().expect("a frame waits");
+        assert!(bench.take(end).is_some() && bench.limiters.active() == 0);
     }
 }
 
 #[test]
 fn the_queues_take_turns_and_a_limiter_that_ends_takes_no_turn_from_the_next() {
-    let mut b = bench(Filter::Destination, None, Spec::default());
+    let mut bench = bench(Filter::Destination, None, Spec::default());
     for destination in [5, 6, 7] {
-        b.slow(0, destination, 1);
-        (0..2).for_each(|_| b.put(Time::ZERO, 0, destination));
+        bench.slow(0, destination, 1);
+        (0..2).for_each(|_| bench.put(Time::ZERO, 0, destination));
     }
     // The limiter of destination 5 is at the line rate and ends with its last frame.
     for _ in 0..100 {
-        b.limiters.hear(Time::ZERO, Frame { flow: 0, destination: 5, class: 0 }, 3, Feedback::Change(4.0));
+        bench.limiters.hear(Time::ZERO, Frame { flow: 0, destination: 5, class: 0 }, 3, Feedback::Change(4.0));
     }
     // Frames without a limiter belong to the default path, whose turn is the first.
-    b.put(Time::ZERO, 0, 8);
+    bench.put(Time::ZERO, 0, 8);
     let far = Dur::from_ms(1);
-    let order: Vec<u16> = (0..7).map(|k| b.take(Time::ZERO + far * k).expect("a frame").dst).collect();
+    let order: Vec<u16> = (0..7).map(|k| bench.take(Time::ZERO + far * k).expect("a frame").dst).collect();
     assert_eq!(order, [8, 5, 6, 7, 5, 6, 7]);
-    assert_eq!(b.limiters.active(), 2);
+    assert_eq!(bench.limiters.active(), 2);
 }
 
 #[test]
@@ -621,14 +636,14 @@ fn the_timers_of_the_queues_of_limiters_and_of_the_default_path_run() {
     for (of_limiter, of_default) in [(pie.clone(), Spec::default()), (Spec::default(), pie)] {
         let spec = limiters(Filter::Destination, None, of_limiter);
         let limiters = Limiters::new(spec, &of_default, &site, Arc::clone(&origins), Rng::named(1, "limiters"));
-        let mut b = Bench { limiters, dropped: Vec::new(), rng: rng(), marked: 0, seq: 0 };
-        b.slow(0, 5, 1);
+        let mut bench = Bench { limiters, dropped: Vec::new(), rng: rng(), marked: 0, seq: 0 };
+        bench.slow(0, 5, 1);
         // PIE computes its probability every 15 ms (RFC 8033 section 4.2).
         for k in 1..4 {
             let due = Time::ZERO + Dur::from_ms(15 * k);
-            assert_eq!(b.limiters.next_wakeup(), Some(due));
-            let cx = &mut Cx { rng: &mut b.rng, dropped: &mut b.dropped, marked: &mut b.marked };
-            b.limiters.wake(due, cx);
+            assert_eq!(bench.limiters.next_wakeup(), Some(due));
+            let cx = &mut Cx { rng: &mut bench.rng, dropped: &mut bench.dropped, marked: &mut bench.marked };
+            bench.limiters.wake(due, cx);
         }
     }
 }

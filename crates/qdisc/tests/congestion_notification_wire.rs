@@ -1,4 +1,4 @@
-//! Messages of congestion points and tags as bytes, against frames written down by hand.
+//! Messages of congestion points and tags as bytes, compared with frames that are written by hand.
 
 use tailback_qdisc::congestion_notification::cp::{Spec, bcn, qcn};
 use tailback_qdisc::congestion_notification::wire::{
@@ -63,7 +63,7 @@ fn tags_name_the_congestion_point_in_sixteen_bits() {
 }
 
 #[test]
-fn a_cnm_is_that_of_802_1qau() {
+fn a_cnm_has_the_fields_of_802_1qau_in_their_order() {
     let message = Cnm {
         destination: HOST,
         source: BRIDGE,
@@ -135,7 +135,8 @@ fn every_field_of_a_message_and_a_tag_keeps_to_its_bits() {
     };
     for message in [cnm(true, None), cnm(false, Some(0)), cnm(true, Some(0x22e7)), cnm(false, None)] {
         let bytes = message.encode();
-        // 18 bytes of addresses, Q-tag and EtherType, 24 of fields, 46 of the frame, 4 of the check sequence, and 4 of the CN-TAG.
+        // 18 bytes of addresses, Q-tag and EtherType, 24 of fields, 46 of the frame, 4 of the check sequence, and 4 of
+        // the CN-TAG.
         assert_eq!(bytes.len(), if message.flow.is_some() { 96 } else { 92 });
         assert_eq!(Cnm::decode(&bytes), Ok(message));
         // A frame that ends too early is refused even if its check sequence is right.

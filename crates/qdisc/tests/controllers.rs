@@ -1,4 +1,4 @@
-//! PI, REM and AVQ against transcriptions of ns-2.35, packet by packet.
+//! PI, REM and AVQ compared packet by packet with transcriptions of ns-2.35.
 
 use crate::common::*;
 use std::collections::VecDeque;
@@ -8,6 +8,7 @@ use tailback_qdisc::{Reason, Spec};
 use tailback_random::{Rng, maths};
 use tailback_units::{Amount, Dur, Fraction, Rate, Size, Time};
 
+/// Limit of the queue, packets.
 const LIMIT: usize = 150;
 
 fn traffic() -> Traffic {
@@ -15,6 +16,8 @@ fn traffic() -> Traffic {
     Traffic { sizes: &[1000, 1000, 300], loads, phase: Dur::from_secs(2), ..Traffic::default() }
 }
 
+/// Fails unless the discipline and the reference decide the same about each packet; returns the number of packets of
+/// each fate.
 fn compare(spec: Spec, reference: &mut impl Queue, rng: Rng, seed: u64) -> [usize; 5] {
     let rate = Rate::mbit(10);
     let arrivals = traffic().draw(seed);
@@ -24,13 +27,14 @@ fn compare(spec: Spec, reference: &mut impl Queue, rng: Rng, seed: u64) -> [usiz
     tally(&log)
 }
 
+/// Removes the oldest packet, logs that it is sent, and returns its buffer bytes.
 fn leave(q: &mut VecDeque<Held>, log: &mut Log) -> Option<u16> {
     let packet = q.pop_front()?;
     log.push((packet.seq, packet.sent()));
     Some(packet.size)
 }
 
-/// `Queue/PI`, with the queue in packets, or in bytes divided by the mean packet of 500 B.
+/// `Queue/PI` of ns-2.35, with the queue in packets, or in bytes divided by the mean packet of 500 B.
 struct NsPi {
     rng: Rng,
     q: VecDeque<Held>,
@@ -113,7 +117,7 @@ fn pi_gives_each_of_120_000_packets_its_fate_in_ns() {
     }
 }
 
-/// `Queue/REM` with drops. The queue holds `LIMIT` packets here; that of ns one packet less.
+/// `Queue/REM` of ns-2.35, without marks. Its queue holds `LIMIT` packets here; in ns-2.35 it holds one packet less.
 struct NsRem {
     rng: Rng,
     q: VecDeque<Held>,
@@ -168,7 +172,8 @@ fn rem_gives_each_of_120_000_packets_its_fate_in_ns() {
     }
 }
 
-/// `Queue/Vq` in bytes. A packet that is not ECN-capable is dropped, as every packet is in ns without marks.
+/// `Queue/Vq` of ns-2.35 in bytes. A packet that is not ECN-capable is dropped, as ns-2.35 drops every packet if
+/// marking is disabled.
 struct NsVq {
     q: VecDeque<Held>,
     ecn: bool,

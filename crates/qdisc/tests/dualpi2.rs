@@ -1,4 +1,5 @@
-//! DualPI2: the square law, its schedulers, and a transcription of Linux's `sch_dualpi2`.
+//! DualPI2: the square law, the schedulers, the step and the ramp, and a comparison with a transcription of Linux's
+//! `sch_dualpi2`.
 
 use crate::common::*;
 use std::collections::VecDeque;
@@ -17,15 +18,15 @@ fn the_probability_of_scalable_flows_is_twice_the_root_of_that_of_classic_flows(
         assert!((law.scalable(2.0) - 2.0 * law.classic().sqrt()).abs() < 1e-12);
     }
     assert!(law.classic() > 0.0);
-    // Windows at equal round-trip times: Prague 2/p_L = 1/√p_C, Reno 1.22/√p_C.
+    // Windows at equal round-trip times: Prague 2/p_L = 1/√p_C, Reno 1.22/√p_C; their ratio is 1/1.22 = 0.82.
     let (prague, reno) = (2.0 / law.scalable(2.0), 1.22 / law.classic().sqrt());
     assert!((prague / reno - 0.82).abs() < 0.001);
 }
 
 #[test]
 fn classic_packets_are_dropped_with_the_square_of_p_while_scalable_ones_are_all_marked() {
-    // In overload without drops of L packets p' is limited to 1/k: L packets are marked with probability 1, C packets dropped
-    // with probability 1/k².
+    // In overload without drops of L packets p' is limited to 1/k: L packets are marked with probability 1, C packets
+    // dropped with probability 1/k².
     for coupling in [2.0, 4.0] {
         let traffic = Traffic { ect: 0.5, l4s: 1.0, loads: &[2.0], packets: 100_000, ..Traffic::default() };
         let params = Params { coupling, drop_on_overload: false, classic_share: 0.5, ..Params::default() };
@@ -92,8 +93,8 @@ fn the_time_shifted_fifo_sends_a_classic_packet_first_that_has_waited_longer_by_
     }
 }
 
-/// Four ECT(1) packets of 1000 B arrive at once and leave one by one before the first update of the controller. Returns, for
-/// each, `true` if it is marked.
+/// Returns, for each of four packets, `true` if it is marked. The four ECT(1) packets of 1000 B arrive at once and
+/// leave one by one, 0.8 ms apart, before the first update of the controller.
 fn marked_of_four(params: Params) -> Vec<bool> {
     let mut rig = Rig::new(&Spec::DualPi2(params), &places(10, Rate::mbit(10)), Rng::named(1, "port"));
     let mut log = Log::new();
@@ -127,20 +128,20 @@ fn a_step_in_packets_marks_a_packet_that_leaves_more_than_that_number_behind() {
 #[test]
 fn the_step_spares_packets_that_found_fewer_than_min_qlen_step_in_the_l_queue() {
     // The packets found 0, 1, 2 and 3 in the L queue, and all but the first have waited for more than the step of 1 ms.
-    for (least, expected) in [
+    for (min_qlen_step, expected) in [
         (0, [false, true, true, true]),
         (1, [false, true, true, true]),
         (2, [false, false, true, true]),
         (4, [false; 4]),
     ] {
-        let params = Params { min_qlen_step: least, ..Params::default() };
-        assert_eq!(marked_of_four(params), expected, "{least}");
+        let params = Params { min_qlen_step, ..Params::default() };
+        assert_eq!(marked_of_four(params), expected, "{min_qlen_step}");
     }
 }
 
-/// RFC 9332, appendix A.1: one random number is compared with the larger of native and coupled probability. The update after
-/// 1 s, when a C packet has waited for 1 s, makes p' = 0.25, so that the coupled probability is 0.5; the ramp gives the
-/// native one.
+/// RFC 9332, appendix A.1: one random number is compared with the larger of native and coupled probability. At the
+/// update at 1 s a C packet has waited for 1 s, so that p' becomes 0.25 and the coupled probability 0.5. The ramp gives
+/// the native probability.
 #[test]
 fn on_a_ramp_packets_are_marked_with_the_larger_of_native_and_coupled_probability() {
     const PACKETS: u32 = 4_000;

@@ -104,7 +104,7 @@ pub(crate) fn documents() -> Vec<Value> {
     documents
 }
 
-/// Classes of all kinds, one of them with a priority discipline inside.
+/// Returns a class-based policy with classes of all sorts, one of them with a priority discipline inside.
 fn nested() -> Value {
     json!({ "kind": "class-based", "classes": [
         { "match": { "dscp": "ef" }, "priority": { "rate": "10%", "burst": "3kB" }, "limit": "5packets" },
@@ -116,20 +116,22 @@ fn nested() -> Value {
     ], "default": { "limit": "7packets", "discipline": { "kind": "fair-queue" } } })
 }
 
+/// An operation on a discipline.
 #[derive(Clone, Copy, Debug)]
 enum Op {
     Arrive {
         flow: u32,
         size: u16,
     },
+    /// An attempt to dequeue.
     Leave,
-    /// The link becomes idle, if the queue is empty.
+    /// A report that the link is idle; skipped if a packet waits.
     Idle,
     /// Time passes, in ps.
     Wait(u64),
     /// New rate of the link, in bit/s.
     SetRate(u64),
-    /// Closes the gate, or opens a closed one.
+    /// Stops the port, or opens a stopped one.
     Gate,
 }
 
@@ -302,6 +304,7 @@ fn a_random_victim_is_each_waiting_packet_equally_often() {
             victims[waiting.iter().position(|s| *s == gone).unwrap()] += 1;
         }
     }
-    // A full queue at 3997 arrivals, each of four packets the victim of a quarter; the standard deviation is 27.
+    // 3997 arrivals find a full queue, and each of the four packets is the victim with probability 1/4: 999 ± 27
+    // (standard deviation).
     assert!(victims.iter().all(|n| (900..1100).contains(n)), "{victims:?}");
 }

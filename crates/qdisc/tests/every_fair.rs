@@ -26,7 +26,7 @@ const KINDS: [&str; 14] = [
     "fq-pie",
 ];
 
-/// A document of `kind` with some of its options; the bits of `draw` choose their values.
+/// Returns a document of `kind` with some of its options, whose values the bits of `draw` select.
 fn document(kind: &str, draw: u64) -> Value {
     let on = |bit: u64| draw >> bit & 1 == 1;
     let mut d = json!({ "kind": kind });
@@ -96,7 +96,6 @@ proptest! {
         for document in KINDS.into_iter().map(|kind| document(kind, draw)).chain(edges()) {
             let spec: Spec = decode(document.clone()).unwrap();
             Checked::check(&spec).unwrap();
-            let kind = document;
             let mut rig = Rig::new(&spec, &site, Rng::named(seed, "port"));
             let mut within = true;
             let mut agree = true;
@@ -106,20 +105,20 @@ proptest! {
                 agree &= seen == rig.q.packets();
                 within &= rig.q.packets() <= packets && rig.bytes() <= bytes;
             });
-            prop_assert!(within && agree, "{kind}: within the limits: {within}, packets counted correctly: {agree}");
+            prop_assert!(within && agree, "{document}: within the limits: {within}, packets counted correctly: {agree}");
             // By the end each packet has been sent or dropped, once.
             let mut fates: Vec<u32> = log.iter().map(|(seq, _)| *seq).collect();
             fates.sort_unstable();
-            prop_assert_eq!(fates, (0..traffic.len() as u32).collect::<Vec<_>>(), "{}", kind);
+            prop_assert_eq!(fates, (0..traffic.len() as u32).collect::<Vec<_>>(), "{}", document);
             prop_assert_eq!(rig.q.packets(), 0);
             let marks = log.iter().filter(|(_, fate)| *fate == Fate::Sent { marked: true }).count() as u64;
-            prop_assert!(marks <= rig.marked, "{kind}");
+            prop_assert!(marks <= rig.marked, "{document}");
             let mut newest: BTreeMap<u32, u32> = BTreeMap::new();
             for (seq, fate) in &log {
                 let Arrival { flow, ecn, .. } = traffic[*seq as usize];
                 if let Fate::Sent { marked } = fate {
-                    prop_assert!(!marked || ecn != tailback_qdisc::Ecn::NotEct, "{kind} marked a packet that is not ECN-capable");
-                    prop_assert!(newest.insert(flow, *seq).is_none_or(|before| before < *seq), "{kind} reordered flow {flow}");
+                    prop_assert!(!marked || ecn != tailback_qdisc::Ecn::NotEct, "{document} marked a packet that is not ECN-capable");
+                    prop_assert!(newest.insert(flow, *seq).is_none_or(|before| before < *seq), "{document} reordered flow {flow}");
                 }
             }
         }
@@ -150,8 +149,8 @@ fn probed_variables_keep_their_names_and_order_under_traffic() {
 fn invalid_parameters_are_refused_with_their_path() {
     let refused = |document: Value, field: &str| {
         let spec: Spec = decode(document.clone()).unwrap();
-        let complaint = Checked::check(&spec).expect_err(&document.to_string());
-        assert_eq!(complaint.path, field, "{document}");
+        let error = Checked::check(&spec).expect_err(&document.to_string());
+        assert_eq!(error.path, field, "{document}");
     };
     refused(json!({ "kind": "drr", "quantum": "0B" }), "quantum");
     refused(json!({ "kind": "drr", "buckets": 0 }), "buckets");

@@ -1,8 +1,9 @@
-//! The weighted fair queue of Cisco routers against a transcription of its description, packet by packet.
+//! The weighted fair queue of Cisco routers compared packet by packet with a transcription of its description.
 //!
-//! Cisco IOS Quality of Service Solutions: "Weighted fair queueing" and the command reference of `fair-queue`: sequence
-//! numbers, the weight 32384 / (precedence + 1), the congestive discard threshold and its quarter, the hold queue, and the
-//! aggregate and individual limits of distributed WFQ. In integers throughout.
+//! The description is that of Cisco IOS Quality of Service Solutions, "Weighted fair queueing", and of the command
+//! reference of `fair-queue`: sequence numbers, the weight 32384 / (precedence + 1), the congestive discard threshold
+//! and its quarter, the hold queue, and the aggregate and individual limits of distributed WFQ. All computations are in
+//! integers.
 
 use crate::common::*;
 use std::collections::{BTreeMap, VecDeque};
@@ -12,7 +13,8 @@ use tailback_qdisc::{Cx, Dropped, Qdisc, Reason, Spec};
 use tailback_random::Rng;
 use tailback_units::{Amount, Dur, Rate, Time};
 
-/// IP precedence of an arrival: the flow's number modulo 8; every fifth packet of the traffic has one that is 3 higher, modulo 8.
+/// Returns the IP precedence of an arrival: the flow's index modulo 8, and for every fifth packet of the traffic 3
+/// more, modulo 8.
 fn precedence(arrival: &Arrival) -> u8 {
     let of_flow = (arrival.flow % 8) as u8;
     if arrival.seq.is_multiple_of(5) { (of_flow + 3) % 8 } else { of_flow }
@@ -30,8 +32,10 @@ struct Router {
     p: Params,
     threshold: usize,
     hold: usize,
+    /// Aggregate and individual limit of distributed WFQ, packets. `None`: no such limits.
     dwfq: Option<(usize, usize)>,
     conversations: BTreeMap<(u32, u8), Conversation>,
+    /// Sequence number of the packet in service.
     in_service: u64,
     arrivals: u64,
 }
@@ -106,6 +110,8 @@ impl Queue for Ours {
 
 const RATE: Rate = Rate(10_000_000);
 
+/// Fails unless the discipline and the router decide the same about each packet; returns the number of packets of each
+/// fate.
 fn compare(params: Params, seed: u64) -> [usize; 5] {
     let number = |amount: Amount| match amount {
         Amount::Millipackets(n) => n as usize / 1000,

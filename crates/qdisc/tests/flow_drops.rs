@@ -1,5 +1,5 @@
-//! FRED, SRED and CHOKe against transcriptions of their papers, packet by packet, and the share of a
-//! flood under them, RED-PD and FQ-CoDel.
+//! FRED, SRED and CHOKe compared packet by packet with transcriptions of their papers; the share of a flood under FRED,
+//! CHOKe, RED-PD and FQ-CoDel.
 
 use crate::common::{Arrival, Fate, Held, Log, Queue, Rig, Traffic, assert_same, fate, places, serve, tally};
 use serde_json::json;
@@ -16,7 +16,7 @@ fn spec(document: serde_json::Value) -> Spec {
     decode(document).unwrap()
 }
 
-/// Traffic of which flow 0 sends the share `share`.
+/// Returns traffic of which flow 0 sends the share `share` of the packets.
 fn flooded(seed: u64, share: f64, packets: u32) -> Vec<Arrival> {
     let mut rng = Rng::named(seed, "flood");
     let mut arrivals = Traffic { packets, ..Traffic::default() }.draw(seed);
@@ -26,6 +26,8 @@ fn flooded(seed: u64, share: f64, packets: u32) -> Vec<Arrival> {
     arrivals
 }
 
+/// Fails unless the discipline and the reference decide the same about each packet; returns the number of packets of
+/// each fate.
 fn compare(document: serde_json::Value, reference: &mut impl Queue, traffic: &[Arrival]) -> [usize; 5] {
     let mut ours = Rig::new(&spec(document), &places(LIMIT, RATE), Rng::named(9, "port"));
     let ours = serve(&mut ours, RATE, traffic, |_, _| {});
@@ -309,6 +311,7 @@ impl Queue for PaperChoke {
     }
 }
 
+/// Returns the parameters of RED that [`PaperChoke`] has.
 fn red() -> serde_json::Value {
     json!({ "min": "5packets", "max": "25packets", "max-p": 0.1, "weight": 0.01, "gentle": false, "wait": false,
             "byte-mode": false, "count": "packets", "mean-packet": "1000B", "idle": "1993" })
@@ -328,7 +331,7 @@ fn choke_gives_each_packet_its_fate_in_the_paper_with_red_deciding_first() {
     assert!(fates[fate::EARLY] > 20_000 && fates[fate::UNMARKED] > 100_000, "{fates:?}");
 }
 
-/// The flood's share of the packets sent in the second half of the run; it is half of an offered load of 300 %.
+/// Returns the flood's share of the second half of the packets sent. The flood is half of an offered load of 300 %.
 fn share_of_flood(document: serde_json::Value) -> f64 {
     let mut rng = Rng::named(5, "flood");
     let traffic = Traffic { loads: &[3.0], packets: 400_000, ..Traffic::default() };
@@ -367,8 +370,8 @@ fn choke_red_pd_fred_and_fq_codel_limit_the_share_of_a_flood_and_red_does_not() 
 
 #[test]
 fn red_pd_filters_a_flood_and_stops_monitoring_it_after_it_has_slowed_down() {
-    // Flow 0 sends nine tenths of the link's rate for 20 s and then a fiftieth of that; forty other flows together send half of
-    // the link's rate.
+    // Flow 0 sends nine tenths of the link's rate for 20 s and then a fiftieth of that; forty other flows together send
+    // half of the link's rate.
     let mut rng = Rng::named(6, "flood");
     let mut arrivals = Traffic { flows: 40, packets: 75_000, loads: &[1.4], ..Traffic::default() }.draw(6);
     let change = Time::ZERO + Dur::from_secs(20);
@@ -393,10 +396,14 @@ fn red_pd_filters_a_flood_and_stops_monitoring_it_after_it_has_slowed_down() {
     let filtered = |f: &Fate| *f == Fate::Dropped(Reason::Unresponsive);
     assert!(fates[fate::UNRESPONSIVE] > 1_000, "{fates:?}");
     let others = log.iter().filter(|(seq, f)| filtered(f) && arrivals.iter().any(|a| a.seq == *seq && a.flow > 0));
-    assert!(others.count() * 10 < fates[fate::UNRESPONSIVE], "nine tenths of the filtered packets are the flood's");
+    assert!(
+        others.count() * 10 < fates[fate::UNRESPONSIVE],
+        "a tenth or more of the filtered packets are of other flows"
+    );
 }
 
-/// Lin and Morris (1997), section 5.1: above `max` a flow may have two packets, so that many flows share a small buffer.
+/// Lin and Morris (1997), section 5.1: above `max` a flow may have two packets, so that many flows share a small
+/// buffer.
 #[test]
 fn above_its_upper_threshold_fred_lets_each_flow_have_two_packets() {
     let document = json!({ "kind": "fred", "min": "1packet", "max": "2packets", "weight": 1.0 });

@@ -1,5 +1,5 @@
-//! FQ-CoDel against a transcription of RFC 8290 and RFC 8289, delays under FQ-CoDel and FQ-PIE, and
-//! the limits of SFQ with RED.
+//! FQ-CoDel compared with a transcription of RFC 8290 and RFC 8289; delays under FQ-CoDel and FQ-PIE; the limits of SFQ
+//! with RED.
 
 use crate::common::{Arrival, Fate, Held, Log, Queue, Rig, Traffic, assert_same, fate, places, serve, tally, wire};
 use serde_json::json;
@@ -159,9 +159,11 @@ impl Queue for Rfc8290 {
     }
 }
 
+/// Returns traffic of 14 flows, of which two send 40 % of the packets.
 fn traffic(seed: u64) -> Vec<Arrival> {
     let mut rng = Rng::named(seed, "flood");
-    // With these sizes two queues rarely have equal bytes; of equal queues the reference may take any for the fattest.
+    // With these sizes two queues rarely have equal bytes. Of equal queues the reference may choose another one as the
+    // fattest.
     let sizes: &[u16] = &[1500, 1487, 577, 61, 1009];
     let mut arrivals = Traffic { flows: 12, packets: 200_000, sizes, ..Traffic::default() }.draw(seed);
     arrivals.iter_mut().filter(|_| rng.chance(0.4)).for_each(|a| a.flow = 12 + a.flow % 2);
@@ -188,7 +190,8 @@ fn fq_codel_sends_marks_and_drops_the_same_packets_as_rfc_8290() {
     assert!(fates[fate::MARKED] > 1_000 && fates[fate::EARLY] > 1_000 && fates[fate::FULL] > 1_000, "{fates:?}");
 }
 
-/// Longest time in the queue of packets of `flow`, and the mean time, in seconds, of the packets of all other flows.
+/// Returns the longest time that packets of `flow` wait, and the mean waiting time of the packets of all other flows in
+/// seconds.
 fn waits(document: serde_json::Value, arrivals: &[Arrival], flow: u32) -> (Dur, f64) {
     struct Timed {
         rig: Rig,
@@ -229,7 +232,8 @@ fn waits(document: serde_json::Value, arrivals: &[Arrival], flow: u32) -> (Dur, 
     (longest, sum / n)
 }
 
-/// Eight flows that together send twice what the link carries, and one with a packet every 20 ms.
+/// Returns traffic of eight flows that together send at twice the rate of the link, and of flow 99, which sends a
+/// packet of 200 B every 20 ms.
 fn sparse_and_greedy() -> Vec<Arrival> {
     let mut arrivals = Traffic { flows: 8, packets: 60_000, loads: &[2.0], ect: 0.0, ..Traffic::default() }.draw(7);
     let end = arrivals.last().unwrap().at;
@@ -258,7 +262,7 @@ fn a_sparse_flow_waits_for_two_packets_at_most_and_greedy_flows_half_as_long_as_
     for kind in ["fq-codel", "fq-pie"] {
         let document = json!({ "kind": kind, "buckets": "per-flow" });
         let (sparse, others) = waits(document, &arrivals, 99);
-        // At most the packet on the link, and one of a flow that became new just before.
+        // At most the packet on the link, and one of a flow that became new just before, 0.8 ms each.
         assert!(sparse <= Dur::from_us(2 * 800 + 100), "{kind}: {sparse}");
         assert!(others < 0.35, "{kind}: {others}");
     }
@@ -273,13 +277,14 @@ fn sfq_red_limits_each_bucket_to_its_part_of_the_limit() {
                       "count": "packets", "mean-packet": "1000B", "byte-mode": false });
     let document = json!({ "kind": "sfq-red", "buckets": 46, "red": red });
     let mut rig = Rig::new(&spec(document), &places(46 * 9, RATE), Rng::named(1, "port"));
-    let mut most = 0;
+    let mut peak_of_flood = 0;
     let log = serve(&mut rig, RATE, &arrivals, |rig, _| {
         let mut of_flood = 0;
         tailback_qdisc::Qdisc::visit(&rig.q, &mut |p| of_flood += u64::from(p.flow() == 0));
-        most = most.max(of_flood);
+        peak_of_flood = peak_of_flood.max(of_flood);
     });
-    assert!(most <= 9, "{most}");
+    // Each of the 46 buckets has a part of 9 packets.
+    assert!(peak_of_flood <= 9, "{peak_of_flood}");
     let dropped = |flood: bool| {
         let of = |seq: &u32| (arrivals[*seq as usize].flow == 0) == flood;
         let all = arrivals.iter().filter(|a| (a.flow == 0) == flood).count() as f64;

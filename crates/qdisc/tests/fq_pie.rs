@@ -1,5 +1,5 @@
-//! FQ-PIE against PIE of RFC 8033 in each queue and the rounds of RFC 8290, as `sch_fq_pie.c` of Linux combines them
-//! (`fq_pie_qdisc_enqueue`, `fq_pie_qdisc_dequeue`, `fq_pie_timer`).
+//! FQ-PIE compared with a transcription: PIE of RFC 8033 in each queue and the rounds of RFC 8290, combined as in
+//! `sch_fq_pie.c` of Linux (`fq_pie_qdisc_enqueue`, `fq_pie_qdisc_dequeue`, `fq_pie_timer`).
 
 use crate::common::rfc8033::Rfc;
 use crate::common::{Arrival, Log, Queue, Rig, Traffic, assert_same, fate, places, serve, tally, wire};
@@ -12,7 +12,9 @@ use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
 
 const RATE: Rate = Rate(10_000_000);
+/// Limit of all queues together, packets.
 const LIMIT: usize = 400;
+/// Wire bytes per queue and round.
 const QUANTUM: i64 = 300;
 
 struct Flow {

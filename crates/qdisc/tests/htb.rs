@@ -1,8 +1,9 @@
 //! The hierarchical token bucket against a transcription of `net/sched/sch_htb.c` of Linux, without hysteresis, with
 //! tokens in exact numbers instead of ticks.
 //!
-//! Leaves of equal priority have a negligible rate of their own here: on level 0 Linux moves on to the next leaf whenever a
-//! leaf is removed from its row (`htb_remove_class_from_row`), this crate only when a quantum is used up.
+//! Leaves of equal priority have a negligible rate of their own in these tests, since the turns on level 0 differ:
+//! Linux goes on to the next leaf whenever a leaf is removed from its row (`htb_remove_class_from_row`), this crate
+//! only when a quantum is used up.
 
 use crate::common::{Arrival, Fate, Held, Log, Traffic, assert_same, packet, wire};
 use serde_json::{Value, json};
@@ -13,7 +14,7 @@ use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
 const RATE: Rate = Rate(10_000_000);
-/// Tokens per byte; the unit of tokens is a bit divided by the number of picoseconds per second.
+/// Tokens per byte. The unit of tokens is 10^-12 bit, so that a rate in bit/s times a time in ps gives tokens.
 const BYTE: i128 = 8_000_000_000_000;
 const LEVELS: usize = 8;
 
@@ -209,6 +210,7 @@ impl Htb {
 /// A class of a test: index of the parent, priority, rate and ceiling, both in kbit/s.
 type Row = (Option<usize>, u8, u64, u64);
 
+/// Returns Linux's scheduler of these classes, with the default bursts.
 #[expect(clippy::maybe_infinite_iter, reason = "a path from a leaf to the root ends")]
 fn reference(rows: &[Row]) -> Htb {
     let depth = |mut i: usize| (0..).take_while(|_| rows[i].0.map(|p| i = p).is_some()).count();
@@ -237,6 +239,7 @@ fn reference(rows: &[Row]) -> Htb {
     Htb { classes: rows.iter().enumerate().map(class).collect(), row: Default::default(), wait_pq: BTreeSet::new() }
 }
 
+/// Returns the document of these classes; flow k belongs to the k-th leaf.
 fn document(rows: &[Row]) -> Value {
     let leaves: Vec<usize> = (0..rows.len()).filter(|i| rows.iter().all(|row| row.0 != Some(*i))).collect();
     let class = |(i, (parent, prio, rate, ceil)): (usize, &Row)| {
@@ -255,8 +258,9 @@ fn document(rows: &[Row]) -> Value {
     json!({ "kind": "htb", "default": format!("c{last}"), "classes": rows.iter().enumerate().map(class).collect::<Vec<_>>() })
 }
 
-/// A link that serves a queue which holds packets back: `step(now, arrival)` takes the arrival or sends a packet, and returns the
-/// packet with the time at which the queue wants to be called again.
+/// Runs the arrivals through a queue that may hold packets back, onto a link, and returns the departures. `step(now,
+/// arrival)` enqueues the arrival or, without one, dequeues; it returns the sequence number and size of the packet that
+/// leaves, and the time at which it must be called again.
 fn drive(arrivals: &[Arrival], mut step: impl FnMut(Time, Option<&Arrival>) -> (Option<(u32, u16)>, Time)) -> Log {
     let (clock, mut log, mut next) = (RATE.clock(), Log::new(), arrivals.iter().peekable());
     let (mut free, mut wake) = (Time::ZERO, Time::NEVER);
@@ -284,6 +288,7 @@ fn drive(arrivals: &[Arrival], mut step: impl FnMut(Time, Option<&Arrival>) -> (
     panic!("packets wait and none leaves");
 }
 
+/// Fails unless this crate and Linux send the same packets in the same order; returns the departures.
 fn compare(rows: &[Row], flows: u64, seed: u64) -> Log {
     let sizes: &[u16] = &[1500, 1487, 577, 61, 1009];
     let loads: &[f64] = &[0.2, 0.7, 1.1, 1.5, 0.05];

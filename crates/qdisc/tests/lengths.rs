@@ -19,7 +19,8 @@ fn packet(flow: usize, seq: u32, at: Time) -> Packet {
     packet
 }
 
-/// Number of packets that each flow sends within `time` on a link of `RATE` while ten packets of each flow always wait.
+/// Returns the number of packets that each flow sends within `time` on a link of `RATE` while ten packets of each flow
+/// wait at all times.
 fn sent(document: &Value, time: Dur) -> [f64; 2] {
     let spec: Spec = decode(document.clone()).unwrap();
     Checked::check(&spec).unwrap();
@@ -49,6 +50,7 @@ fn sent(document: &Value, time: Dur) -> [f64; 2] {
     panic!("{document}: the time does not advance");
 }
 
+/// Returns the document with a class for each of the two flows, with the keys of `per_class`.
 fn classes(document: Value, per_class: &Value) -> Value {
     let mut document = document;
     let own = |flow: usize| {
@@ -60,7 +62,7 @@ fn classes(document: Value, per_class: &Value) -> Value {
     document
 }
 
-/// Schedulers that share the link's wire bytes equally between two flows.
+/// Returns the schedulers that share the link's wire bytes equally between two flows.
 fn by_wire_bytes() -> Vec<Value> {
     let late = json!({ "target": "5s", "update": "1s" });
     let never = json!({ "min": "5000packets", "max": "9000packets" });

@@ -6,16 +6,18 @@ use tailback_qdisc::{Colour, Qdisc, Spec};
 use tailback_random::Rng;
 use tailback_units::Rate;
 
-/// RED with thresholds and a weight that do not depend on the link's rate: only the decay of its average depends on it.
+/// Returns RED with thresholds and a weight that do not depend on the link's rate; only the ageing of the average does.
 fn red() -> Value {
     json!({ "min": "2packets", "max": "6packets", "weight": 0.005, "count": "packets", "ecn": true })
 }
 
+/// Returns the parameters as a document of `kind`.
 fn with(mut document: Value, kind: &str) -> Value {
     document["kind"] = json!(kind);
     document
 }
 
+/// Returns disciplines that depend on the link's rate.
 fn documents() -> Vec<Value> {
     let inner = || with(red(), "red");
     let classes = json!([
@@ -63,8 +65,8 @@ fn documents() -> Vec<Value> {
     ]
 }
 
-/// Fates of traffic on a link of `rate` under a discipline that is built for the rate `built` and then notified of the rate
-/// `changed`, if any.
+/// Returns the fates of traffic on a link of `rate` under a discipline that is built for the rate `built` and then
+/// notified of the rate `changed`, if any.
 fn fates(spec: &Spec, built: Rate, changed: Option<Rate>, rate: Rate) -> Log {
     let mut rig = Rig::new(spec, &places(40, built), Rng::named(1, "port"));
     if let Some(changed) = changed {
@@ -77,7 +79,7 @@ fn fates(spec: &Spec, built: Rate, changed: Option<Rate>, rate: Rate) -> Log {
 }
 
 #[test]
-fn a_discipline_whose_link_has_changed_its_rate_is_as_one_built_for_that_rate() {
+fn after_a_change_of_the_link_s_rate_a_discipline_behaves_as_one_built_for_that_rate() {
     let (old, new) = (Rate::mbit(100), Rate::mbit(10));
     let mut unaffected = Vec::new();
     for document in documents() {
@@ -92,16 +94,16 @@ fn a_discipline_whose_link_has_changed_its_rate_is_as_one_built_for_that_rate() 
     assert_eq!(unaffected, Vec::<&str>::new());
 }
 
-/// Kunniyur and Srikant (2001): the capacity of the virtual queue is at most the link's.
+/// Kunniyur and Srikant (2001): the rate of the virtual queue is at most that of the link.
 #[test]
-fn the_virtual_queue_s_capacity_never_exceeds_the_changed_link_s() {
+fn the_virtual_queue_s_rate_never_exceeds_the_changed_rate_of_the_link() {
     let spec: Spec = tailback_document::decode(json!({ "kind": "avq", "ecn": true })).expect("it decodes");
     let mut rig = Rig::new(&spec, &places(40, Rate::mbit(100)), Rng::named(1, "port"));
     rig.q.set_rate(Rate::mbit(10));
     let traffic = Traffic { packets: 2_000, rate: Rate::mbit(10), ..Traffic::default() };
-    let mut most: f64 = 0.0;
+    let mut largest: f64 = 0.0;
     serve(&mut rig, Rate::mbit(10), &traffic.draw(3), |rig, _| {
-        most = most.max(rig.state("virtual_rate_bits_per_second"));
+        largest = largest.max(rig.state("virtual_rate_bits_per_second"));
     });
-    assert!(most > 0.0 && most <= 10e6, "{most}");
+    assert!(largest > 0.0 && largest <= 10e6, "{largest}");
 }

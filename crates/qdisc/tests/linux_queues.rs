@@ -1,4 +1,5 @@
-//! `fq` and `netem` of Linux, limits of single code points, and WRED in front of a fair queue, against values by hand.
+//! `fq` and `netem` of Linux, limits of single code points, and WRED in front of a fair queue, compared with values
+//! computed by hand.
 
 use crate::common::Steps;
 use crate::link::{Arrival, build, constant, merged, packet, run};
@@ -14,6 +15,7 @@ fn at(ms: u64) -> Time {
     Time::ZERO + Dur::from_ms(ms)
 }
 
+/// Returns `count` packets of `bytes` wire bytes that arrive at `ms`.
 fn burst(flow: u32, bytes: u16, count: usize, ms: u64) -> Vec<Arrival> {
     vec![Arrival { at: at(ms), flow, bytes, ecn: Ecn::NotEct }; count]
 }
@@ -24,8 +26,8 @@ fn a_new_flow_sends_its_first_ten_frames_at_once_then_all_take_turns_of_two() {
     // Frames of 1514 buffer bytes, which `fq` counts, and 1523 B on the wire.
     let arrivals = merged(vec![burst(0, 1523, 60, 0), burst(1, 1523, 20, 30)]);
     let log = run(&mut build(document, &SITE), &arrivals, RATE, 1, at(500));
-    // 1523 B take 1.2184 ms: at 30 ms the 25th frame of flow 0 is on the link. Then flow 1 sends ten frames, its initial credit
-    // of 15140 B; then both, now old flows, send two frames in turn until flow 1 has sent its twenty.
+    // 1523 B take 1.2184 ms: at 30 ms the 25th frame of flow 0 is on the link. Then flow 1 sends ten frames, its
+    // initial credit of 15140 B; then both, now old flows, send two frames in turn until flow 1 has sent its twenty.
     let order: Vec<u32> = log.departed.iter().map(|d| d.flow).collect();
     let after: Vec<u32> = order[25..].to_vec();
     assert_eq!(after[..10], [1; 10]);
@@ -50,8 +52,9 @@ fn each_flow_has_its_limit_and_flows_that_exceed_their_share_send_equal_buffer_b
         constant(2, 1000, Rate(1_000_000), at(0), at(3000)),
     ];
     let log = run(&mut build(document, &SITE), &merged(streams), RATE, 1, at(3000));
-    // Flow 2 gets its 1 Mbit/s, less than a third of 10; flows 0 and 1 share 9 Mbit/s equally by buffer bytes. Packets of 1500
-    // and 300 B on the wire have 1494 and 296 buffer bytes, so that the rates on the wire are as 1500/1494 to 300/296.
+    // Flow 2 gets its 1 Mbit/s, less than a third of 10; flows 0 and 1 share 9 Mbit/s equally by buffer bytes. Packets
+    // of 1500 and 300 B on the wire have 1494 and 296 buffer bytes, so that the rates on the wire are as 1500/1494 to
+    // 300/296.
     for (flow, mbit) in [(0, 4.479), (1, 4.521), (2, 1.0)] {
         let found = log.bytes_of(flow) as f64 * 8.0 / 3e6;
         assert!((found - mbit).abs() < 0.015, "flow {flow}: {found}");
@@ -114,12 +117,12 @@ fn netem_loses_packets_independently_or_in_bursts_of_the_mean_length_of_its_mark
         let log = run(&mut build(document, &SITE), &arrivals, RATE, 3, at(30_000));
         log.dropped.iter().map(|d| d.arrival).collect()
     };
-    // 2 % of 100 000: 2000 ± 133 (3 sigma).
+    // 2 % of 100 000 are lost: 2000 ± 133 (3 sigma).
     let independent = lost(json!({ "kind": "netem", "loss": 0.02 }));
     assert!((1860..2140).contains(&independent.len()), "{}", independent.len());
     // p = 1 %, r = 10 %: a share of p / (p + r) = 9.09 % is lost, in bursts of 1 / r = 10 packets on average.
-    // Successive losses have the correlation 1 − p − r = 0.89: 9091 ± 1130 (3 sigma). The lengths of 909 bursts have the
-    // standard deviation 9.5: a mean of 10 ± 0.95 (3 sigma).
+    // Successive losses have the correlation 1 − p − r = 0.89: 9091 ± 1130 (3 sigma). The lengths of 909 bursts have
+    // the standard deviation 9.5: a mean of 10 ± 0.95 (3 sigma).
     let bursts = lost(json!({ "kind": "netem", "bursts": { "enter": 0.01, "leave": 0.1 } }));
     let runs = 1 + bursts.windows(2).filter(|pair| pair[1] != pair[0] + 1).count();
     assert!((bursts.len() as f64 - 9091.0).abs() < 1300.0, "{}", bursts.len());
@@ -133,9 +136,9 @@ fn fates(document: Value, site: &Site, codes: &[u8]) -> Vec<bool> {
     let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
     let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
     for (index, code) in codes.iter().enumerate() {
-        let mut one = packet(&Arrival { at: Time::ZERO, flow: 0, bytes: 100, ecn: Ecn::NotEct }, index);
-        one.code = *code;
-        q.enqueue(Time::ZERO, one, cx);
+        let mut packet = packet(&Arrival { at: Time::ZERO, flow: 0, bytes: 100, ecn: Ecn::NotEct }, index);
+        packet.code = *code;
+        q.enqueue(Time::ZERO, packet, cx);
     }
     assert!(cx.dropped.iter().all(|d| matches!(d.why, Reason::BufferFull | Reason::Early)));
     let mut fates = vec![false; codes.len()];
@@ -154,8 +157,8 @@ fn a_code_point_with_its_own_limit_is_dropped_once_the_whole_queue_reaches_that_
     let document =
         json!({ "kind": "weighted-tail-drop", "by": "dscp", "limits": { "af22": "3packets", "af23": "150B" } });
     let (af21, af22, af23) = (18, 20, 22);
-    // 100 B on the wire are 84 buffer bytes: an af23 packet is accepted only by an empty queue, an af22 packet if fewer than
-    // three packets wait, every other packet if fewer than five wait.
+    // 100 B on the wire are 84 buffer bytes: an af23 packet is accepted only by an empty queue, an af22 packet if fewer
+    // than three packets wait, every other packet if fewer than five wait.
     let codes = [af23, af23, af22, af22, af22, af21, af21, af22, af21];
     let expected = [false, true, false, false, true, false, false, true, true];
     assert_eq!(fates(document, &Site { packets: 5, ..SITE }, &codes), expected);
@@ -165,20 +168,21 @@ fn a_code_point_with_its_own_limit_is_dropped_once_the_whole_queue_reaches_that_
 
 #[test]
 fn wred_of_a_fair_queue_averages_the_whole_queue_and_the_flow_s_limit_applies_to_what_wred_accepts() {
-    // At each arrival the average moves half of the distance to the queue length; from an average of two up WRED drops all.
+    // At each arrival the average moves half of the distance to the queue length; from an average of two up WRED drops
+    // all.
     let document = json!({ "kind": "fair-queue-wred",
         "wred": { "by": "dscp", "exponent": 1, "profiles": { "0": { "min": 2, "max": 2, "denominator": 1 } } },
         "fair-queue": { "weights": "equal", "queues": "per-flow", "threshold": "3packets" } });
-    // The four packets find 0, 1, 2 and 3 waiting: averages 0, 0.5, 1.25, 2.125. WRED drops the fourth. EF packets, whose
-    // profile starts at 36, pass WRED, and the flow's limit of three drops the fourth.
+    // The four packets find 0, 1, 2 and 3 waiting: averages 0, 0.5, 1.25, 2.125. WRED drops the fourth. EF packets,
+    // whose profile starts at 36, pass WRED, and the flow's limit of three drops the fourth.
     assert_eq!(fates(document.clone(), &SITE, &[0, 0, 0, 0]), [false, false, false, true]);
     let mut q = build(document, &SITE);
     let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
     let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
     for index in 0..4 {
-        let mut one = packet(&Arrival { at: Time::ZERO, flow: 0, bytes: 100, ecn: Ecn::NotEct }, index);
-        one.code = 46;
-        q.enqueue(Time::ZERO, one, cx);
+        let mut packet = packet(&Arrival { at: Time::ZERO, flow: 0, bytes: 100, ecn: Ecn::NotEct }, index);
+        packet.code = 46;
+        q.enqueue(Time::ZERO, packet, cx);
     }
     assert_eq!((q.packets(), cx.dropped.len()), (3, 1));
 }

@@ -14,7 +14,7 @@ fn at(ms: u64) -> Time {
     Time::ZERO + Dur::from_ms(ms)
 }
 
-/// A packet of 1000 bytes departs after `sojourn`; the backlog `remaining` stays in the queue.
+/// Reports the departure of a packet of 1000 bytes that has waited for `sojourn`; `remaining` is the backlog behind it.
 fn depart(law: &mut Pie, now: Time, sojourn: Dur, remaining: Backlog) {
     let mut packet = Packet::new(0, Traits::data(0, true), Time::ZERO, 0, 1);
     packet.set_lengths(1000, 1020);
@@ -22,12 +22,12 @@ fn depart(law: &mut Pie, now: Time, sojourn: Dur, remaining: Backlog) {
     law.depart(now, &packet, remaining);
 }
 
-/// Time of the next update.
+/// Returns the time of the next update.
 fn due(law: &Pie) -> Time {
     law.next_update().expect("PIE has a timer")
 }
 
-/// Lets `n` updates pass at a constant delay of `ms` milliseconds.
+/// Makes `n` updates at a constant delay of `ms` milliseconds.
 fn updates(law: &mut Pie, ms: u64, n: usize) {
     for _ in 0..n {
         depart(law, due(law) + Dur::from_ms(ms), Dur::from_ms(ms), LONG);
@@ -35,7 +35,7 @@ fn updates(law: &mut Pie, ms: u64, n: usize) {
     }
 }
 
-// RFC 8033 section 4.4.
+// RFC 8033 section 4.4. Ten updates of 15 ms are 150 ms.
 #[test]
 fn a_burst_of_150_ms_passes_whatever_the_delay() {
     let rng = &mut Rng::named(1, "burst");
@@ -82,8 +82,8 @@ fn derandomised_drops_are_between_0_85_over_p_and_8_5_over_p_packets_apart() {
             gap = 0;
         }
     }
-    let (least, most) = (gaps.iter().min().unwrap(), gaps.iter().max().unwrap());
-    assert!(f64::from(*least) >= 0.85 / p && f64::from(*most) <= 8.5 / p + 1.0, "{least} {most} {p}");
+    let (shortest, longest) = (gaps.iter().min().unwrap(), gaps.iter().max().unwrap());
+    assert!(f64::from(*shortest) >= 0.85 / p && f64::from(*longest) <= 8.5 / p + 1.0, "{shortest} {longest} {p}");
 }
 
 // RFC 8033 section 4.2.
@@ -124,7 +124,8 @@ fn the_rate_estimate_gives_the_delay_of_the_backlog() {
         depart(&mut law, Time::ZERO + Dur::from_us(800 * n), Dur::ZERO, LONG);
     }
     law.update(at(1000), LONG);
-    // The 16 gaps of 0.8 ms between 17 departures count as the time of 16384 bytes.
+    // 17 departures of 1000 bytes reach 16384 bytes; the 16 gaps of 0.8 ms between them, 12.8 ms, count as the time of
+    // 16384 bytes.
     let expected = 100_000.0 * 0.0128 / 16_384.0;
     assert!((law.delay() - expected).abs() < 1e-9, "{} {expected}", law.delay());
 }

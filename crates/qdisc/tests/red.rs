@@ -6,6 +6,7 @@ use tailback_qdisc::law::{Backlog, Decision};
 use tailback_random::Rng;
 use tailback_units::{Amount, Dur, Fraction, Rate, Size, Time};
 
+/// Returns the parameters of the experiments of 1993, in packets of 1000 B, with thresholds of 5 and 15.
 fn thesis() -> Params {
     Params {
         min: Some(Amount::packets(5)),
@@ -24,6 +25,7 @@ fn at(ms: u64) -> Time {
     Time::ZERO + Dur::from_ms(ms)
 }
 
+/// Returns a backlog of packets of 1000 B.
 fn backlog(packets: u64) -> Backlog {
     Backlog { packets, bytes: packets * 1000 }
 }
@@ -47,7 +49,7 @@ fn gaps(params: Params, n: usize) -> Vec<u64> {
     gaps
 }
 
-/// χ² of the gaps against the uniform distribution on `low` to `high`. Panics at a gap outside.
+/// Returns χ² of the gaps against the uniform distribution on `low` to `high`. Panics at a gap outside.
 fn chi_square_of_uniform(gaps: &[u64], low: u64, high: u64) -> f64 {
     let mut counts = vec![0u32; (high - low + 1) as usize];
     for gap in gaps {
@@ -58,13 +60,14 @@ fn chi_square_of_uniform(gaps: &[u64], low: u64, high: u64) -> f64 {
     counts.iter().map(|n| (f64::from(*n) - expected) * (f64::from(*n) - expected) / expected).sum()
 }
 
-// p_b = 0.1 at an average of 10 in the middle of 5 to 15 with max_p = 0.2: k = 10. With 9 degrees of
-// freedom χ² exceeds 27.9 once in a thousand seeds, with 8 degrees 26.1.
+/// Returns parameters with p_b = 0.1, so that k = 10: the average of 10 is in the middle of 5 to 15, and max_p is 0.2.
+/// With 9 degrees of freedom χ² exceeds 27.9 once in a thousand seeds, with 8 degrees 26.1.
 fn half_way() -> Params {
     Params { max_p: Fraction(0.2), ..thesis() }
 }
 
-// The text of 1993 says 1 to k; its pseudo-code, like ns, counts a packet before it decides: 1 to k − 1.
+/// The text of the paper of 1993 says 1 to k. Its pseudo-code, like ns, counts a packet before it decides about it,
+/// which gives 1 to k − 1.
 #[test]
 fn without_wait_gaps_are_uniform_on_1_to_k_minus_1() {
     assert!(chi_square_of_uniform(&gaps(half_way(), 20_000), 1, 9) < 26.1);
@@ -186,7 +189,8 @@ fn fengs_max_p_is_unbounded_unless_top_is_set() {
     }
 }
 
-/// Feng's pseudo-code compares strictly: an average at a threshold is on neither side of it and does not change the status.
+/// Feng's pseudo-code compares strictly: an average at a threshold is on neither side of it and does not change the
+/// status.
 #[test]
 fn an_average_at_a_threshold_of_fengs_changes_nothing() {
     let params = Params { weight: Some(1.0), adaptive: Some(Adaptive::Feng(Feng::default())), ..thesis() };
@@ -202,7 +206,8 @@ fn an_average_at_a_threshold_of_fengs_changes_nothing() {
     assert!(seen.iter().zip(expected).all(|(a, b)| (a - b).abs() < 1e-12), "{seen:?}");
 }
 
-/// `updateMaxP` of ns-2.35: more than the interval must have passed, and an average at the edge of the middle fifth is in it.
+/// `updateMaxP` of ns-2.35: more than the interval must have passed, and an average at the edge of the middle fifth is
+/// in it.
 #[test]
 fn floyds_max_p_does_not_change_within_the_interval_or_at_the_edges_of_the_middle_fifth() {
     let floyd = Floyd { bottom: Some(Fraction(0.01)), ..Floyd::default() };
@@ -276,7 +281,7 @@ fn invalid_parameters_are_refused_with_their_path() {
     assert!(thesis().check().is_ok() && Params::default().check().is_ok());
 }
 
-// RFC 3168 section 7.1: persistent congestion is signalled by drops.
+/// RFC 3168 section 7.1: persistent congestion is signalled by drops.
 #[test]
 fn above_max_packets_are_dropped_or_marked_as_configured() {
     for (above_max, expected) in [(AboveMax::Drop, Decision::Forced), (AboveMax::Mark, Decision::Early)] {

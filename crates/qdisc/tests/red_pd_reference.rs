@@ -1,5 +1,5 @@
-//! RED-PD against a transcription of ns-2.35, packet by packet: the filter of `queue/red-pd.cc` before
-//! [`NsRed`], and the script that sets its probabilities (`tcl/ex/red-pd`, of the authors of the ICNP 2001 paper).
+//! RED-PD compared packet by packet with a transcription of ns-2.35: the filter of `queue/red-pd.cc` in front of
+//! [`NsRed`], and the script that sets its probabilities (`tcl/ex/red-pd`, by the authors of the ICNP 2001 paper).
 //!
 //! The transcription differs from the script as `docs/mechanisms/red-pd.md` states: no test for unresponsive flows, the
 //! first interval ends after ten round-trip times, probabilities fall at the end of an interval and not 1 ms later, and
@@ -14,7 +14,7 @@ use tailback_qdisc::{Reason, Spec};
 use tailback_random::Rng;
 use tailback_units::{Amount, Dur, Rate, Size, Time};
 
-/// RedPDFlow, with the flow monitor's counts of an interval, and the flow's entry in mon_flow_hist_.
+/// `RedPDFlow` with the flow monitor's counts of an interval, and the flow's entry in `mon_flow_hist_`.
 #[derive(Clone, Copy, Default)]
 struct Flow {
     monitored: bool,
@@ -34,7 +34,7 @@ struct NsRedPd {
     mon_ebdrops: u64,
     high_dr_flow_hist: Vec<Vec<(usize, u64)>>,
     avg_drop_rate: f64,
-    /// BList_ and Bindex_: lengths of the last intervals, in a ring.
+    /// `BList_` and `Bindex_`: the lengths of the last intervals in a ring.
     b_list: Vec<Dur>,
     b_index: usize,
     detect_at: Time,
@@ -43,7 +43,8 @@ struct NsRedPd {
     max_high_dr_flow_hist: usize,
     x_in_regular: usize,
     min_time_to_consider: Dur,
-    /// Numbers of probabilities raised and lowered, of flows no longer monitored, and of targets halved.
+    /// Number of increases of a probability; the following fields count decreases, flows that are no longer monitored,
+    /// and targets that are halved.
     raised: u32,
     lowered: u32,
     unmonitored: u32,
@@ -92,7 +93,7 @@ impl NsRedPd {
             self.high_dr_flow_hist.remove(0);
         }
     }
-    /// Number of drop lists in the history that contain the flow `i`, and the sum of its bytes there.
+    /// Returns the number of drop lists in the history that contain the flow `i`, and the sum of its bytes in them.
     fn visits(&self, i: usize) -> (usize, u64) {
         let (mut flow_count, mut drop_count) = (0, 0);
         for drop_list in &self.high_dr_flow_hist {
@@ -260,8 +261,8 @@ impl Queue for NsRedPd {
     }
 }
 
-/// Traffic in which each of six flows in turn sends 40 % of the packets for 8 s; with these sizes shares of bytes and shares
-/// of packets differ.
+/// Returns traffic in which each of six flows in turn sends 40 % of the packets for 8 s. With these sizes shares of
+/// bytes differ from shares of packets.
 fn floods(seed: u64, packets: u32) -> Vec<Arrival> {
     let mut rng = Rng::named(seed, "flood");
     let traffic = Traffic {

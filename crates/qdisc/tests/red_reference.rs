@@ -1,4 +1,4 @@
-//! RED against a transcription of ns-2.35, packet by packet.
+//! RED compared packet by packet with a transcription of ns-2.35.
 
 use crate::common::*;
 use std::collections::VecDeque;
@@ -7,6 +7,7 @@ use tailback_qdisc::{Reason, Spec, Victim};
 use tailback_random::Rng;
 use tailback_units::{Amount, Fraction, Rate, Size, Time};
 
+/// Returns the parameters of the experiments of 1993, in packets of 1000 B, with thresholds of 5 and 15.
 fn thesis() -> Params {
     Params {
         min: Some(Amount::packets(5)),
@@ -225,8 +226,8 @@ impl Queue for NsRed {
     }
 }
 
-/// Serves the same traffic with the RED under test and with the transcription. Returns the number of packets of each fate, in
-/// the order of [`tally`].
+/// Fails unless RED and the transcription decide the same about each packet; returns the number of packets of each
+/// fate, in the order of [`tally`].
 fn compare(params: Params, traffic: &Traffic, seed: u64) -> [usize; 5] {
     let qlim = 50;
     let arrivals = traffic.draw(seed);

@@ -1,6 +1,5 @@
-//! RIO against figure 4 of Clark and Fang (IEEE/ACM ToN 6(4), 1998) and enhanced RED against its
-//! description (Feng et al., NOSSDAV 1997), each transcribed with the RED of 1993 and ns-2's
-//! idle time, and compared packet by packet.
+//! RIO compared packet by packet with figure 4 of Clark and Fang (IEEE/ACM ToN 6(4), 1998), and enhanced RED with its
+//! description (Feng et al., NOSSDAV 1997). Both are transcribed with the RED of 1993 and the idle time of ns-2.
 
 use crate::common::*;
 use std::collections::VecDeque;
@@ -10,8 +9,10 @@ use tailback_qdisc::{Colour, Reason, Spec};
 use tailback_random::Rng;
 use tailback_units::{Amount, Fraction, Rate, Size, Time};
 
+/// Limit of the queue, packets.
 const PLACES: usize = 60;
 
+/// Returns RED of 1993 with these thresholds in packets.
 fn level(min: u64, max: u64, max_p: f64, weight: f64) -> Params {
     Params {
         min: Some(Amount::packets(min)),
@@ -68,8 +69,8 @@ impl Classic {
         }
         self.avg = (1.0 - self.w_q) * self.avg + self.w_q * q as f64;
     }
-    /// Returns 0 for a packet that passes, 1 for one to be marked or dropped at random, 2 for one to be dropped; `q` is the queue
-    /// that this RED counts.
+    /// Returns 0 for a packet that passes, 1 for one to be marked or dropped at random, 2 for one to be dropped; `q` is
+    /// the queue that this RED counts.
     fn judge(&mut self, q: usize, rng: &mut Rng) -> u8 {
         self.count += 1;
         if self.avg < self.min_th || q <= 1 {
@@ -95,6 +96,7 @@ impl Classic {
     }
 }
 
+/// Carries out a verdict of [`Classic::judge`].
 fn push(q: &mut VecDeque<Held>, mut packet: Held, verdict: u8, log: &mut Log) {
     match verdict {
         0 => q.push_back(packet),
@@ -106,8 +108,8 @@ fn push(q: &mut VecDeque<Held>, mut packet: Held, verdict: u8, log: &mut Log) {
     }
 }
 
-/// Figure 4: an In packet updates both averages and is judged by avg_in; an Out packet updates only
-/// avg_total and is judged by it.
+/// Figure 4: an In packet updates both averages and is dropped by avg_in; an Out packet updates only avg_total and is
+/// dropped by avg_total.
 struct ClarkFang {
     rng: Rng,
     q: VecDeque<Held>,
@@ -122,7 +124,7 @@ impl Queue for ClarkFang {
         let q = self.q.len();
         let full = q >= PLACES;
         let is_in = packet.colour == Colour::Green;
-        // The packet is judged before the other average is updated, on which the judgement does not depend.
+        // The verdict does not depend on the other average, which is updated later.
         let red = if is_in {
             self.r#in.average(q_in, now);
             &mut self.r#in
@@ -153,7 +155,7 @@ impl Queue for ClarkFang {
     }
 }
 
-/// RED for unmarked packets; marked ones pass unless the queue is full or the average is at least `top`.
+/// RED for packets that are not green; green packets pass unless the queue is full or the average is at least `top`.
 struct Enhanced {
     rng: Rng,
     q: VecDeque<Held>,
@@ -165,14 +167,14 @@ impl Queue for Enhanced {
     fn arrive(&mut self, arrival: &Arrival, log: &mut Log) {
         let (now, packet, q) = (arrival.at.as_secs(), Held::new(arrival), self.q.len());
         self.red.average(q, now);
-        let marked = packet.colour == Colour::Green;
-        let verdict = match marked {
+        let green = packet.colour == Colour::Green;
+        let verdict = match green {
             true if self.red.avg >= self.top => 2,
             true => 0,
             false => self.red.judge(q, &mut self.rng),
         };
         if q >= PLACES {
-            if !marked {
+            if !green {
                 self.red.count = 0;
             }
             log.push((packet.seq, Fate::Dropped(Reason::BufferFull)));
@@ -190,10 +192,13 @@ impl Queue for Enhanced {
     }
 }
 
+/// Returns traffic in which flow k has the colour at index k modulo their number.
 fn coloured(colours: &'static [Colour]) -> Traffic {
     Traffic { colours, packets: 100_000, ..Traffic::default() }
 }
 
+/// Fails unless the discipline and the reference decide the same about each packet; returns the number of packets of
+/// each fate.
 fn compare<Q: Queue>(spec: Spec, mut reference: Q, traffic: &Traffic, rng: Rng) -> [usize; 5] {
     let arrivals = traffic.draw(7);
     let mut ours = Rig::new(&spec, &places(PLACES as u64, traffic.rate), rng);

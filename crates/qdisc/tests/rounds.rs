@@ -14,7 +14,7 @@ fn secs(n: u64) -> Time {
     Time::ZERO + Dur::from_secs(n)
 }
 
-/// The `n` packets of a flow, all at time zero, with sizes from `size`.
+/// Returns `n` packets of a flow, all at time zero; `size` returns the wire bytes of each.
 fn saturated(flow: u32, n: usize, mut size: impl FnMut() -> u16) -> Vec<Arrival> {
     (0..n).map(|_| Arrival { at: Time::ZERO, flow, bytes: size(), ecn: Ecn::NotEct }).collect()
 }
@@ -39,8 +39,8 @@ proptest! {
             if remaining.contains(&0) {
                 break;
             }
-            let (least, most) = (served.iter().min().unwrap(), served.iter().max().unwrap());
-            prop_assert!(most - least <= quantum + 1500, "{served:?}");
+            let (smallest, largest) = (served.iter().min().unwrap(), served.iter().max().unwrap());
+            prop_assert!(largest - smallest <= quantum + 1500, "{served:?}");
         }
     }
 }
@@ -69,7 +69,7 @@ fn a_full_buffer_drops_only_packets_of_the_flow_that_exceeds_its_share() {
     }
 }
 
-/// `sfq.cc` of ns-2.35 after the hash: the caller gives the bucket of each packet.
+/// `sfq.cc` of ns-2.35 without the hash: the caller passes the bucket of each packet.
 struct Ns2Sfq {
     buckets: Vec<Vec<usize>>,
     ring: Vec<usize>,
@@ -118,8 +118,8 @@ fn sfq_with_overflow_by_share_accepts_and_sends_the_same_packets_as_ns_2() {
     let mut q = build(json!({ "kind": "sfq", "buckets": 16, "overflow": "share" }), &site);
     let mut reference =
         Ns2Sfq { buckets: vec![Vec::new(); 16], ring: Vec::new(), active: 0, occupied: 0, maxqueue: 40 };
-    // The reference uses the hash under test, so that 40 flows fall into the same 16 buckets: a copy of the port's generator
-    // gives it the same salt.
+    // The reference uses the hash under test, so that 40 flows fall into the same 16 buckets: a copy of the port's
+    // generator gives it the same salt.
     let mut hash_rng = port.clone();
     let mut bucket_of = {
         use tailback_qdisc::discipline::fair::{Buckets, ByFlow, Key};
@@ -172,13 +172,13 @@ fn new_hashes_even_out_the_service_of_colliding_flows_without_reordering() {
     };
     let fixed_hash = max_min_ratio(json!({ "kind": "sfq", "buckets": 8 }));
     let new_hashes = max_min_ratio(json!({ "kind": "sfq", "buckets": 8, "perturb": "10ms" }));
-    // With 12 flows in 8 buckets some flows share a bucket, and a flow alone in its bucket gets nearly twice their service.
-    // With a new hash every 10 ms the service of all flows is about equal: a ratio of 1.
+    // With 12 flows in 8 buckets some flows share a bucket, and a flow alone in its bucket gets nearly twice their
+    // service. With a new hash every 10 ms the service of all flows is about equal: a ratio of 1.
     assert!(fixed_hash > 1.4 && new_hashes < 1.25, "{fixed_hash} {new_hashes}");
 }
 
-/// Shreedhar and Varghese (1995): a queue's deficit grows by its quantum in each round, and its packet leaves in the round in
-/// which the deficit reaches the packet's length.
+/// Shreedhar and Varghese (1995): a queue's deficit grows by its quantum in each round, and its packet leaves in the
+/// round in which the deficit reaches the packet's length.
 #[test]
 fn a_packet_of_n_bytes_leaves_in_round_n_with_a_quantum_of_one_byte() {
     let packet = |flow, bytes| Arrival { at: Time::ZERO, flow, bytes, ecn: Ecn::NotEct };

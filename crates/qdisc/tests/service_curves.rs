@@ -22,12 +22,13 @@ fn stream(flow: u32, mbit: f64, from: u64, until: u64) -> Vec<Arrival> {
     constant(flow, 1000, Rate((mbit * 1e6) as u64), at(from), at(until))
 }
 
+/// Returns the outcomes of the arrivals, merged, until `until` ms.
 fn served(classes: Value, arrivals: Vec<Vec<Arrival>>, until: u64) -> Log {
     let document = json!({ "kind": "hfsc", "classes": classes });
     run(&mut build(document, &SITE), &merged(arrivals), RATE, 1, at(until))
 }
 
-/// Rate on the wire, in Mbit/s, of a flow's packets whose transmission ends between two instants in ms.
+/// Returns the rate on the wire, in Mbit/s, of a flow's packets whose transmission ends between two instants in ms.
 fn rate(log: &Log, flow: u32, from: u64, until: u64) -> f64 {
     let own = log.departed.iter().filter(|d| d.flow == flow && d.end > at(from) && d.end <= at(until));
     own.map(|d| f64::from(d.bytes) * 8.0).sum::<f64>() / ((until - from) as f64 * 1e3)
@@ -37,7 +38,7 @@ fn assert_near(found: f64, expected: f64, tolerance: f64) {
     assert!((found - expected).abs() <= tolerance, "{found}, expected {expected}");
 }
 
-/// The leaf `c<flow>` for the packets of a flow, with the keys of `more`.
+/// Returns the leaf `c<flow>` for the packets of a flow, with the keys of `more`.
 fn leaf(flow: u32, more: Value) -> Value {
     let mut class = json!({ "name": format!("c{flow}"), "match": { "flow": flow }, "limit": "100000packets" });
     for (key, value) in more.as_object().expect("a table") {
@@ -76,8 +77,8 @@ fn link_sharing_curves_share_in_proportion_within_each_class() {
 
 #[test]
 fn a_real_time_curve_guarantees_its_rate_whatever_the_shares_and_alone_gives_no_more() {
-    // The share of flow 0 is a ten-thousandth, its guarantee 3 Mbit/s. Guaranteed service counts towards the share, so that flow 0
-    // gets no more.
+    // The share of flow 0 is a ten-thousandth, its guarantee 3 Mbit/s. Guaranteed service counts towards the share, so
+    // that flow 0 gets no more.
     let classes = json!([
         leaf(0, json!({ "rt": { "m2": "3Mbit/s" }, "ls": { "m2": "1kbit/s" } })),
         leaf(1, json!({ "ls": { "m2": "10Mbit/s" } })),
@@ -92,8 +93,9 @@ fn a_real_time_curve_guarantees_its_rate_whatever_the_shares_and_alone_gives_no_
 
 #[test]
 fn an_upper_limit_curve_is_a_ceiling_of_link_sharing() {
-    // The leaves are in a class, as usual in scripts. Directly below the root, a class that empties after each packet starts
-    // anew with each packet and is served before a sibling at its ceiling, as in `init_vf` of Linux: the root has no periods.
+    // The leaves are in a class, as usual in scripts. Directly below the root the result would differ: since the root
+    // has no busy periods (`init_vf` of Linux), a class that empties after each packet starts anew with each packet and
+    // is served before a sibling at its ceiling.
     let classes = json!([
         { "name": "all", "ls": { "m2": "10Mbit/s" } },
         leaf(0, json!({ "parent": "all", "ls": { "m2": "5Mbit/s" }, "ul": { "m2": "2Mbit/s" } })),
@@ -116,8 +118,9 @@ fn an_upper_limit_curve_is_a_ceiling_of_link_sharing() {
 
 #[test]
 fn a_concave_curve_bounds_the_delay_by_its_first_piece_and_one_packet_of_others() {
-    // 200 B every 20 ms under a curve of 800 kbit/s for 2 ms, then 80 kbit/s: each packet finds its class passive, so that its
-    // deadline is 2 ms after its arrival. It leaves by then plus the 1.2 ms of a packet of 1500 B in transmission.
+    // 200 B every 20 ms under a curve of 800 kbit/s for 2 ms, then 80 kbit/s: each packet finds its class passive, so
+    // that its deadline is 2 ms after its arrival. It leaves by then plus the 1.2 ms of a packet of 1500 B in
+    // transmission.
     let data = |rt: &str| leaf(1, json!({ "rt": { "m2": rt }, "ls": { "m2": "9Mbit/s" } }));
     let voice = |m1: &str, d: &str| {
         leaf(0, json!({ "rt": { "m1": m1, "d": d, "m2": "80kbit/s" }, "ls": { "m2": "80kbit/s" } }))
@@ -131,14 +134,14 @@ fn a_concave_curve_bounds_the_delay_by_its_first_piece_and_one_packet_of_others(
     let arrivals = merged(vec![calls(), bulk()]);
     let log = served(json!([voice("800kbit/s", "2ms"), data("9Mbit/s")]), vec![calls(), bulk()], 5000);
     assert!(longest_wait(&log, &arrivals) <= Dur::from_us(3200), "{}", longest_wait(&log, &arrivals));
-    // 250 packets arrive, and all but perhaps the last have left by the end.
+    // 250 packets arrive in 5 s, and all but perhaps the last have left by the end.
     assert!(log.departed.iter().filter(|d| d.flow == 0).count() >= 249);
 }
 
 #[test]
 fn a_class_that_has_used_excess_bandwidth_is_not_penalised_for_it() {
-    // Flow 0 has the whole link for 2 s, twice its guarantee. When flow 1 begins, both get their guarantees at once; under virtual
-    // clock flow 0 would get no service for 2 s, until flow 1 has caught up.
+    // Flow 0 has the whole link for 2 s, twice its guarantee. When flow 1 begins, both get their guarantees at once;
+    // under virtual clock flow 0 would get no service for 2 s, until flow 1 has caught up.
     let half = json!({ "rt": { "m2": "5Mbit/s" }, "ls": { "m2": "5Mbit/s" } });
     let classes = json!([leaf(0, half.clone()), leaf(1, half)]);
     let log = served(classes, vec![stream(0, 12.0, 0, 4000), stream(1, 9.0, 2000, 4000)], 4000);
@@ -239,8 +242,8 @@ fn a_curve_whose_final_rate_is_zero_is_valid_as_a_real_time_curve_only() {
     }
 }
 
-/// Stoica, Zhang and Ng (2000), section IV: the virtual time of a class that returns within a busy period of its parent is not
-/// set back. Otherwise a class of single large packets would have a turn for each small packet of its sibling.
+/// Stoica, Zhang and Ng (2000), section IV: the virtual time of a class that returns within a busy period of its parent
+/// is not set back. Otherwise a class of single large packets would have a turn for each small packet of its sibling.
 #[test]
 fn a_class_that_empties_with_each_packet_gets_its_share_and_no_more() {
     let ls = |mbit: &str| json!({ "m2": mbit });
@@ -252,8 +255,8 @@ fn a_class_that_empties_with_each_packet_gets_its_share_and_no_more() {
     ]);
     let stream_of = |flow, bytes| constant(flow, bytes, Rate::mbit(9), at(0), at(3000));
     let log = served(classes, vec![stream_of(0, 100), stream_of(1, 1500), stream_of(2, 1000)], 3000);
-    // Curves count buffer bytes, 3 : 3 : 4. On the wire these are 3 * 100 / 84, 3 * 1500 / 1494 and 4 * 1000 / 982, which
-    // together fill 10 Mbit/s.
+    // Curves count buffer bytes, 3 : 3 : 4. On the wire these are 3 * 100 / 84, 3 * 1500 / 1494 and 4 * 1000 / 982,
+    // which together fill 10 Mbit/s.
     for (flow, expected) in [(0, 3.351), (1, 2.827), (2, 3.822)] {
         assert_near(rate(&log, flow, 500, 3000), expected, 0.1);
     }

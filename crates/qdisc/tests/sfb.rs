@@ -6,8 +6,8 @@ use tailback_qdisc::{Discipline, Ecn, Qdisc, Spec};
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Rate, Time};
 
-/// Probability that each of a flow's bins, one of N on each of L levels, is shared with at least one of M `others`:
-/// [1 − (1 − 1/N)^M]^L.
+/// Returns the probability that each of a flow's bins, one of N on each of L levels, is shared with at least one of M
+/// `others`: [1 − (1 − 1/N)^M]^L.
 fn covered(levels: i32, bins: f64, others: i32) -> f64 {
     let power = |x: f64, n: i32| (0..n).fold(1.0, |p, _| p * x);
     power(1.0 - power(1.0 - 1.0 / bins, others), levels)
@@ -37,7 +37,8 @@ fn over_20_000_hashes_the_share_of_covered_flows_is_that_of_the_formula() {
             }
         }
         let expected = f64::from(trials) * covered(levels as i32, bins as f64, m as i32);
-        // Flows under one hash are not independent: the standard deviation is at most that of 20 000 independent trials.
+        // Flows under one hash are not independent: the standard deviation is at most that of 20 000 independent
+        // trials.
         let tolerance = 3.0 * (20.0 * expected).sqrt();
         assert!((f64::from(hits) - expected).abs() < tolerance, "{levels}x{bins}, {m}: {hits}, expected {expected}");
     }
@@ -60,6 +61,7 @@ fn levels_are_independent() {
     assert!(chi < 635.0, "{chi}");
 }
 
+/// Returns SFB in front of a link of 45 Mbit/s, with room for 200 packets.
 fn rig(params: Params, seed: u64) -> Rig {
     Rig::new(&Spec::Sfb(params), &places(200, Rate::mbit(45)), Rng::named(seed, "port"))
 }
@@ -115,7 +117,8 @@ fn flood(rig: &mut Rig, seconds: u64) -> (f64, f64) {
     (f64::from(passed) / (seconds - WARM_UP) as f64, f64::from(lost) / f64::from(sent))
 }
 
-/// Parameters with a penalty box for flows whose probability is above 0.9, as that of flow 0 is after a few seconds.
+/// Returns parameters with a penalty box for flows whose probability is above 0.9, as that of flow 0 is after a few
+/// seconds.
 fn boxing(boxed: Boxed) -> Params {
     let penalty_box = PenaltyBox { boxed, threshold: Fraction(0.9), ..PenaltyBox::default() };
     Params { ecn: true, penalty_box, ..Params::default() }
@@ -131,9 +134,9 @@ fn a_flow_that_does_not_respond_is_limited_to_a_packet_per_interval() {
     }
 }
 
-/// Flow 0 has driven its bins to 1 and left them empty at 2 s. Another flow, which shares one bin with it,
-/// sends a packet at each of `times`, in ms after 2 s, and flow 0 at each of `boxed_at`. Returns flow 0's
-/// probability after each of `times`.
+/// Returns flow 0's probability after each of `times`, in ms after 2 s. At 2 s flow 0 has raised the probability of its
+/// bins to 1 and left them empty. Another flow, which shares one bin with flow 0, sends a packet at each of `times`,
+/// and flow 0 one at each of `boxed_at`. Probabilities rise by 1 and fall by 0.25.
 fn falls(params: Params, boxed_at: &[u64], times: &[u64]) -> Vec<f64> {
     let steps = Params { increment: Some(1.0), decrement: Some(0.25), bin_size: Some(0), ..params };
     let mut law = Sfb::new(&steps);
@@ -169,9 +172,9 @@ fn decrements_with_a_separate_timer_wait_only_for_that_timer() {
     assert_eq!(falls(own, &[], &[5, 11, 22, 33, 46]), [0.75, 0.75, 0.75, 0.75, 0.5]);
 }
 
-/// Steps of 1 up and 0.25 down, no freeze time, bins full from one packet on. Flow 0 drives its bins to 1 with one packet
-/// waiting; that packet leaves; another flow, which shares one bin, comes, and leaves. `expected`: flow 0's probability
-/// after each of these four events.
+/// Probabilities rise by 1 and fall by 0.25, without a freeze time, and a bin with one packet is full. Four events:
+/// flow 0 raises the probability of its bins to 1 while one packet waits; that packet leaves; a packet of another flow,
+/// which shares one bin, arrives; that packet leaves. `expected`: flow 0's probability after each event.
 #[test]
 fn a_bin_s_probability_falls_at_an_arrival_that_finds_it_empty_or_at_the_departure_that_empties_it() {
     for (lower_at, expected) in
@@ -305,7 +308,7 @@ fn invalid_parameters_are_refused_with_their_path() {
     refuse(Params { rehash: Some(late), ..Params::default() }, "rehash.warm-up");
 }
 
-/// A law in whose single bin a packet waits, so that the next arrivals find the probability `increment`.
+/// Returns a law in whose single bin a packet waits, so that the next arrival finds the probability `increment`.
 fn raised(params: Params, increment: f64) -> Sfb {
     let one = Params { levels: Some(1), bins: Some(1), bin_size: Some(0), increment: Some(increment), ..params };
     let mut law = Sfb::new(&Params { freeze: Some(Dur::ZERO), ..one });
@@ -324,11 +327,13 @@ fn an_empty_bucket_of_the_penalty_box_gets_the_tokens_of_ten_seconds_at_most() {
         let at = Time::ZERO + Dur::from_secs(second);
         (0..100).filter(|_| matches!(law.arrive(at, 0, rng), Verdict::Pass(_))).count()
     };
-    // The burst, and ten tokens since time zero; then the tokens of the seconds since.
+    // One token per second. At 60 s: the burst of 20 and, once the bucket is empty, 10 of the 60 tokens since time
+    // zero. At 67 s: 7 tokens. At 100 s: 10 of 33 tokens.
     assert_eq!([passed(60), passed(60), passed(67), passed(100)], [30, 0, 7, 10]);
 }
 
-/// `sfb_enqueue` of Linux, with probabilities of 16 bits: above one half a marking becomes a drop if r < (p − 32767) · 2.
+/// `sfb_enqueue` of Linux, with probabilities of 16 bits: above one half a marking becomes a drop if r < (p − 32767) ·
+/// 2.
 #[test]
 fn above_one_half_linux_drops_if_the_random_number_is_below_twice_the_excess() {
     let mut tried = 0;

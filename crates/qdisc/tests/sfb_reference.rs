@@ -1,5 +1,5 @@
-//! Stochastic fair Blue against transcriptions of the report's figure and of Linux's
-//! `sch_sfb`, packet by packet. Only the hash function is shared.
+//! Stochastic fair Blue compared packet by packet with transcriptions of the report's figure and of Linux's `sch_sfb`.
+//! The transcriptions use the hash function under test.
 
 use crate::common::*;
 use std::collections::VecDeque;
@@ -13,7 +13,8 @@ struct Report {
     rng: Rng,
     q: VecDeque<Held>,
     limit: usize,
-    /// Level, bin: queue length, probability, and time in s of the probability's last change.
+    /// For each bin of each level the queue length, the probability, and the time in s of the probability's last
+    /// change.
     b: Vec<Vec<(u64, f64, f64)>>,
     hash: Bins,
     bin_size: u64,
@@ -21,7 +22,7 @@ struct Report {
     delta: (f64, f64),
     freeze: f64,
     drop_if_full: BinFull,
-    /// `true` if bins fall when their last packet leaves, as in Feng's code for ns.
+    /// `true` if a bin's probability falls when its last packet leaves, as in Feng's code for ns.
     at_dequeue: bool,
     boxtime: f64,
     last_pass: Option<f64>,
@@ -31,7 +32,7 @@ impl Queue for Report {
     fn arrive(&mut self, arrival: &Arrival, log: &mut Log) {
         if self.hash.seed() == 0 {
             self.hash.draw(&mut self.rng);
-            // The second set, which a static hash never uses.
+            // The seed of the second set of bins, which is not used without a moving hash.
             self.rng.bits();
         }
         let now = arrival.at.as_secs();
@@ -101,7 +102,7 @@ impl Queue for Report {
 }
 
 fn steep() -> Traffic {
-    // With few flows some keep their bins full for long.
+    // There are few flows, so that some keep their bins full for a long time.
     Traffic {
         flows: 12,
         loads: &[0.3, 1.1, 2.0, 4.0],
@@ -155,7 +156,7 @@ struct Kernel {
     rng: Rng,
     q: VecDeque<(Held, [Option<Vec<usize>>; 2])>,
     limit: usize,
-    /// Slot, level, bin: queue length and probability.
+    /// For each bin of each level of each slot, the queue length and the probability.
     bins: [Vec<Vec<(u32, u32)>>; 2],
     hash: [Bins; 2],
     slot: usize,

@@ -1,4 +1,5 @@
-//! Disciplines that mark, and the thresholds that warnings compare with a queue's limits: values by hand from the documentation.
+//! Disciplines that mark, and the thresholds that warnings compare with a queue's limits. The expected values are
+//! computed by hand from the documentation.
 
 use serde_json::{Value, json};
 use tailback_document::decode;
@@ -6,7 +7,7 @@ use tailback_qdisc::signals::{Length, Signals};
 use tailback_qdisc::{Site, Spec};
 use tailback_units::Rate;
 
-/// Returns a text for each threshold at a queue of 200 kB and 500 packets in front of a link of 10 Mbit/s: path, "derived" or
+/// Returns a text for each threshold of a queue of 200 kB and 500 packets at a link of 10 Mbit/s: path, "derived" or
 /// "written", value, and the limits of the queue in bytes and packets.
 fn thresholds(spec: &Spec) -> Vec<String> {
     let mut found = Vec::new();
@@ -18,6 +19,7 @@ fn thresholds(spec: &Spec) -> Vec<String> {
     found
 }
 
+/// Returns the parameters of a document, without a check.
 fn read(document: &Value) -> Spec {
     decode(document.clone()).unwrap_or_else(|e| panic!("{document}: {e}"))
 }
@@ -83,9 +85,11 @@ fn a_discipline_marks_if_its_parameters_or_those_of_an_inner_discipline_enable_m
 
 #[test]
 fn thresholds_follow_from_the_parameters_or_from_the_link() {
+    // The limits of the queue.
     let q = "in 200000 B 500";
     let table: Vec<(Value, Vec<String>)> = vec![
-        // min: half of what 10 Mbit/s send in 5 ms, 3125 B, which is more than five mean packets of 500 B. max: three times min.
+        // min: half of what 10 Mbit/s send in 5 ms, 3125 B, which is more than five mean packets of 500 B. max: three
+        // times min.
         (
             json!({ "kind": "red" }),
             vec![format!("min derived Bytes(3125.0) {q}"), format!("max derived Bytes(9375.0) {q}")],
@@ -125,8 +129,8 @@ fn thresholds_follow_from_the_parameters_or_from_the_link() {
         (json!({ "kind": "pi", "reference": "7packets" }), vec![format!("reference written Packets(7.0) {q}")]),
         (json!({ "kind": "rem" }), vec![format!("target derived Packets(20.0) {q}")]),
         (json!({ "kind": "rem", "target": "7packets" }), vec![format!("target written Packets(7.0) {q}")]),
-        // min: a quarter of the 200 packets that 200 kB hold, which is less than the 125 packets of a round trip of 100 ms. max:
-        // twice min.
+        // min: a quarter of the 200 packets that 200 kB hold, which is less than the 125 packets of a round trip of 100
+        // ms. max: twice min.
         (
             json!({ "kind": "fred" }),
             vec![format!("min derived Packets(50.0) {q}"), format!("max derived Packets(100.0) {q}")],

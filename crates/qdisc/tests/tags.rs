@@ -9,17 +9,19 @@ use tailback_units::{Dur, Rate, Time};
 
 const RATE: Rate = Rate(10_000_000);
 const SITE: Site = Site { bytes: u64::MAX, packets: u64::MAX, rate: RATE };
-/// Picoseconds per byte at `RATE`, exactly.
+/// Transmission time of a byte at `RATE`, ps.
 const BYTE: f64 = 800_000.0;
+/// Transmission time of the largest packet, ps.
 const LARGEST_PACKET: f64 = 1500.0 * BYTE;
 /// Picoseconds that the rounding of tags and of the reference may cost.
 const ROUNDING: f64 = 1_000.0;
 
+/// Returns the document of a discipline with these weights of flows 0, 1, ….
 fn weighted(kind: &str, weights: &[f64]) -> serde_json::Value {
     let list: serde_json::Map<_, _> = weights.iter().enumerate().map(|(f, w)| (f.to_string(), json!(w))).collect();
     let mut document = json!({ "kind": kind, "weights": list });
     if kind == "virtual-clock" {
-        // All flows' rates from the start, not only those of the flows seen.
+        // The reserved rates are the final ones from the start: without `rate` they depend on the flows seen so far.
         document["rate"] = json!(format!("{}bit/s", (RATE.0 as f64 / weights.iter().sum::<f64>()) as u64));
     }
     document
@@ -184,7 +186,8 @@ fn over_a_million_packets_wfq_never_exceeds_the_bounds_of_parekh_and_gallager() 
         let arrivals = random(seed, 8, 260_000, RATE, load);
         let (reference, alone) = (fluid(&arrivals, &weights), alone(&arrivals, &weights));
         let log = served("wfq", &weights, &arrivals);
-        // By flow: the largest delay, and sigma / g, the largest delay on a link that serves only this flow, at rate g.
+        // For each flow the largest delay, and sigma / g, the largest delay on a link that serves only this flow, at
+        // rate g.
         let (mut worst, mut burst) = ([0.0f64; 8], [0.0f64; 8]);
         for d in &log.departed {
             let (end, at, flow) = (d.end.0 as f64, arrivals[d.arrival].at.0 as f64, d.flow as usize);
@@ -203,15 +206,15 @@ fn over_a_million_packets_wfq_never_exceeds_the_bounds_of_parekh_and_gallager() 
     assert!(tightest < 2.0, "no bound is within twice the largest delay: {tightest}");
 }
 
-/// Bennett and Zhang's example: flow 0 has half of the link and eleven packets at once, ten others
-/// a twentieth each and one packet.
+/// Returns the arrivals and weights of Bennett and Zhang's example: flow 0 has half of the link and eleven packets at
+/// once; each of ten other flows has a twentieth of the link and one packet.
 fn worst_case() -> (Vec<Arrival>, Vec<f64>) {
     let packet = |flow| Arrival { at: Time::ZERO, flow, bytes: 1000, ecn: Ecn::NotEct };
     let arrivals = (0..11).map(|_| packet(0)).chain((1..=10).map(packet)).collect();
     (arrivals, std::iter::once(0.5).chain([0.05; 10]).collect())
 }
 
-/// Positions of the packets of flow 0 in the order of departures.
+/// Returns the positions of the packets of flow 0 in the order of departures of that example.
 fn places_of_flow_0(kind: &str) -> Vec<usize> {
     let (arrivals, weights) = worst_case();
     let log = served(kind, &weights, &arrivals);

@@ -1,5 +1,5 @@
-//! Weighted RED against a transcription, packet by packet, and against its equilibrium; nonconforming packets; the upper
-//! threshold.
+//! Weighted RED compared with a transcription, packet by packet, and with its equilibrium; drops of nonconforming
+//! packets and at the upper threshold.
 
 use crate::common::*;
 use serde_json::json;
@@ -11,17 +11,17 @@ use tailback_units::{Rate, Time};
 const RATE: Rate = Rate(10_000_000);
 const SIZE: u16 = 1000;
 
-/// The law in the words of the vendor's documents and of Floyd and Jacobson, with the idle time counted
-/// in packets of 1500 B: `average = old · (1 − 2^−n) + queue · 2^−n`; drop at random between the
-/// thresholds of the packet's profile, with 1 / denominator at the upper one.
+/// The law of the vendor's documents and of Floyd and Jacobson, with the idle time counted in packets of 1500 B:
+/// `average = old · (1 − 2^−n) + queue · 2^−n`. Between the thresholds of its profile a packet is dropped at random,
+/// with probability 1 / denominator at the upper threshold.
 struct Transcription {
     n: u32,
     limit: usize,
-    /// By colour: min, max, denominator.
+    /// Minimum and maximum in packets, and denominator, of each colour.
     profiles: [(f64, f64, f64); 3],
     spread: bool,
     average: f64,
-    /// By colour: packets since the last drop.
+    /// Packets of each colour since the last drop of one.
     count: [u64; 3],
     idle_since: Option<Time>,
     queue: VecDeque<Held>,
@@ -51,9 +51,9 @@ impl Queue for Transcription {
             let mut p = (1.0 / denominator) * (self.average - min) / (max - min);
             if p > 0.0 {
                 if self.spread {
-                    let spent = p * self.count[colour] as f64;
+                    let accumulated = p * self.count[colour] as f64;
                     self.count[colour] += 1;
-                    p = if spent < 1.0 { p / (1.0 - spent) } else { 1.0 };
+                    p = if accumulated < 1.0 { p / (1.0 - accumulated) } else { 1.0 };
                 }
                 if self.rng.uniform() < p {
                     self.count[colour] = 0;
@@ -113,12 +113,12 @@ fn wred_gives_each_packet_its_fate_in_the_transcription() {
     }
 }
 
-/// Runs a constant overload of which the share `x` must be dropped. Returns the mean, over the second half, of the law's average
-/// in packets, and the share of packets that are dropped early.
-fn equilibrium(x: f64) -> (f64, f64) {
+/// Runs a constant overload of which the share `excess` must be dropped. Returns the mean, over the second half, of the
+/// law's average in packets, and the share of packets that are dropped early.
+fn equilibrium(excess: f64) -> (f64, f64) {
     let document = json!({ "kind": "wred", "by": "precedence", "profiles": { "0": { "min": 24, "max": 42 } } });
     let spec: Spec = tailback_document::decode(document).unwrap();
-    let gap = f64::from(wire(SIZE)) * 8.0 / RATE.0 as f64 * (1.0 - x);
+    let gap = f64::from(wire(SIZE)) * 8.0 / RATE.0 as f64 * (1.0 - excess);
     let packet = |seq: u32| Arrival {
         at: Time((f64::from(seq) * gap * 1e12) as u64),
         seq,
@@ -143,18 +143,18 @@ fn equilibrium(x: f64) -> (f64, f64) {
 
 #[test]
 fn the_average_settles_where_the_drop_probability_is_the_excess() {
-    // An excess below 1/10 is dropped on the slope, at min + x · 10 · (max − min).
-    for x in [0.02, 0.05, 0.08] {
-        let (average, lost) = equilibrium(x);
-        let expected = 24.0 + x * 10.0 * 18.0;
-        assert!((average - expected).abs() < 1.0, "{x}: {average}, expected {expected}");
-        assert!((lost - x).abs() < 0.003, "{x}: {lost} lost");
+    // An excess below 1/10 is dropped on the slope, at min + excess · 10 · (max − min).
+    for excess in [0.02, 0.05, 0.08] {
+        let (average, lost) = equilibrium(excess);
+        let expected = 24.0 + excess * 10.0 * 18.0;
+        assert!((average - expected).abs() < 1.0, "{excess}: {average}, expected {expected}");
+        assert!((lost - excess).abs() < 0.003, "{excess}: {lost} lost");
     }
     // A larger excess can only be dropped at the end of the slope: the average stays at max.
-    for x in [0.217, 0.413] {
-        let (average, lost) = equilibrium(x);
-        assert!((average - 42.0).abs() < 1.0, "{x}: {average}");
-        assert!((lost - x).abs() < 0.003, "{x}: {lost} lost");
+    for excess in [0.217, 0.413] {
+        let (average, lost) = equilibrium(excess);
+        assert!((average - 42.0).abs() < 1.0, "{excess}: {average}");
+        assert!((lost - excess).abs() < 0.003, "{excess}: {lost} lost");
     }
 }
 
@@ -163,7 +163,8 @@ fn nonconforming_packets_are_dropped_first() {
     let document = json!({ "kind": "wred", "by": "dscp", "nonconforming": { "min": 5, "max": 15 } });
     let spec: Spec = tailback_document::decode(document).unwrap();
     let colours: &'static [Colour] = &[Colour::Green, Colour::Red];
-    // Half of a load of 1.3 conforms; 0.3 / 1.3 of 50 000 packets, 11 500, must be dropped.
+    // Half of a load of 1.3 conforms, less than the link can send; 0.3 / 1.3 of 50 000 packets, 11 500, must be
+    // dropped.
     let traffic = Traffic { colours, loads: &[1.3], packets: 50_000, ..Traffic::default() }.draw(5);
     let mut rig = Rig::new(&spec, &places(64, RATE), Rng::named(1, "port"));
     let log = serve(&mut rig, RATE, &traffic, |_, _| {});
@@ -179,8 +180,8 @@ fn nonconforming_packets_are_dropped_first() {
     );
 }
 
-/// Sixty arrivals find one packet waiting: with a weight of 1/2 the average is 1 − 2^−n after the nth of them, and 1 once a
-/// `f64` cannot represent the difference.
+/// Sixty arrivals find one packet waiting: with a weight of 1/2 the average is 1 − 2^−n after the nth of them, and 1
+/// once a `f64` cannot represent the difference.
 #[test]
 fn at_the_upper_threshold_itself_even_ecn_capable_packets_are_dropped() {
     let spec: Spec = tailback_document::decode(json!({ "kind": "wred", "exponent": 1, "ecn": true, "by": "colour",

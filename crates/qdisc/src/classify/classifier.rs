@@ -5,26 +5,25 @@ use super::conditions::Fields;
 use crate::Packet;
 use std::collections::BTreeMap;
 
-/// Assigns packets to classes: the class of the first match that holds, else the default.
+/// Assigns packets to classes: the class of the first match that holds, else the default class.
 ///
-/// Cost per packet: one look-up in a table by code point, class and colour, preceded by a look-up of the flow if
-/// matches name flows.
+/// Cost per packet: a look-up of the flow's set, and one in a table by code point, label, priority class and colour.
 #[derive(Clone, Debug)]
 pub struct Classifier {
-    /// Class by set of flows and [`index`].
+    /// One table after the other for each set of flows; a table has the class for each [`index`].
     tables: Vec<u8>,
-    /// Number of entries of one table, a power of two; larger if a match reads labels.
+    /// Number of entries of one table: [`LABELLED`] if a match reads labels, else [`TABLE`], both powers of two.
     entries: usize,
-    /// By flow: the number of its set; flows beyond the end are in set 0, which no match names.
+    /// Index of each flow's set; flows beyond the end are in set 0, that of the flows that no match names.
     sets: Vec<u16>,
 }
 
-/// Number of combinations of code point, class and colour.
+/// Number of combinations of code point, priority class and colour (two bits).
 const TABLE: usize = 64 * 8 * 4;
-/// Number of combinations of code point, class, colour, and XOR of the label's traffic class with the IP precedence.
+/// The same with the XOR of the label's traffic class and the IP precedence, which is 0 in packets without a label.
 const LABELLED: usize = TABLE * 8;
 
-/// Returns the index of a packet in a table.
+/// Returns the index of a packet's entry in a table of [`LABELLED`] entries.
 #[inline]
 fn index(packet: &Packet) -> usize {
     let difference = packet.exp() ^ packet.precedence();
@@ -42,14 +41,15 @@ fn fields_at(place: usize) -> Fields {
 }
 
 impl Classifier {
-    /// Compiles resolved matches, each with its class; packets that no match selects belong to the class `default`.
+    /// Compiles resolved matches, each with its class, in order of precedence; packets that no match selects belong to
+    /// the class `default`.
     ///
     /// # Panics
     /// If a match contains the name of a class map or flow group; [`Match::resolved`] replaces them.
     pub fn new<'a>(matches: impl IntoIterator<Item = (&'a Match, u8)>, default: u8) -> Classifier {
         let matches: Vec<(&Match, u8)> = matches.into_iter().collect();
         let mut lists: Vec<&[u32]> = Vec::new();
-        // Number of each list by its address, so that long lists are read only once.
+        // Number of each list by its address, so that `among` need not compare long lists for each entry.
         let mut list_numbers: BTreeMap<*const u32, u16> = BTreeMap::new();
         for (one, _) in &matches {
             one.each_flows(&mut |flows| {
@@ -60,7 +60,7 @@ impl Classifier {
                 list_numbers.insert(flows.as_ptr(), number as u16);
             });
         }
-        // By flow: the lists that contain it; flows in the same lists form a set.
+        // For each flow the numbers of the lists that contain it; flows in the same lists form a set.
         let mut members: BTreeMap<u32, Vec<u16>> = BTreeMap::new();
         for (number, list) in lists.iter().enumerate() {
             for flow in *list {
@@ -87,7 +87,7 @@ impl Classifier {
         }
         Classifier { tables, entries, sets }
     }
-    /// Returns the class of a packet.
+    /// Returns the class of a packet, as given to [`Classifier::new`].
     #[inline]
     pub fn class(&self, packet: &Packet) -> usize {
         let set = match self.sets.get(packet.flow() as usize) {

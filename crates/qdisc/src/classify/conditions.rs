@@ -21,7 +21,7 @@ pub enum Match {
     All(Box<Conditions>),
 }
 
-/// Conditions that must all hold; of a list of values at least one must match. An omitted condition
+/// Conditions that must all hold. A condition with a list of values holds if one of them matches; an omitted condition
 /// holds for every packet.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -67,10 +67,10 @@ impl Match {
     pub fn every() -> Match {
         Match::All(Box::default())
     }
-    /// Refuses numbers out of range, empty lists and too deep nesting.
+    /// Refuses numbers out of range, empty lists except `flow`, and nesting of 32 levels or more.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If the match is refused: the error names the condition and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.check_to(MAX_DEPTH)
     }
@@ -105,7 +105,7 @@ impl Match {
         if let Some(flow) = conditions.flow.iter().flat_map(|list| &list.0).find(|flow| **flow >= Packet::MAX_FLOWS) {
             return Err(Invalid::new("flow", format!("{flow} is out of range; write a number below 2^22")));
         }
-        for (name, none) in [
+        for (name, empty) in [
             ("dscp", conditions.dscp.as_ref().is_some_and(|list| list.0.is_empty())),
             ("precedence", conditions.precedence.as_ref().is_some_and(|list| list.0.is_empty())),
             ("exp", conditions.exp.as_ref().is_some_and(|list| list.0.is_empty())),
@@ -113,7 +113,7 @@ impl Match {
             ("colour", conditions.colour.as_ref().is_some_and(|list| list.0.is_empty())),
             ("flows", conditions.flows.as_ref().is_some_and(|list| list.0.is_empty())),
         ] {
-            if none {
+            if empty {
                 return Err(Invalid::new(name, "an empty list matches nothing; name what to match"));
             }
         }
@@ -122,8 +122,8 @@ impl Match {
         conditions.not.iter().try_for_each(|not| not.check_to(depth - 1).map_err(|e| e.within("not")))
     }
 
-    /// Returns this match with the names of class maps and flow groups replaced by their meaning according to
-    /// `resolve`.
+    /// Returns this match with names replaced: class maps by their matches, flow groups by the numbers of their flows,
+    /// ascending.
     ///
     /// # Errors
     /// If `resolve` does not know a name (the error is that of `resolve`), or a class map contains itself.
@@ -157,7 +157,7 @@ impl Match {
                     for group in &groups.0 {
                         flows.extend(resolve.flows(group)?);
                     }
-                    // If numbers are given, too, both conditions must hold.
+                    // If the match also names flows by number, both conditions must hold.
                     flows.retain(|flow| conditions.flow.as_ref().is_none_or(|given| given.0.contains(flow)));
                     flows.sort_unstable();
                     flows.dedup();
@@ -174,24 +174,24 @@ impl Match {
     /// Returns `true` if a packet with these fields matches; `among` returns `true` if the packet's flow is in a
     /// list. Panics if the match contains a name.
     pub(super) fn holds(&self, fields: &Fields, among: &dyn Fn(&[u32]) -> bool) -> bool {
-        fn one<T>(list: Option<&OneOrMany<T>>, fits: impl Fn(&T) -> bool) -> bool {
+        fn omitted_or_any<T>(list: Option<&OneOrMany<T>>, fits: impl Fn(&T) -> bool) -> bool {
             list.is_none_or(|list| list.0.iter().any(fits))
         }
-        let c = match self {
+        let conditions = match self {
             Match::Named(name) => unreachable!("the class map `{name}` was resolved when the scenario was built"),
             Match::Any(any) => return any.iter().any(|one| one.holds(fields, among)),
             Match::All(conditions) => conditions,
         };
-        assert!(c.flows.is_none(), "groups of flows were resolved when the scenario was built");
-        one(c.dscp.as_ref(), |dscp| dscp.codepoint() == fields.dscp)
-            && one(c.precedence.as_ref(), |precedence| *precedence == fields.dscp >> 3)
-            && one(c.exp.as_ref(), |exp| *exp == fields.exp)
-            && one(c.class.as_ref(), |class| *class == fields.class)
-            && one(c.colour.as_ref(), |colour| *colour as u8 == fields.colour)
-            && c.flow.as_ref().is_none_or(|flows| among(&flows.0))
-            && c.any.as_ref().is_none_or(|any| any.iter().any(|m| m.holds(fields, among)))
-            && c.all.as_ref().is_none_or(|all| all.iter().all(|m| m.holds(fields, among)))
-            && c.not.as_ref().is_none_or(|not| !not.holds(fields, among))
+        assert!(conditions.flows.is_none(), "groups of flows were resolved when the scenario was built");
+        omitted_or_any(conditions.dscp.as_ref(), |dscp| dscp.codepoint() == fields.dscp)
+            && omitted_or_any(conditions.precedence.as_ref(), |precedence| *precedence == fields.dscp >> 3)
+            && omitted_or_any(conditions.exp.as_ref(), |exp| *exp == fields.exp)
+            && omitted_or_any(conditions.class.as_ref(), |class| *class == fields.class)
+            && omitted_or_any(conditions.colour.as_ref(), |colour| *colour as u8 == fields.colour)
+            && conditions.flow.as_ref().is_none_or(|flows| among(&flows.0))
+            && conditions.any.as_ref().is_none_or(|any| any.iter().any(|m| m.holds(fields, among)))
+            && conditions.all.as_ref().is_none_or(|all| all.iter().all(|m| m.holds(fields, among)))
+            && conditions.not.as_ref().is_none_or(|not| !not.holds(fields, among))
     }
 
     /// Returns `true` if a condition reads the traffic class of labels.
@@ -199,35 +199,48 @@ impl Match {
         match self {
             Match::Named(_) => false,
             Match::Any(any) => any.iter().any(Match::reads_labels),
-            Match::All(c) => {
-                c.exp.is_some() || c.any.iter().chain(&c.all).flatten().chain(&c.not).any(Match::reads_labels)
+            Match::All(conditions) => {
+                conditions.exp.is_some()
+                    || conditions
+                        .any
+                        .iter()
+                        .chain(&conditions.all)
+                        .flatten()
+                        .chain(&conditions.not)
+                        .any(Match::reads_labels)
             }
         }
     }
 
-    /// Returns `true` if a condition reads the code point or the label's traffic class. A named class map is not
-    /// followed.
+    /// Returns `true` if a condition reads the code point or the label's traffic class. The name of a class map gives
+    /// `false`: call this on a resolved match.
     pub fn reads_code_point(&self) -> bool {
         match self {
             Match::Named(_) => false,
             Match::Any(any) => any.iter().any(Match::reads_code_point),
-            Match::All(c) => {
-                let own = c.dscp.is_some() || c.precedence.is_some() || c.exp.is_some();
-                own || c.any.iter().chain(&c.all).flatten().chain(&c.not).any(Match::reads_code_point)
+            Match::All(conditions) => {
+                let own = conditions.dscp.is_some() || conditions.precedence.is_some() || conditions.exp.is_some();
+                own || conditions
+                    .any
+                    .iter()
+                    .chain(&conditions.all)
+                    .flatten()
+                    .chain(&conditions.not)
+                    .any(Match::reads_code_point)
             }
         }
     }
 
-    /// Visits every list of flows.
+    /// Passes every list of flow numbers in this match to `f`.
     pub(super) fn each_flows<'a>(&'a self, f: &mut dyn FnMut(&'a [u32])) {
         match self {
             Match::Named(_) => (),
             Match::Any(any) => any.iter().for_each(|one| one.each_flows(f)),
-            Match::All(c) => {
-                if let Some(flows) = &c.flow {
+            Match::All(conditions) => {
+                if let Some(flows) = &conditions.flow {
                     f(&flows.0);
                 }
-                let nested = c.any.iter().chain(&c.all).flatten().chain(&c.not);
+                let nested = conditions.any.iter().chain(&conditions.all).flatten().chain(&conditions.not);
                 nested.for_each(|one| one.each_flows(f));
             }
         }
@@ -236,10 +249,10 @@ impl Match {
 
 /// Resolves names of class maps and flow groups that a document defines elsewhere.
 pub trait Resolve {
-    /// Returns the class map of a name; the error lists the known names.
+    /// Returns the class map of a name.
     ///
     /// # Errors
-    /// If there is no class map of that name.
+    /// If there is no class map of that name; the error lists the known names.
     fn class_map(&self, name: &str) -> Result<Match, Invalid>;
     /// Returns the numbers of the flows in the groups that a name or pattern matches.
     ///
@@ -257,7 +270,8 @@ pub(super) struct Fields {
     pub colour: u8,
 }
 
-/// Returns a path to append to that of a list's entry: with a dot in front if it begins with a key.
+/// Returns `path` in the form that is appended to the path of a list's entry: with a dot in front if it begins with a
+/// key.
 fn dotted(path: &str) -> String {
     if path.is_empty() || path.starts_with('[') { path.to_owned() } else { format!(".{path}") }
 }

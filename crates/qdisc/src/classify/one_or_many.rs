@@ -6,7 +6,7 @@ use serde_json::Value;
 use std::borrow::Cow;
 use tailback_document::{DecodeError, decode};
 
-/// One value or a list of them, as documents write `dscp = "ef"` and `dscp = ["af31", "af32"]`.
+/// One value or a list of values: documents write `dscp = "ef"` or `dscp = ["af31", "af32"]`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct OneOrMany<T>(pub Vec<T>);
 

@@ -40,12 +40,12 @@ impl Simple {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.threshold == 0 {
             return Err(Invalid::new("threshold", "0 frames is out of range; write 1 or more"));
         }
-        check::some("probability", self.probability)
+        check::positive_fraction("probability", self.probability)
     }
 }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Header fields of a frame that the packet record does not contain.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Origin {
-    /// The host that sent the frame.
+    /// Index of the host that sent the frame.
     pub source: u16,
     /// `true` if the frame belongs to a responsive transport (TCP, its acknowledgements included).
     pub tcp: bool,
@@ -21,9 +21,9 @@ pub type Origins = Arc<[Origin]>;
 /// Fields that filters read, of a waiting frame or of the sampled frame in a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Frame {
-    /// Flow of the frame.
+    /// Index of the frame's flow.
     pub flow: u32,
-    /// Destination host.
+    /// Index of the destination host.
     pub destination: u16,
     /// Priority class of the frame, 0 (highest) to 7.
     pub class: u8,
@@ -37,7 +37,7 @@ impl Frame {
     }
 }
 
-/// Fields that the frames of one limiter have in common, in addition to their class.
+/// Fields that all frames of one limiter have in common.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Filter {
@@ -51,7 +51,7 @@ pub enum Filter {
 }
 
 impl Filter {
-    /// Returns the key of a frame's limiter.
+    /// Returns the key of a frame's limiter: frames with equal keys have the same limiter.
     #[inline]
     pub(super) fn key(self, frame: Frame, origin: Origin) -> u64 {
         match self {

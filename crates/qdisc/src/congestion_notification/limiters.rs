@@ -17,9 +17,9 @@ use tailback_units::{Dur, Rate, Time};
 /// Parameters of a reaction point.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LimitersSpec {
-    /// Fields that the frames of one limiter have in common.
+    /// Fields that all frames of one limiter have in common: its key.
     pub filter: Filter,
-    /// Number of hash buckets; `None`: one limiter per key.
+    /// Number of hash buckets to which keys are assigned, one limiter each. `None`: one limiter per key.
     pub queues: Option<u32>,
     /// The law of each limiter's rate.
     pub law: rp::Spec,
@@ -27,11 +27,11 @@ pub struct LimitersSpec {
     pub aqm: Option<Aqm>,
     /// Discipline of each limiter's queue.
     pub discipline: Spec,
-    /// Memory shared by the queues of all limiters, buffer bytes; `u64::MAX`: unbounded.
+    /// Size of the memory that the queues of all limiters share, buffer bytes; `u64::MAX`: unbounded.
     pub buffer: u64,
     /// Owner of that memory.
     pub memory: Memory,
-    /// Bytes that a frame's tag adds to it.
+    /// Bytes that a tag adds to a frame.
     pub tag_bytes: u16,
 }
 
@@ -54,7 +54,7 @@ pub struct Counters {
     pub created: u64,
     /// Number of limiters removed because they no longer limited.
     pub removed: u64,
-    /// Numbers of messages obeyed: stops, decreases, increases.
+    /// Numbers of messages obeyed, in this order: stops, decreases, increases.
     pub obeyed: [u64; 3],
     /// Number of messages ignored: increases from another congestion point or without a limiter, messages during a
     /// stop, and messages that the law does not have (QCN: stops and increases).
@@ -97,11 +97,11 @@ pub struct Limiters {
     /// Number of frames accepted by the default path.
     entered: u64,
     slots: Vec<Slot>,
-    /// Slot by key.
+    /// Index in `slots` of each key.
     index: BTreeMap<u64, usize>,
-    /// Slots with a limiter, in the order of their turns.
+    /// Indices of the slots with a limiter, in the order of their turns.
     active: Vec<usize>,
-    /// Queue whose turn it is: 0: the default path, k: the k-th active slot.
+    /// Queue whose turn it is: 0 for the default path, k for the k-th entry of `active`, counted from 1.
     turn: usize,
     /// Number of packets in all queues.
     packets: u64,
@@ -117,13 +117,14 @@ pub struct Limiters {
     touched: Time,
 }
 
-/// State of the limiter of a key; `law` is `None` while the key has no limiter.
+/// State of the limiter of a key.
 #[derive(Debug)]
 struct Slot {
     key: u64,
+    /// `None`: the key has no limiter at present.
     law: Option<Reaction>,
     queue: Discipline,
-    /// Earliest time of the next frame.
+    /// Earliest time at which the limiter may send the next frame.
     next: Time,
     /// Number of frames that must have left the default path before the limiter sends, so that
     /// frames queued before the limiter was set up are sent first.
@@ -135,7 +136,7 @@ struct Slot {
 }
 
 impl Slot {
-    /// Adapts queue and next departure to the law's rate, which was `before` and may have changed.
+    /// Adapts the queue's rate and the time of the next frame if the law's rate differs from `before`.
     fn paced(&mut self, now: Time, before: f64) {
         let after = self.law.as_ref().map_or(before, React::rate);
         if after != before {
@@ -179,7 +180,7 @@ impl Limiters {
         self.settle(now);
         self.counters
     }
-    /// Resets the counters.
+    /// Resets the counters; the maximum of bytes starts at the present value.
     pub fn reset(&mut self, now: Time) {
         self.settle(now);
         self.counters = Counters { most_bytes: self.limited, ..Counters::default() };
@@ -193,16 +194,17 @@ impl Limiters {
     pub fn limited_bytes(&self) -> u64 {
         self.limited
     }
-    /// Returns the buffer bytes in the memory that `buffer` bounds, by which the switch decides
-    /// about back-pressure.
+    /// Returns the buffer bytes in the memory that [`LimitersSpec::buffer`] bounds. By them the switch decides about
+    /// back-pressure.
     #[inline]
     pub fn pool_bytes(&self) -> u64 {
         self.limited + if self.spec.memory == Memory::Shared { self.unlimited } else { 0 }
     }
+    /// Returns `true` if the memory has room for a packet of `size` buffer bytes.
     fn has_room(&self, size: u64) -> bool {
         self.pool_bytes() + size <= self.spec.buffer
     }
-    /// Adds the length of a tag to a packet about to be queued if it will get a tag and has none yet.
+    /// Adds the length of a tag to a packet about to be queued if the packet will get a tag and has none yet.
     pub fn lengthen(&mut self, now: Time, packet: &mut Packet) {
         if self.spec.tag_bytes > 0 && packet.tag().is_none() && self.limiter_of(now, packet).is_some() {
             packet.grow(self.spec.tag_bytes);
@@ -229,8 +231,8 @@ impl Limiters {
     pub fn line(&self) -> f64 {
         self.site.rate.0 as f64
     }
-    /// Returns the keys and rates in bit/s of all limiters so far; for a removed limiter the rate of
-    /// the link.
+    /// Returns the keys and rates in bit/s of all limiters so far, in the order in which their keys first had a
+    /// limiter; for a removed limiter the rate of the link.
     pub fn rates(&self) -> impl Iterator<Item = (u64, f64)> {
         self.slots.iter().map(|slot| (slot.key, slot.law.as_ref().map_or(self.line(), React::rate)))
     }
@@ -242,8 +244,8 @@ impl Limiters {
         self.settle(now);
         self.default.retune(now, default, site);
         let inner = Site { bytes: spec.buffer, packets: u64::MAX, rate: site.rate };
-        // Retuning a queue sets its rate to that of the link. It is done only if necessary; the rate of the limiter is
-        // then set again.
+        // Retuning a queue sets its rate to that of the link, so it is done only if necessary, and the rate of the
+        // limiter is set again afterwards.
         let requeued =
             (&self.spec.discipline, self.spec.buffer, self.site.rate) != (&spec.discipline, spec.buffer, site.rate);
         let mut paced = false;
@@ -267,7 +269,8 @@ impl Limiters {
         (self.spec, self.site) = (spec.clone(), *site);
     }
 
-    /// Processes a message of congestion point `point`, 1 to [`Tag::MAX_POINTS`], about a frame.
+    /// Processes a message of congestion point `point`, 1 to [`Tag::MAX_POINTS`], about `frame`. Sets up a limiter if
+    /// the frame's key has none and the message is not an increase.
     pub fn hear(&mut self, now: Time, frame: Frame, point: u16, feedback: Feedback) -> Heard {
         self.settle(now);
         let key = self.key(frame);
@@ -280,7 +283,7 @@ impl Limiters {
             _ => self.limit(now, key),
         };
         let slot = &mut self.slots[at];
-        let Some(law) = &mut slot.law else { unreachable!("it has just been given one") };
+        let Some(law) = &mut slot.law else { unreachable!("the slot has a limiter") };
         let before = law.rate();
         let obeyed = law.hear(now, point, feedback, &mut self.rng);
         slot.paced(now, before);
@@ -297,9 +300,11 @@ impl Limiters {
         Heard::Obeyed
     }
 
+    /// Returns the origin of the packets of a flow.
     fn origin(&self, flow: u32) -> Origin {
         self.origins.get(flow as usize).copied().unwrap_or_default()
     }
+    /// Returns the key of a frame's limiter, or the hash bucket of the key.
     fn key(&self, frame: Frame) -> u64 {
         let key = self.spec.filter.key(frame, self.origin(frame.flow));
         self.spec.queues.map_or(key, |queues| hashed(key, queues))
@@ -330,7 +335,7 @@ impl Limiters {
         at
     }
 
-    /// Removes a limiter that no longer limits and whose queue is empty.
+    /// Removes the limiter of slot `at` if its rate is that of the link and its queue is empty.
     fn retire(&mut self, at: usize) {
         let slot = &mut self.slots[at];
         if slot.queue.packets() > 0 || !slot.law.as_ref().is_some_and(React::is_over) {
@@ -340,7 +345,7 @@ impl Limiters {
         self.counters.removed += 1;
         if let Some(place) = self.active.iter().position(|a| *a == at) {
             self.active.remove(place);
-            // Keeps the turn of the present queue.
+            // The queue whose turn it is keeps its turn.
             if self.turn > place + 1 {
                 self.turn -= 1;
             }
@@ -349,9 +354,9 @@ impl Limiters {
 
     /// Updates the integrals to `now`.
     fn settle(&mut self, now: Time) {
-        let past = u128::from(now.since(self.touched).0);
-        self.counters.area += u128::from(self.limited) * past;
-        self.counters.active_area += self.active.len() as u128 * past;
+        let elapsed = u128::from(now.since(self.touched).0);
+        self.counters.area += u128::from(self.limited) * elapsed;
+        self.counters.active_area += self.active.len() as u128 * elapsed;
         self.touched = now;
     }
 
@@ -405,8 +410,8 @@ impl Limiters {
         self.counters.most_bytes = self.counters.most_bytes.max(self.limited);
     }
 
-    /// Returns the earliest time at which the limiter of a slot may send. `None`: it has no packet,
-    /// or packets that arrived before it was set up are still in the default path.
+    /// Returns the earliest time at which the limiter of slot `at` may send. `None`: its queue is empty, or packets
+    /// that arrived before the limiter was set up are still in the default path.
     fn due(&mut self, now: Time, at: usize) -> Option<Time> {
         let departed = self.entered - self.default.packets();
         let slot = &mut self.slots[at];
@@ -418,7 +423,7 @@ impl Limiters {
         Some(slot.next.max(law.stopped_until()))
     }
 
-    /// Removes and returns the next packet of the default path.
+    /// Removes and returns the next packet of the default path. `None`: no packet may leave.
     fn dequeue_default(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
         let before = cx.dropped.len();
         let taken = self.default.dequeue(now, gate, cx);
@@ -430,7 +435,7 @@ impl Limiters {
         taken
     }
 
-    /// Removes and returns the next packet of a limiter that may send.
+    /// Removes and returns the next packet of a limiter that may send, with a tag. `None`: no packet may leave.
     fn dequeue_limited(&mut self, now: Time, at: usize, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
         let before = cx.dropped.len();
         let taken = self.slots[at].queue.dequeue(now, gate, cx);
@@ -443,7 +448,7 @@ impl Limiters {
         *slot.counter(tcp) -= 1;
         if let Some(law) = &mut slot.law {
             packet.set_tag(Tag { point: law.point(), solicit: law.solicits() });
-            // A limiter that had to wait for the link catches up, by the time of one frame at most.
+            // A limiter that had to wait for the link catches up by at most the time of one frame.
             let gap = Dur((f64::from(packet.wire()) * 8e12 / law.rate()) as u64);
             slot.next = slot.next.max(Time(now.0.saturating_sub(gap.0))) + gap;
             law.sent(now, packet.wire(), &mut self.rng);
@@ -489,7 +494,7 @@ impl Qdisc for Limiters {
                 },
             };
             if taken.is_some() {
-                // If this frame has ended a limiter, those behind it have moved up by one.
+                // If this frame has ended a limiter, the limiters behind it have moved up by one.
                 let ended = self.active.len() + 1 < queues;
                 self.turn = (turn + usize::from(!ended)) % (self.active.len() + 1);
                 self.idle_until = None;
@@ -544,8 +549,8 @@ impl Qdisc for Limiters {
 }
 
 impl LimitersSpec {
-    /// Refuses parameters that a reaction point of `self` cannot take while it runs. `self` and `to` have passed
-    /// their checks.
+    /// Refuses parameters `to` that a reaction point of `self` cannot take while it runs. `self` and `to` must have
+    /// passed their checks.
     ///
     /// # Errors
     /// If a fixed parameter differs: the error names it and says why it is fixed.
@@ -558,7 +563,7 @@ impl LimitersSpec {
         self.law.check_retune(&to.law).map_err(|e| e.within("law"))?;
         self.discipline.check_retune(&to.discipline).map_err(|e| e.within("discipline"))
     }
-    /// Returns the name of the limiter of `key` in time series; `host` returns the name of a host by its number.
+    /// Returns the name of the limiter of `key` in time series; `host` returns the name of a host by its index.
     pub fn label(&self, key: u64, host: impl Fn(u16) -> String) -> String {
         match (self.queues, self.filter) {
             (Some(_), _) => format!("queue {key}"),

@@ -1,9 +1,9 @@
-//! Congestion notification in switched Ethernet, in the terms of IEEE 802.1Qau: congestion points (CP), reaction points (RP),
-//! and the messages and tags between them.
+//! Congestion notification in switched Ethernet, in the terms of IEEE 802.1Qau: congestion points (CP), reaction points
+//! (RP), and the messages and tags between them.
 //!
-//! A congestion point (`cp/`) watches one output queue and returns messages. The law of a reaction point (`rp/`) sets the rate of
-//! one rate limiter by the messages that it receives. Neither holds packets. [`Limiters`] are the queues of a reaction
-//! point, at the port where frames enter the network's core; they hold packets and apply the laws.
+//! A congestion point (`cp/`) watches one output queue and returns messages. The law of a reaction point (`rp/`) sets
+//! the rate of one rate limiter by the messages that it receives. Neither of them holds packets. [`Limiters`] are the
+//! queues of a reaction point, at the port where frames enter the network's core; they hold packets and apply the laws.
 //!
 //! ```text
 //!        ┌ filter ─▶ limiter R1 ┐                             congestion point
@@ -13,7 +13,7 @@
 //!                       └───────── message, on the way back ────┘
 //! ```
 //!
-//! To add a mechanism, write one file in `cp/`, one in `rp/` and a line in the list of each `mod.rs`.
+//! To add a mechanism, write a module in `cp/` and one in `rp/`, and add each to the list in its `mod.rs`.
 
 mod aqm;
 pub mod cp;

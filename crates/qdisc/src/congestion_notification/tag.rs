@@ -44,14 +44,15 @@ mod tests {
 
     #[test]
     fn a_tag_leaves_flow_class_and_lengths_unchanged_and_the_colour_reads_as_green() {
-        let mut p = Packet::new(4_000_000, Traits::data(3, true), Time(7), 9, 5);
-        p.set_lengths(1500, 1538);
-        assert_eq!(p.tag(), None);
+        let mut packet = Packet::new(4_000_000, Traits::data(3, true), Time(7), 9, 5);
+        packet.set_lengths(1500, 1538);
+        assert_eq!(packet.tag(), None);
         for tag in [(255, true), (256, false), (511, true), (1, false)].map(|(point, solicit)| Tag { point, solicit }) {
-            p.set_tag(tag);
-            assert_eq!(p.tag(), Some(tag));
-            assert_eq!((p.size, p.wire()), (1500, 1538));
-            assert_eq!((p.flow(), p.class(), p.measured(), p.colour()), (4_000_000, 3, true, Colour::Green));
+            packet.set_tag(tag);
+            assert_eq!(packet.tag(), Some(tag));
+            assert_eq!((packet.size, packet.wire()), (1500, 1538));
+            let fields = (packet.flow(), packet.class(), packet.measured(), packet.colour());
+            assert_eq!(fields, (4_000_000, 3, true, Colour::Green));
         }
     }
 }

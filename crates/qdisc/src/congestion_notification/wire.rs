@@ -1,11 +1,12 @@
 //! Messages of congestion points and tags of rate limiters as bytes.
 //!
-//! Two formats: that of BCN (D. Bergamasco and R. Pan, *Backward Congestion Notification Version 2.0*, IEEE 802.1,
-//! September 2005) and that of IEEE 802.1Qau (IEEE 802.1Q, clause 33). The engine uses only the lengths of the frames;
-//! the functions here encode and decode their bytes, for traces. All numbers are big-endian.
+//! There are two formats: that of BCN (D. Bergamasco and R. Pan, *Backward Congestion Notification Version 2.0*, IEEE
+//! 802.1, September 2005) and that of IEEE 802.1Qau (IEEE 802.1Q, clause 33). The engine uses only the lengths of the
+//! frames; the functions here encode and decode the bytes for traces. All numbers are big-endian, except the check
+//! sequence.
 //!
-//! The slides of BCN name the fields and their order, but few widths. The other widths are chosen here so that a
-//! message is the shortest Ethernet frame; the doc comments of the constants state which.
+//! The slides of BCN give the fields and their order, but few widths. The other widths are chosen here so that a
+//! message is the shortest Ethernet frame; the doc comments of the constants state them.
 
 use super::cp::Spec;
 
@@ -16,28 +17,27 @@ pub type Mac = [u8; 6];
 pub const Q_TAG: u16 = 0x8100;
 /// EtherType of BCN's rate-limited tag (IEEE registration).
 pub const RATE_LIMITED: u16 = 0x8904;
-/// EtherType of BCN's messages: IEEE 802's for local experiments, since they have no registered
-/// one.
+/// EtherType of BCN's messages: that of IEEE 802 for local experiments, since BCN has no registered one.
 pub const BCN: u16 = 0x88b5;
 /// EtherType of 802.1Qau's tag (CN-TAG).
 pub const CN_TAG: u16 = 0x22e9;
 /// EtherType of 802.1Qau's congestion notification message (CNM).
 pub const CNM: u16 = 0x22e7;
 
-/// Length of addresses, Q-tag and EtherType, bytes.
+/// Length of both addresses, the Q-tag and the EtherType, bytes.
 const HEADER: usize = 18;
 /// Length of the frame check sequence, bytes.
 const FCS: usize = 4;
-/// Bytes of the sampled frame in BCN's message: the slides state "first N bytes"; with this N the message has 64
-/// bytes.
+/// Length of the copy of the sampled frame in BCN's message, bytes: the slides state "first N bytes"; with this N the
+/// message has 64 bytes.
 pub const COPIED: usize = 32;
-/// BCN's fields between EtherType and copy: version, CPID, Qoff, Qdelta and timestamp of two bytes each.
+/// Length of BCN's fields between EtherType and copy, bytes: version, CPID, Qoff, Qdelta and timestamp, two bytes each.
 const BCN_FIELDS: usize = 10;
-/// Bytes of BCN's message.
+/// Length of BCN's message with the check sequence, bytes.
 pub const BCN_LENGTH: usize = HEADER + BCN_FIELDS + COPIED + FCS;
-/// Bytes of a CNM's fields before those of the sampled frame (802.1Q, clause 33.4).
+/// Length of a CNM's fields before the copy of the sampled frame's payload, bytes (802.1Q, clause 33.4).
 const CNM_FIELDS: usize = 24;
-/// Upper bound on the bytes of the sampled frame in a CNM.
+/// Upper bound on the bytes of the sampled frame's payload in a CNM.
 pub const MAX_MSDU: usize = 64;
 /// Bytes that BCN's tag adds to a frame: EtherType, version with the Solicit bit, CPID and timestamp.
 pub const RATE_LIMITED_LENGTH: usize = 8;
@@ -51,7 +51,7 @@ pub enum Malformed {
     Short,
     /// The EtherType is that of another format.
     EtherType(u16),
-    /// The check sequence is wrong.
+    /// The frame check sequence does not match the bytes.
     Check,
 }
 
@@ -69,8 +69,8 @@ impl Format {
     pub fn of(spec: &Spec) -> Format {
         if matches!(spec, Spec::Qcn(_)) { Format::Cnm } else { Format::Bcn }
     }
-    /// Returns the length of a message about a frame of `sampled` bytes with or without a tag, check sequence included,
-    /// bytes. A CNM includes a copy of the frame's start and the returned tag.
+    /// Returns the length in bytes, with the check sequence, of a message about a frame of `sampled` bytes that has a
+    /// tag (`tagged`) or not. A CNM includes a copy of the start of the frame's payload, and the returned tag.
     pub fn length(self, sampled: u16, tagged: bool) -> u16 {
         let length = match self {
             Format::Bcn => BCN_LENGTH,
@@ -99,46 +99,46 @@ pub struct BcnMessage {
     /// Qoff = Qeq − Q, in the unit of the congestion point. A message of July 2005 has its level here, −4 to 4. If this
     /// and `growth` are 0, the message is BCN(0,0): stop.
     pub offset: i16,
-    /// Qdelta: the queue's growth since the sample before.
+    /// Qdelta: the queue's growth since the previous sample, in the unit of `offset`.
     pub growth: i16,
-    /// Timestamp of the sampled frame, or of the congestion point.
+    /// Timestamp of the sampled frame, or of the congestion point; the slides give no unit.
     pub timestamp: u16,
     /// First bytes of the sampled frame.
     pub copied: [u8; COPIED],
 }
 
 impl BcnMessage {
-    /// Returns the frame, check sequence included.
+    /// Returns the bytes of the frame with the check sequence.
     pub fn encode(&self) -> [u8; BCN_LENGTH] {
-        let mut w = Writer::default();
-        w.header(self.destination, self.source, self.control);
-        w.u16(BCN);
-        w.u16(u16::from(self.version & 0xf) << 12);
-        w.u16(self.point);
-        w.u16(self.offset as u16);
-        w.u16(self.growth as u16);
-        w.u16(self.timestamp);
-        w.bytes(&self.copied);
-        w.finish().try_into().unwrap_or_else(|_| unreachable!("all fields have fixed widths"))
+        let mut writer = Writer::default();
+        writer.header(self.destination, self.source, self.control);
+        writer.u16(BCN);
+        writer.u16(u16::from(self.version & 0xf) << 12);
+        writer.u16(self.point);
+        writer.u16(self.offset as u16);
+        writer.u16(self.growth as u16);
+        writer.u16(self.timestamp);
+        writer.bytes(&self.copied);
+        writer.finish().try_into().unwrap_or_else(|_| unreachable!("all fields have fixed widths"))
     }
-    /// Reads a frame.
+    /// Reads a frame with its check sequence.
     ///
     /// # Errors
     /// If the check sequence is wrong, bytes are missing, or an EtherType is that of another format.
     pub fn decode(frame: &[u8]) -> Result<BcnMessage, Malformed> {
-        let mut r = Reader::checked(frame)?;
-        let (destination, source, control) = r.header()?;
-        r.expect(BCN)?;
+        let mut reader = Reader::checked(frame)?;
+        let (destination, source, control) = reader.header()?;
+        reader.expect(BCN)?;
         Ok(BcnMessage {
             destination,
             source,
             control,
-            version: (r.u16()? >> 12) as u8,
-            point: r.u16()?,
-            offset: r.u16()? as i16,
-            growth: r.u16()? as i16,
-            timestamp: r.u16()?,
-            copied: r.array()?,
+            version: (reader.u16()? >> 12) as u8,
+            point: reader.u16()?,
+            offset: reader.u16()? as i16,
+            growth: reader.u16()? as i16,
+            timestamp: reader.u16()?,
+            copied: reader.array()?,
         })
     }
 }
@@ -152,29 +152,29 @@ pub struct RateLimitedTag {
     pub solicit: bool,
     /// CPID: the congestion point that last slowed the limiter.
     pub point: u16,
-    /// Time at which the frame left its limiter.
+    /// Time at which the frame left its limiter; the slides give no unit.
     pub timestamp: u16,
 }
 
 impl RateLimitedTag {
     /// Returns the bytes of the tag; the frame's own EtherType follows them.
     pub fn encode(&self) -> [u8; RATE_LIMITED_LENGTH] {
-        let mut w = Writer::default();
-        w.u16(RATE_LIMITED);
-        w.u16(u16::from(self.version & 0xf) << 12 | u16::from(self.solicit));
-        w.u16(self.point);
-        w.u16(self.timestamp);
-        w.0.try_into().unwrap_or_else(|_| unreachable!("all fields have fixed widths"))
+        let mut writer = Writer::default();
+        writer.u16(RATE_LIMITED);
+        writer.u16(u16::from(self.version & 0xf) << 12 | u16::from(self.solicit));
+        writer.u16(self.point);
+        writer.u16(self.timestamp);
+        writer.0.try_into().unwrap_or_else(|_| unreachable!("all fields have fixed widths"))
     }
     /// Reads a tag.
     ///
     /// # Errors
     /// If bytes are missing, or the EtherType is that of another format.
     pub fn decode(bytes: &[u8]) -> Result<RateLimitedTag, Malformed> {
-        let mut r = Reader(bytes);
-        r.expect(RATE_LIMITED)?;
-        let flags = r.u16()?;
-        let (point, timestamp) = (r.u16()?, r.u16()?);
+        let mut reader = Reader(bytes);
+        reader.expect(RATE_LIMITED)?;
+        let flags = reader.u16()?;
+        let (point, timestamp) = (reader.u16()?, reader.u16()?);
         Ok(RateLimitedTag { version: (flags >> 12) as u8, solicit: flags & 1 != 0, point, timestamp })
     }
 }
@@ -209,50 +209,50 @@ pub struct Cnm {
 }
 
 impl Cnm {
-    /// Returns the frame, padded to at least 64 bytes, check sequence included.
+    /// Returns the bytes of the frame with the check sequence, padded to at least 64 bytes.
     pub fn encode(&self) -> Vec<u8> {
         let msdu = &self.msdu[..self.msdu.len().min(MAX_MSDU)];
-        let mut w = Writer::default();
-        w.header(self.destination, self.source, self.control);
+        let mut writer = Writer::default();
+        writer.header(self.destination, self.source, self.control);
         if let Some(flow) = self.flow {
-            w.u16(CN_TAG);
-            w.u16(flow);
+            writer.u16(CN_TAG);
+            writer.u16(flow);
         }
-        w.u16(CNM);
-        w.u16(u16::from(self.version & 0xf) << 12 | u16::from(self.feedback & 0x3f));
-        w.bytes(&self.point.to_be_bytes());
-        w.u16(self.offset as u16);
-        w.u16(self.growth as u16);
-        w.u16(u16::from(self.priority & 7) << 13);
-        w.bytes(&self.sampled_destination);
-        w.u16(msdu.len() as u16);
-        w.bytes(msdu);
-        w.0.resize(w.0.len().max(64 - FCS), 0);
-        w.finish()
+        writer.u16(CNM);
+        writer.u16(u16::from(self.version & 0xf) << 12 | u16::from(self.feedback & 0x3f));
+        writer.bytes(&self.point.to_be_bytes());
+        writer.u16(self.offset as u16);
+        writer.u16(self.growth as u16);
+        writer.u16(u16::from(self.priority & 7) << 13);
+        writer.bytes(&self.sampled_destination);
+        writer.u16(msdu.len() as u16);
+        writer.bytes(msdu);
+        writer.0.resize(writer.0.len().max(64 - FCS), 0);
+        writer.finish()
     }
-    /// Reads a frame.
+    /// Reads a frame with its check sequence.
     ///
     /// # Errors
     /// If the check sequence is wrong, bytes are missing, or an EtherType is that of another format.
     pub fn decode(frame: &[u8]) -> Result<Cnm, Malformed> {
-        let mut r = Reader::checked(frame)?;
-        let (destination, source, control) = r.header()?;
-        let flow = match r.u16()? {
+        let mut reader = Reader::checked(frame)?;
+        let (destination, source, control) = reader.header()?;
+        let flow = match reader.u16()? {
             CN_TAG => {
-                let flow = r.u16()?;
-                r.expect(CNM)?;
+                let flow = reader.u16()?;
+                reader.expect(CNM)?;
                 Some(flow)
             }
             CNM => None,
             other => return Err(Malformed::EtherType(other)),
         };
-        let first = r.u16()?;
-        let point = u64::from_be_bytes(r.array()?);
-        let (offset, growth) = (r.u16()? as i16, r.u16()? as i16);
-        let priority = (r.u16()? >> 13) as u8;
-        let sampled_destination = r.array()?;
-        let length = usize::from(r.u16()?);
-        let msdu = r.0.get(..length).ok_or(Malformed::Short)?.to_vec();
+        let first = reader.u16()?;
+        let point = u64::from_be_bytes(reader.array()?);
+        let (offset, growth) = (reader.u16()? as i16, reader.u16()? as i16);
+        let priority = (reader.u16()? >> 13) as u8;
+        let sampled_destination = reader.array()?;
+        let length = usize::from(reader.u16()?);
+        let msdu = reader.0.get(..length).ok_or(Malformed::Short)?.to_vec();
         let (version, feedback) = ((first >> 12) as u8, (first & 0x3f) as u8);
         let message = Cnm {
             destination,
@@ -304,11 +304,11 @@ impl Writer {
     }
 }
 
-/// Decoder of big-endian fields; the bytes that are not read yet.
+/// Decoder of big-endian fields; it holds the bytes that are not read yet.
 struct Reader<'a>(&'a [u8]);
 
 impl<'a> Reader<'a> {
-    /// Returns a reader of a frame without its check sequence, which is verified.
+    /// Verifies the check sequence of a frame and returns a reader of the bytes before it.
     fn checked(frame: &'a [u8]) -> Result<Reader<'a>, Malformed> {
         let (body, check) = frame.split_last_chunk::<FCS>().ok_or(Malformed::Short)?;
         if check_sequence(body) == u32::from_le_bytes(*check) { Ok(Reader(body)) } else { Err(Malformed::Check) }

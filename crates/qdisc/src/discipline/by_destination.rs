@@ -1,20 +1,20 @@
 //! Drop-tail with one virtual queue per destination, so that a stopped destination does not block
 //! the others.
 //!
-//! Among the destinations that the gate admits, the oldest head goes first: without back-pressure
-//! this is a FIFO, and no flow is ever reordered.
+//! Among the destinations that the gate admits, the oldest head is served first: without back-pressure this is a FIFO,
+//! and no flow is ever reordered.
 
 use crate::state::{INDEX, QUEUE, bytes_of};
 use crate::{Cx, Gate, Packet, Qdisc, Reason};
 use std::collections::VecDeque;
 use tailback_units::Time;
 
-/// Virtual queues by destination, with one common limit or (partitioned) one limit each.
+/// Virtual queues by destination, with one common limit or, if partitioned, one limit for each destination.
 #[derive(Debug)]
 pub struct ByDestination {
     /// Virtual queue of each destination seen so far, in order of first appearance.
     queues: Vec<Virtual>,
-    /// By destination: index of its virtual queue in `queues`; [`NONE`]: not seen yet.
+    /// Index in `queues` of each destination's virtual queue; [`NONE`]: no packet to it has arrived yet.
     index_of: Vec<u32>,
     /// Indices of the virtual queues with packets, in no order.
     active: Vec<u32>,
@@ -23,7 +23,7 @@ pub struct ByDestination {
     /// Buffer bytes in all virtual queues.
     bytes: u64,
     packets: u64,
-    /// Buffer bytes, in total or (`partition`) for each destination.
+    /// Limit in buffer bytes, in total or, with `partition`, for each destination.
     limit: u64,
     partition: bool,
 }
@@ -75,8 +75,8 @@ impl ByDestination {
         }
         self.index_of[index]
     }
-    /// Returns the number of packets waiting for destinations that `gate` does not stop
-    /// individually.
+    /// Returns the number of packets waiting for destinations that `gate` does not stop individually. A queue counts
+    /// with all of its packets if its head may pass.
     pub fn packets_not_selected(&self, gate: &Gate) -> u64 {
         let passes = |q: &&Virtual| {
             q.waiting.front().is_some_and(|(_, head)| gate.admits_destination(head.class(), q.destination))

@@ -1,5 +1,4 @@
-//! CHOKe: an arriving packet and a random packet of the queue are both dropped if they are of one
-//! flow.
+//! CHOKe: an arriving packet and a random packet of the queue are both dropped if they belong to the same flow.
 
 use super::fair::Fifos;
 use crate::law::red::{self, Idle, Red};
@@ -13,14 +12,12 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::{Rate, Time};
 
-/// CHOKe: RED in which, while the average is at least `min`, each arrival is compared with a packet
-/// drawn at random from the queue; if they are of one flow, both are dropped. Flows with the
-/// largest part of the queue thus lose most, without any state per flow (Pan, Prabhakar and
-/// Psounis, INFOCOM 2000).
+/// CHOKe: RED in which, while the average is at least `min`, each arrival is compared with a packet drawn at random
+/// from the queue; if they belong to the same flow, both are dropped. Flows with the largest part of the queue thus
+/// lose most, without any state per flow (Pan, Prabhakar and Psounis, INFOCOM 2000).
 ///
-/// RED decides about every arrival before the comparison: its count of packets since the last
-/// early drop or mark includes packets that are then dropped by the comparison, and such a packet is
-/// dropped even if RED would have marked it.
+/// RED decides about every arrival before the comparison. Its count of packets since the last early drop or mark
+/// therefore includes packets that the comparison drops, and the comparison also drops a packet that RED would mark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
@@ -38,7 +35,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Returns the empty queue at its site.
+    /// Returns the discipline with an empty queue; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Choke {
         Choke {
             queue: Fifos::default(),
@@ -53,7 +50,7 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("candidates", f64::from(self.candidates), 1.0, 64.0)?;
         if self.red.victim != Victim::Tail {
@@ -89,14 +86,14 @@ pub struct Choke {
 }
 
 impl Choke {
-    /// Drops the candidates of `flow`; returns `true` if there was one.
+    /// Draws the candidates and drops those of `flow`; returns `true` if there was one.
     fn compare(&mut self, flow: u32, cx: &mut Cx<'_>) -> bool {
         let waiting = self.queue.packets();
         let mut places: Vec<u64> = (0..self.candidates)
             .map(|_| cx.rng.below(waiting))
             .filter(|place| self.queue.peek(ONE, *place).is_some_and(|packet| packet.flow() == flow))
             .collect();
-        // From the back, so that the places of the others do not change.
+        // From the back, so that the positions of the other candidates do not change.
         places.sort_unstable_by(|a, b| b.cmp(a));
         places.dedup();
         for place in &places {

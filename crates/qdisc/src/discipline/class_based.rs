@@ -16,11 +16,11 @@ use tailback_diffserv::TokenBucket;
 use tailback_document::{Checked, Invalid};
 use tailback_units::{Amount, Dur, Rate, Time};
 
-/// Class-based weighted fair queueing (CBWFQ), with strict priority for some classes (low-latency
-/// queueing, LLQ). Classes without priority share the link, and the capacity that others leave
-/// unused, in proportion to their bandwidths, by start-time fair queueing (Goyal, Vin and Cheng,
-/// SIGCOMM 1996). Priority classes are served before them and, while packets wait, limited to their
-/// rate by a policer; service of a priority class does not advance the virtual time of the others.
+/// Class-based weighted fair queueing (CBWFQ), with strict priority for some classes (low-latency queueing, LLQ).
+/// Classes without priority share the link, and the capacity that other classes leave unused, in proportion to their
+/// bandwidths, by start-time fair queueing (Goyal, Vin and Cheng, SIGCOMM 1996). Priority classes are served first.
+/// While any packet waits, a policer limits each priority class to its rate. Service of a priority class does not
+/// advance the virtual time of the others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
@@ -74,8 +74,8 @@ pub struct Class {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Strict {
-    /// Rate of the policer, a rate or a percentage of `base`: packets that exceed it are dropped if they find
-    /// other packets waiting. Default: no policer.
+    /// Rate of the policer, or a percentage of `base`: packets that exceed the rate are dropped if they find other
+    /// packets waiting. Default: no policer.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Share>,
     /// Burst size of the policer. Default: 200 ms at its rate.
@@ -88,9 +88,8 @@ pub struct Strict {
     pub level: u8,
 }
 
-/// Class of packets that no class matches. Without `bandwidth` and `remaining` it has a `remaining`
-/// of 1; if no other class has `remaining`, it gets the whole rate that the others leave
-/// unreserved, at least 1 % of `base`.
+/// Class of packets that no class matches. Without `bandwidth` and `remaining` its `remaining` is 1. If no other class
+/// has `remaining`, it then gets the whole rate that bandwidths and priorities leave, at least 1 % of `base`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rest {
@@ -121,7 +120,7 @@ fn first() -> u8 {
 
 /// Number of priority levels.
 const LEVELS: usize = 2;
-/// Minimum of the rate that is left for classes with `remaining`, as a share of the whole rate.
+/// Minimum rate for all classes with `remaining` together, as a fraction of the whole rate.
 const MIN_SHARE: f64 = 0.01;
 /// Default burst of a policer.
 const BURST: Burst = Burst::Time(Dur::from_ms(200));
@@ -135,7 +134,7 @@ struct Fair<'a> {
 }
 
 impl Params {
-    /// Returns the empty queues at their site.
+    /// Returns the discipline with empty queues; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> ClassBased {
         let (mut places, mut strict, mut fair) = (Vec::new(), Vec::new(), 0);
         for class in &self.classes {
@@ -156,7 +155,7 @@ impl Params {
             places,
             classes: Classes::new(classifier, inside.collect(), site),
             tags: self.weights(self.base.unwrap_or(site.rate)).into_iter().map(Tag::new).collect(),
-            now: 0.0,
+            virtual_time: 0.0,
             strict,
             levels: Default::default(),
             accounting: self.accounting,
@@ -175,14 +174,16 @@ impl Params {
         let Rest { bandwidth, remaining, limit, ref discipline } = self.default;
         classes.chain([Fair { bandwidth, remaining, limit, discipline: discipline.as_deref() }])
     }
-    /// Returns the weight of each class without priority, bit/s: its bandwidth, or its share of the
-    /// rate that bandwidths and priorities leave.
+    /// Returns the weights of the classes without priority, bit/s, that of the default class last. A weight is the
+    /// bandwidth of the class, or its part of the rate that bandwidths and priorities leave. `rate` is that to which
+    /// percentages refer.
     fn weights(&self, rate: Rate) -> Vec<f64> {
         let whole = rate.0 as f64;
         let rate_of = |share: Option<Share>| share.map_or(0.0, |share| share.of(rate).0 as f64);
-        let low: f64 = self.classes.iter().filter_map(|class| class.priority.as_ref()).map(|p| rate_of(p.rate)).sum();
+        let priorities = self.classes.iter().filter_map(|class| class.priority.as_ref());
+        let prioritised: f64 = priorities.map(|priority| rate_of(priority.rate)).sum();
         let reserved: f64 = self.fair().map(|class| rate_of(class.bandwidth)).sum();
-        let unreserved = (whole - low - reserved).max(MIN_SHARE * whole);
+        let unreserved = (whole - prioritised - reserved).max(MIN_SHARE * whole);
         // A default class without parameters has a `remaining` of 1: if no other class has `remaining`, it gets the
         // whole unreserved rate.
         let part = |class: &Fair<'_>| class.remaining.unwrap_or(if class.bandwidth.is_none() { 1.0 } else { 0.0 });
@@ -197,7 +198,7 @@ impl Params {
     /// parameters out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.accounting.check("accounting")?;
         if self.base == Some(Rate(0)) {
@@ -269,7 +270,7 @@ impl Params {
             _ => 0.0,
         })
     }
-    /// Visits the matches and disciplines of the classes, each with its path.
+    /// Passes the path, the match and the inner discipline of each class to `f`.
     pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
         for (i, class) in self.classes.iter_mut().enumerate() {
             f(format!("classes[{i}]"), Some(&mut class.matches), class.discipline.as_deref_mut());
@@ -301,13 +302,18 @@ enum Place {
     Fair(usize),
 }
 
-/// A low-latency class: its packets and bytes in the queue of its level, and its policer.
+/// A low-latency class, whose packets wait in the queue of its level.
 #[derive(Debug)]
 struct Low {
+    /// Index of the level, 0 for level 1.
     level: usize,
+    /// Limits of the class.
     site: Site,
+    /// `None`: the rate is not limited.
     policer: Option<TokenBucket>,
+    /// Number of waiting packets.
     packets: u64,
+    /// Buffer bytes waiting.
     bytes: u64,
 }
 
@@ -323,7 +329,7 @@ impl Low {
             bytes: 0,
         }
     }
-    /// Returns `true` if a packet of `bytes` bytes conforms, and takes its tokens.
+    /// Returns `true` if a packet of `bytes` counted bytes conforms, and then takes its tokens.
     fn conforms(&mut self, now: Time, bytes: u32) -> bool {
         self.policer.as_mut().is_none_or(|bucket| {
             bucket.fill(now);
@@ -332,13 +338,14 @@ impl Low {
     }
 }
 
-/// Weight of a class without priority, bit/s, and its start tag in virtual time, bits per bit/s.
+/// State of a class without priority in start-time fair queueing.
 #[derive(Clone, Copy, Debug)]
 struct Tag {
+    /// Bit/s.
     weight: f64,
-    /// Start tag of its next packet.
+    /// Start tag of the next packet, in virtual time: bits divided by bit/s.
     start: f64,
-    /// `true` if its packets could not leave in this dequeue.
+    /// `true` if no packet of the class could leave in the present dequeue.
     held: bool,
 }
 
@@ -355,11 +362,12 @@ pub struct ClassBased {
     places: Vec<Place>,
     /// Classes without priority.
     classes: Classes,
+    /// State of each of `classes`.
     tags: Vec<Tag>,
-    /// Virtual time: the start tag of the last packet served of `classes`.
-    now: f64,
+    /// The start tag of the last packet served of `classes`.
+    virtual_time: f64,
     strict: Vec<Low>,
-    /// By level: waiting packets, each with the index of its class in `strict`.
+    /// For each level its waiting packets, each with the index of its class in `strict`.
     levels: [VecDeque<(usize, Packet)>; LEVELS],
     accounting: Accounting,
     site: Site,
@@ -390,7 +398,7 @@ impl ClassBased {
             return cx.drop(packet, Reason::BufferFull);
         }
         if self.classes.enqueue(class, now, packet, cx) {
-            self.tags[class].start = self.tags[class].start.max(self.now);
+            self.tags[class].start = self.tags[class].start.max(self.virtual_time);
         }
     }
     fn dequeue_strict(&mut self, gate: &Gate) -> Option<Packet> {
@@ -406,8 +414,8 @@ impl ClassBased {
         }
         None
     }
-    /// Returns the packet with the smallest start tag. Classes whose packets may not leave are
-    /// passed over and get no compensation later.
+    /// Removes and returns the packet with the smallest start tag. Classes whose packets the gate stops are passed over
+    /// and get no compensation later.
     fn dequeue_fair(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
         self.tags.iter_mut().for_each(|tag| tag.held = false);
         loop {
@@ -418,21 +426,21 @@ impl ClassBased {
                 self.tags[class].held = true;
                 continue;
             };
-            self.now = self.tags[class].start;
+            self.virtual_time = self.tags[class].start;
             self.tags[class].start += 8.0 * f64::from(packet.wire()) / self.tags[class].weight;
             for tag in self.tags.iter_mut().filter(|tag| tag.held) {
-                tag.start = tag.start.max(self.now);
+                tag.start = tag.start.max(self.virtual_time);
             }
             if self.classes.packets() == 0 {
                 // At the end of a busy period the virtual time is the largest finish tag.
-                self.now = self.tags.iter().map(|tag| tag.start).fold(self.now, f64::max);
+                self.virtual_time = self.tags.iter().map(|tag| tag.start).fold(self.virtual_time, f64::max);
             }
             return Some(packet);
         }
     }
 }
 
-/// The start tags are kept, so that new bandwidths apply from the next packet of each class on.
+/// Keeps the start tags; a new bandwidth applies from the next packet of its class on.
 impl Retune for ClassBased {
     fn adopt(&mut self, now: Time, fresh: ClassBased) {
         self.classes.adopt(now, fresh.classes);
@@ -507,7 +515,7 @@ impl Qdisc for ClassBased {
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("priority_packets", self.levels.iter().map(|level| level.len() as f64).sum());
-        f("virtual_time", self.now);
+        f("virtual_time", self.virtual_time);
         self.classes.probe(f);
     }
     fn state_bytes(&self) -> usize {
@@ -515,6 +523,6 @@ impl Qdisc for ClassBased {
         let strict =
             policers.sum::<usize>() + self.strict.iter().map(|low| bytes_of!(low; packets, bytes)).sum::<usize>();
         let tags: usize = self.tags.iter().map(|tag| bytes_of!(tag; start, held)).sum();
-        LEVELS * QUEUE + strict + tags + self.classes.state_bytes() + bytes_of!(self; now)
+        LEVELS * QUEUE + strict + tags + self.classes.state_bytes() + bytes_of!(self; virtual_time)
     }
 }

@@ -9,8 +9,8 @@ use crate::{Cx, Discipline, Dropped, Gate, Packet, Qdisc, Reason, Site, Spec, ch
 use tailback_document::{Checked, Invalid};
 use tailback_units::{Amount, Rate, Time};
 
-/// Delegates methods of [`Qdisc`] to the field `classes`: with `waking` those about timers and idle links, with
-/// `all` all except `enqueue`, `dequeue` and `state_bytes`.
+/// Delegates methods of [`Qdisc`] to the field `classes`. With `waking` these are the methods for timers and idle
+/// links, with `all` all methods except `enqueue`, `dequeue` and `state_bytes`.
 macro_rules! as_classes {
     (waking) => {
         fn next_wakeup(&self) -> Option<Time> {
@@ -44,21 +44,21 @@ macro_rules! as_classes {
 }
 pub(super) use as_classes;
 
-/// Upper bound on the classes of one discipline: their numbers and that of the default class fit
-/// into a byte.
+/// Upper bound on the classes of one discipline: their indices and that of the default class fit into a byte.
 pub const MAX_CLASSES: usize = 250;
 
-/// Visitor of the parts of a discipline: path, match and inner discipline of each, if it has them.
+/// Visitor of the parts of a discipline, with the path of the part, its match and its inner discipline. `None`: the
+/// part has no match, or no inner discipline other than a FIFO.
 pub(crate) type Part<'a> = dyn FnMut(String, Option<&mut Match>, Option<&mut Spec>) + 'a;
 
 /// Default limit of a class, packets.
 pub const DEFAULT_LIMIT: u64 = 64;
 
-/// Returns the site of a class with this limit; `None`: a limit of `default` packets.
+/// Returns `site` with this limit of a class, unless that of `site` is smaller; `None`: a limit of `default` packets.
 pub(super) fn site_within(site: &Site, limit: Option<Amount>, default: u64) -> Site {
     match limit.unwrap_or(Amount::packets(default)) {
         Amount::Bytes(bytes) => Site { bytes: site.bytes.min(bytes), ..*site },
-        Amount::Millipackets(n) => Site { packets: site.packets.min(n / 1_000), ..*site },
+        Amount::Millipackets(thousandths) => Site { packets: site.packets.min(thousandths / 1_000), ..*site },
     }
 }
 
@@ -76,7 +76,7 @@ pub(super) fn check_limit(field: &str, limit: Option<Amount>) -> Result<(), Inva
     }
 }
 
-/// Checks the match, the limit and the inner discipline of a class.
+/// Checks the match, the limit and the inner discipline of a class; `field` is the path of the class.
 pub(super) fn check_class(
     field: &str,
     matches: &Match,
@@ -113,7 +113,8 @@ pub(super) fn check_classes_retune<'a>(
     Ok(())
 }
 
-/// The fixed properties of a class, and its inner discipline.
+/// The properties of a class that are fixed during a run, and its inner discipline. `None`: the class has no such
+/// property; no discipline is a FIFO.
 pub(super) struct Identity<'a> {
     pub name: Option<&'a String>,
     pub parent: Option<&'a String>,
@@ -121,6 +122,7 @@ pub(super) struct Identity<'a> {
     pub discipline: Option<&'a Spec>,
 }
 
+/// Returns the path of `key` in the table at `field`, which may be the root.
 fn joined_path(field: &str, key: &str) -> String {
     if field.is_empty() { key.to_owned() } else { format!("{field}.{key}") }
 }
@@ -152,7 +154,7 @@ pub(super) struct Inside {
     queue: Discipline,
     backlog: Backlog,
     watches_idle: bool,
-    /// Expiry of the queue's timer, as of the last call to the queue; [`Time::NEVER`]: not set.
+    /// Expiry of the queue's timer, as read after the last call to the queue; [`Time::NEVER`]: not set.
     due: Time,
 }
 
@@ -191,19 +193,19 @@ pub(super) struct Classes {
     /// Class of the packet in service. `None`: no packet is in service.
     served: Option<usize>,
     watches_idle: bool,
-    /// Earliest expiry of the classes' timers; stored, since reading every timer per packet is expensive with many
-    /// classes.
+    /// Earliest expiry of the classes' timers; [`Time::NEVER`]: no timer is set. It is stored, since reading every
+    /// timer per packet is expensive with many classes.
     due: Time,
 }
 
-/// Keeps the classifier, which is fixed.
+/// Keeps the classifier: matches are fixed during a run.
 impl Retune for Classes {
     fn adopt(&mut self, now: Time, fresh: Classes) {
-        for (one, fresh) in self.inside.iter_mut().zip(fresh.inside) {
-            one.adopt(now, fresh);
+        for (inside, fresh) in self.inside.iter_mut().zip(fresh.inside) {
+            inside.adopt(now, fresh);
         }
         (self.site, self.watches_idle) = (fresh.site, fresh.watches_idle);
-        self.due = self.inside.iter().map(|one| one.due).min().unwrap_or(Time::NEVER);
+        self.due = self.inside.iter().map(|inside| inside.due).min().unwrap_or(Time::NEVER);
     }
 }
 
@@ -211,11 +213,11 @@ impl Classes {
     /// Returns empty classes: `classifier` selects the class, `inside` are the inner disciplines,
     /// and the limits of `site` hold for all classes together.
     pub fn new(classifier: Classifier, inside: Vec<Inside>, site: &Site) -> Classes {
-        let watches_idle = inside.iter().any(|one| one.watches_idle);
-        let due = inside.iter().map(|one| one.due).min().unwrap_or(Time::NEVER);
+        let watches_idle = inside.iter().any(|inside| inside.watches_idle);
+        let due = inside.iter().map(|inside| inside.due).min().unwrap_or(Time::NEVER);
         Classes { classifier, inside, backlog: Backlog::default(), site: *site, served: None, watches_idle, due }
     }
-    /// Returns the class of a packet.
+    /// Returns the index of a packet's class.
     #[inline]
     pub fn class(&self, packet: &Packet) -> usize {
         self.classifier.class(packet)
@@ -229,7 +231,8 @@ impl Classes {
     pub fn backlog_of(&self, class: usize) -> Backlog {
         self.inside[class].backlog
     }
-    /// Passes a packet to a class; returns `true` if the class was empty and no longer is.
+    /// Passes a packet to a class, or drops it if the common limit would be exceeded; returns `true` if the class was
+    /// empty and no longer is.
     #[inline]
     pub fn enqueue(&mut self, class: usize, now: Time, packet: Packet, cx: &mut Cx<'_>) -> bool {
         if self.site.is_full(self.backlog.packets, self.backlog.bytes, packet.size) {
@@ -270,8 +273,8 @@ impl Classes {
         self.read_timer(class);
         packet
     }
-    /// Notes that the transmitter is free: if the last packet of a class has just been sent, the
-    /// class is idle from now on. Must be called before the next packet is chosen.
+    /// Notes that the transmitter is free. If it has just sent the last packet of a class, the class is idle from `now`
+    /// on. Must be called before the next packet is chosen.
     #[inline]
     pub fn transmitted(&mut self, now: Time, cx: &mut Cx<'_>) {
         let Some(class) = self.served.take() else { return };
@@ -281,8 +284,8 @@ impl Classes {
             self.read_timer(class);
         }
     }
-    /// Notes that the last packet of a class has been sent and the transmitter is free. For disciplines that hold one
-    /// packet per class outside its queue, for which [`Classes::transmitted`] would report too early.
+    /// Notes that the transmitter has sent the last packet of a class and is free. This is for disciplines that hold
+    /// one packet per class outside its queue, for which [`Classes::transmitted`] would report too early.
     pub fn class_idle(&mut self, class: usize, now: Time, cx: &mut Cx<'_>) {
         let inside = &mut self.inside[class];
         if inside.watches_idle && inside.backlog.packets == 0 {
@@ -297,7 +300,7 @@ impl Classes {
         let due = inside.queue.next_wakeup().unwrap_or(Time::NEVER);
         if due != inside.due {
             inside.due = due;
-            self.due = self.inside.iter().map(|one| one.due).min().unwrap_or(Time::NEVER);
+            self.due = self.inside.iter().map(|inside| inside.due).min().unwrap_or(Time::NEVER);
         }
     }
     /// Updates the backlog of all classes when that of one class changes.
@@ -316,7 +319,7 @@ impl Classes {
         self.backlog.bytes
     }
     pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
-        self.inside.iter().for_each(|one| one.queue.visit(f));
+        self.inside.iter().for_each(|inside| inside.queue.visit(f));
     }
     pub fn next_wakeup(&self) -> Option<Time> {
         (self.due != Time::NEVER).then_some(self.due)
@@ -356,8 +359,9 @@ impl Classes {
     }
     /// Returns the size of the classes' state and counters in bytes.
     pub fn state_bytes(&self) -> usize {
-        let inside: usize = self.inside.iter().map(|one| one.queue.state_bytes() + bytes_of!(one; backlog)).sum();
-        inside + bytes_of!(self; backlog) + INDEX
+        let classes: usize =
+            self.inside.iter().map(|inside| inside.queue.state_bytes() + bytes_of!(inside; backlog)).sum();
+        classes + bytes_of!(self; backlog) + INDEX
     }
     /// Reports the waiting packets of the first 16 classes.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {

@@ -10,13 +10,13 @@ use tailback_units::{Rate, Time};
 pub use crate::law::cobalt::Params;
 
 impl Params {
-    /// Returns the empty queue at its site.
+    /// Returns the discipline with an empty queue; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Cobalt {
         Cobalt { queue: Fifo::new(site), law: cobalt::Cobalt::new(self, site.rate), victim: self.victim }
     }
 }
 
-/// A FIFO with limits under a law that marks or drops packets at departure.
+/// A FIFO with limits under COBALT, which marks or drops packets at departure.
 #[derive(Debug)]
 pub struct Cobalt {
     queue: Fifo,

@@ -10,14 +10,14 @@ use tailback_units::Time;
 pub use crate::law::codel::Params;
 
 impl Params {
-    /// Returns the empty queue at its site.
+    /// Returns the discipline with an empty queue; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Codel {
         Codel { queue: Fifo::new(site), law: codel::Codel::new(self) }
     }
 }
 
-/// A FIFO with limits under a law that marks or drops packets at departure; arriving packets are dropped
-/// if the queue is full.
+/// A FIFO with limits under CoDel, which marks or drops packets at departure; arriving packets are dropped if the queue
+/// is full.
 #[derive(Debug)]
 pub struct Codel {
     queue: Fifo,
@@ -37,7 +37,7 @@ impl Qdisc for Codel {
     }
     fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
         let packet = deliver(&mut self.law, now, cx, || self.queue.pop_and_count(gate));
-        // Only an empty queue counts, not one whose head is stopped by the gate.
+        // A queue whose head the gate stops is not empty.
         if packet.is_none() && self.queue.packets() == 0 {
             self.law.empty(now);
         }

@@ -14,7 +14,7 @@ use tailback_document::Invalid;
 pub struct Params {}
 
 impl Params {
-    /// Returns the empty queue at its site.
+    /// Returns the discipline with an empty queue; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> DropTail {
         drop_tail::Params { packets: None, victim: Victim::Head }.build(site)
     }

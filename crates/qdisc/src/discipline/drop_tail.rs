@@ -29,11 +29,11 @@ fn is_tail(victim: &Victim) -> bool {
 }
 
 impl Params {
-    /// Returns the empty queue at its site.
+    /// Returns the discipline with an empty queue; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> DropTail {
         DropTail { queue: Fifo::new(&self.limits(site)), victim: self.victim }
     }
-    /// Returns the limits as an admission policy. `None`: waiting packets may be dropped.
+    /// Returns the limits as an admission policy. `None`: the victim may be a waiting packet.
     pub fn rule(&self, site: &Site) -> Option<Site> {
         (self.victim == Victim::Tail).then(|| self.limits(site))
     }
@@ -43,7 +43,7 @@ impl Params {
     /// Refuses a limit of 0 packets.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         match self.packets {
             Some(0) => Err(Invalid::new("packets", "a limit of 0 drops every packet; write 1 or more")),
@@ -69,7 +69,7 @@ impl Retune for DropTail {
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
         let tail = |params: &Params| params.victim == Victim::Tail;
-        fixed("victim", tail(self), tail(to), "a port handles a queue that drops waiting packets in another way")
+        fixed("victim", tail(self), tail(to), "a port handles queues that drop waiting packets differently")
     }
 }
 

@@ -50,7 +50,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Returns the empty queues at their site.
+    /// Returns the discipline with empty queues; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Drr {
         let key = ByFlow::new(self.buckets, &self.weights);
         let round = Round::default();
@@ -59,7 +59,7 @@ impl Params {
     /// Refuses a quantum, buckets and weights out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check_quantum(self.quantum)?;
         self.buckets.check("buckets")?;

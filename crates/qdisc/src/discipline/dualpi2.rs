@@ -53,13 +53,13 @@ pub struct Params {
     /// dropped with the classic probability; `false` if p' is limited to 1/k, so that the queue
     /// overflows instead. Default true.
     pub drop_on_overload: bool,
-    /// Scheduler of the two queues: "weighted-round-robin" or "time-shifted-fifo". Default
+    /// Scheduler of the two queues: "weighted-round-robin" (weights in bytes) or "time-shifted-fifo". Default
     /// "weighted-round-robin".
     pub scheduler: Scheduler,
     /// Share of the link for the C queue in the round robin, 0.001 to 0.999. Default 0.1.
     pub classic_share: f64,
-    /// Time shift of the time-shifted FIFO: a packet of the C queue is served first if it has waited longer
-    /// than that of the L queue by more than this time, at most 24h. Default 50ms.
+    /// Time shift of the time-shifted FIFO, at most 24h: a packet of the C queue is served first if its waiting time
+    /// exceeds that of the L queue's packet by more than this. Default 50ms.
     pub time_shift: Dur,
     /// Size of a full packet, 1 B to 65535 B: while less than twice this size waits, p' has no
     /// effect. Default 1514 B.
@@ -103,15 +103,15 @@ impl Params {
     /// Refuses times, gains and shares out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("target", self.target)?;
         check::duration("update", self.update)?;
         check::above("alpha", self.alpha, 0.0, 1e6)?;
         check::above("beta", self.beta, 0.0, 1e6)?;
         check::within("coupling", self.coupling, 1.0, 1e3)?;
-        check::pause("step", self.step)?;
-        check::pause("ramp", self.ramp)?;
+        check::at_most_a_day("step", self.step)?;
+        check::at_most_a_day("ramp", self.ramp)?;
         if self.step_packets.is_some() {
             if self.step != Params::default().step {
                 return Err(Invalid::new("step", "`step-packets` replaces `step`; leave one of them out"));
@@ -121,11 +121,11 @@ impl Params {
             }
         }
         check::within("classic-share", self.classic_share, 1e-3, 1.0 - 1e-3)?;
-        check::pause("time-shift", self.time_shift)?;
+        check::at_most_a_day("time-shift", self.time_shift)?;
         check::packet("mtu", self.mtu)
     }
 
-    /// Returns the empty queues at their site; its limits hold for both queues together.
+    /// Returns the discipline with empty queues; the limits of `site` hold for both queues together.
     pub fn build(&self, site: &Site) -> DualPi2 {
         let gains = Gains { target: self.target, update: self.update, alpha: self.alpha, beta: self.beta };
         let most = if self.drop_on_overload { 1.0 } else { 1.0 / self.coupling };
@@ -171,7 +171,7 @@ pub struct DualPi2 {
     params: Params,
     site: Site,
     low: Fifo,
-    /// By packet of the L queue: `true` if the step applies to it. Empty if it applies to all.
+    /// For each packet of the L queue, in order, `true` if the step applies to it. Empty if the step applies to all.
     stepped: VecDeque<bool>,
     classic: Fifo,
     law: Pi2,
@@ -184,6 +184,7 @@ impl DualPi2 {
         let (low, classic) = (self.low.backlog(), self.classic.backlog());
         Backlog { packets: low.packets + classic.packets, bytes: low.bytes + classic.bytes }
     }
+    /// Returns the credit at the start of a busy period, as in Linux.
     fn initial_credit(&self) -> i64 {
         self.params.mtu.0 as i64 * (2 * self.classic_weight() - 1000)
     }
@@ -204,7 +205,7 @@ impl DualPi2 {
             }
         }
     }
-    /// Removes the next packet; returns it with its queue and the change of the credit.
+    /// Removes the next packet and returns it with its queue and the change of the credit. `None`: no packet may leave.
     fn take(&mut self, now: Time, gate: &Gate) -> Option<(Packet, Origin, i64)> {
         let both = self.low.packets() > 0 && self.classic.packets() > 0;
         let low_first = self.low.packets() > 0 && (!both || self.low_first(now));
@@ -213,8 +214,8 @@ impl DualPi2 {
                 let weight = self.classic_weight() - if low { 0 } else { 1000 };
                 let credit = if both { weight * i64::from(packet.size) } else { 0 };
                 let stepped = low && (self.params.min_qlen_step == 0 || self.stepped.pop_front() == Some(true));
-                let from = if low { Origin::Low { stepped } } else { Origin::Classic };
-                return Some((packet, from, credit));
+                let origin = if low { Origin::Low { stepped } } else { Origin::Classic };
+                return Some((packet, origin, credit));
             }
         }
         None
@@ -225,11 +226,11 @@ impl DualPi2 {
         cx.rng.chance(p) && cx.rng.chance(p)
     }
     /// Marks the packet, drops it (`None`), or leaves it as it is.
-    fn judge(&mut self, now: Time, mut packet: Packet, from: Origin, cx: &mut Cx<'_>) -> Option<Packet> {
+    fn judge(&mut self, now: Time, mut packet: Packet, origin: Origin, cx: &mut Cx<'_>) -> Option<Packet> {
         let coupled = self.params.coupling * self.law.p();
         let overload = coupled > 1.0;
         let short_backlog = self.backlog().bytes < 2 * self.params.mtu.0;
-        let Origin::Low { stepped } = from else {
+        let Origin::Low { stepped } = origin else {
             let signal = !short_backlog && self.is_chosen(cx);
             return if signal { cx.signal(packet, !overload, Reason::Early) } else { Some(packet) };
         };
@@ -265,8 +266,8 @@ impl DualPi2 {
     }
 }
 
-/// A credit at its initial value takes the new initial value. If `min-qlen-step` was 0, the step applies to all
-/// packets that wait.
+/// A credit that has its initial value takes the new initial value. If `min-qlen-step` was 0, the step applies to all
+/// waiting packets.
 impl Retune for DualPi2 {
     fn adopt(&mut self, now: Time, fresh: DualPi2) {
         if self.credit == self.initial_credit() {
@@ -297,8 +298,8 @@ impl Qdisc for DualPi2 {
         }
     }
     fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
-        while let Some((packet, from, credit)) = self.take(now, gate) {
-            if let Some(packet) = self.judge(now, packet, from, cx) {
+        while let Some((packet, origin, credit)) = self.take(now, gate) {
+            if let Some(packet) = self.judge(now, packet, origin, cx) {
                 self.credit += credit;
                 return Some(packet);
             }

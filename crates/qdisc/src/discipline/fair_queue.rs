@@ -104,7 +104,7 @@ fn packets(amount: Amount) -> u64 {
 }
 
 impl Params {
-    /// Returns the empty queues at their site.
+    /// Returns the discipline with empty queues; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> FairQueue {
         let weights = match self.weights {
             Weighting::Equal => [1.0; 8],
@@ -123,7 +123,7 @@ impl Params {
     /// other.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("scale", f64::from(self.scale), 1e3, 1e6)?;
         self.queues.check("queues")?;
@@ -158,11 +158,11 @@ impl Params {
 #[derive(Debug)]
 pub struct FairQueue {
     queues: Tagged<ByConversation, OwnFinish>,
-    /// By queue: `true` if it has reached the threshold and not been below a quarter of it since.
+    /// For each queue `true` if it has reached the threshold and has not been below a quarter of the threshold since.
     refusing: Vec<bool>,
     threshold: u64,
-    /// Packets in all queues together at which the limit of each queue begins to apply, and that
-    /// limit. `None`: no such limits.
+    /// Number of packets in all queues together from which a limit of each queue applies, and that limit. `None`: no
+    /// such limits.
     individual: Option<(u64, u64)>,
     site: Site,
 }

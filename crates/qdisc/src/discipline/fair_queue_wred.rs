@@ -11,9 +11,9 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::{Rate, Time};
 
-/// Weighted random early detection and a fair queue in one class: an arriving packet is judged by the average queue of
-/// the class under the profile of its code point, precedence or colour. A packet that is not dropped joins the queue of
-/// its flow, with that queue's limits.
+/// Weighted random early detection and a fair queue in one class: the average queue of the class and the profile of an
+/// arriving packet's code point, precedence or colour give the probability of a mark or drop. A packet that is not
+/// dropped joins the queue of its flow, with that queue's limits.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
@@ -26,12 +26,12 @@ pub struct Params {
 }
 
 impl Params {
-    /// Returns the empty queues at their site.
+    /// Returns the discipline with empty queues; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> FairQueueWred {
         FairQueueWred {
             law: self.wred.wred(&self.wred.complete(), site),
             by: self.wred.by,
-            nonconforming: self.wred.special(),
+            nonconforming: self.wred.nonconforming_index(),
             ecn: self.wred.ecn,
             queues: self.fair_queue.build(site),
         }
@@ -39,7 +39,7 @@ impl Params {
     /// Refuses invalid parameters of `wred` and of `fair-queue`, and averages per profile.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.wred.check().map_err(|e| e.within("wred"))?;
         self.fair_queue.check().map_err(|e| e.within("fair-queue"))?;

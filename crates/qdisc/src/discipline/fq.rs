@@ -49,7 +49,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Returns the empty queues at their site.
+    /// Returns the discipline with empty queues; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Fq {
         Fq {
             key: ByFlow::new(self.buckets, &Weights::new()),
@@ -64,13 +64,13 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_quantum(self.quantum)?;
         check_quantum(self.initial_quantum).map_err(|e| Invalid::new("initial-quantum", e.message))?;
         check::within("flow-limit", f64::from(self.flow_limit), 1.0, f64::from(u32::MAX))?;
-        check::pause("refill-delay", self.refill_delay)
+        check::at_most_a_day("refill-delay", self.refill_delay)
     }
 }
 

@@ -28,23 +28,24 @@ pub struct Params {
     pub buckets: Buckets,
     /// Wire bytes per queue and round, 1 B to 1 GB. Default 1514 B.
     pub quantum: Size,
-    /// Acceptable standing delay of a queue, above 0s. Default 5ms.
+    /// Acceptable standing delay of a queue, above 0s and at most `interval`. Default 5ms.
     pub target: Dur,
-    /// Time for which the delay must stay above `target` before the first signal. Default 100ms.
+    /// Time for which the delay must stay above `target` before the first signal, at most 24h. Default 100ms.
     pub interval: Dur,
     /// Backlog of a queue up to which none of its packets is marked or dropped: the maximum packet
     /// size of the link, 1 B to 65535 B. Default 1514 B.
     pub mtu: Size,
     /// `true` if ECN-capable packets are marked instead of dropped. Default true.
     pub ecn: bool,
-    /// Delay above which every ECN-capable packet is marked, in addition to the control law.
-    /// Default: no such threshold.
+    /// Delay above which every ECN-capable packet is marked, in addition to the control law, at most 24h. Default: no
+    /// such threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Dur>,
-    /// The square root in the time to the next signal: "exact" (RFC 8289), or "newton" as in Linux. Default "exact".
+    /// Computation of the square root in the time to the next signal: "exact" (RFC 8289), or "newton", as in Linux.
+    /// Default "exact".
     pub root: codel::Root,
-    /// Upper bound on the packets that are dropped at once when the limit is exceeded, 1 to 10000;
-    /// dropping several per search for the longest queue saves time. Default 64.
+    /// Upper bound on the packets that are dropped after one search for the longest queue when the limit is exceeded, 1
+    /// to 10000; a larger bound saves searches. Default 64.
     pub batch: u32,
 }
 
@@ -65,7 +66,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Returns the empty queues at their site.
+    /// Returns the discipline with empty queues; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> FqCodel {
         FqCodel {
             key: ByFlow::new(self.buckets, &Weights::new()),
@@ -80,7 +81,7 @@ impl Params {
     /// Refuses parameters out of range, and an interval shorter than the target.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_quantum(self.quantum)?;
@@ -95,12 +96,13 @@ impl Params {
     }
 }
 
-/// Flow-queue CoDel. O(1) per packet; when the limit is exceeded, one search of the non-empty
-/// queues per up to `batch` drops.
+/// Flow-queue CoDel. O(1) per packet; when the limit is exceeded, one search of the non-empty queues for up to `batch`
+/// drops.
 #[derive(Debug)]
 pub struct FqCodel {
     key: ByFlow,
     fifos: Fifos<Packet>,
+    /// CoDel of each queue.
     laws: Vec<Codel>,
     lists: NewOld,
     /// Parameters of the laws of all queues.

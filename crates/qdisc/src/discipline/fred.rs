@@ -1,4 +1,4 @@
-//! FRED: random early drop that keeps count of each flow's packets in the queue.
+//! FRED: random early drop that counts each flow's packets in the queue.
 
 use super::fair::{Buckets, ByFlow, Key, Weights};
 use crate::fifo::Fifo;
@@ -64,7 +64,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Returns the empty queue at its site.
+    /// Returns the discipline with an empty queue; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Fred {
         let mean = self.mean_packet.0 as f64;
         let (min, max) = self.thresholds(site);
@@ -86,10 +86,10 @@ impl Params {
     /// Refuses thresholds out of order and parameters out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::packet("mean-packet", self.mean_packet)?;
-        check::some("max-p", self.max_p)?;
+        check::positive_fraction("max-p", self.max_p)?;
         check::above("weight", self.weight, 0.0, 1.0)?;
         check::within("min-flow", f64::from(self.min_flow), 1.0, 1000.0)?;
         self.buckets.check("buckets")?;
@@ -102,7 +102,7 @@ impl Params {
                 Err(Invalid::new("max", format!("{max} is not above `min`; write more than {min}")))
             }
             (None, Some(max)) => {
-                Err(Invalid::new("min", format!("`max` is {max}, so `min` cannot follow the limit; write it, too")))
+                Err(Invalid::new("min", format!("`max` is {max}, so `min` has no default; write `min`, too")))
             }
             _ => Ok(()),
         }
@@ -129,11 +129,10 @@ impl Signals for Params {
     }
 }
 
-/// A FIFO under FRED. O(1) per packet; memory per flow.
+/// A FIFO under FRED. O(1) per packet; memory per flow or bucket.
 ///
-/// The average is updated at accepted arrivals and at departures, as in the paper. An idle time ages
-/// it once; by the text of the paper it would age it twice (at the arrival, and again at its
-/// acceptance).
+/// The average is updated at accepted arrivals and at departures, as in the paper. An idle time ages the average once.
+/// By the text of the paper it would do so twice: when the packet arrives, and again when it is accepted.
 #[derive(Debug)]
 pub struct Fred {
     key: ByFlow,
@@ -147,6 +146,7 @@ pub struct Fred {
     share: f64,
     /// Packets since the last random choice; −1 while the average is below `min`.
     count: i64,
+    /// Time up to which an idle time has aged the average.
     empty_since: Time,
     /// Packets of the mean size that the link sends per second.
     packets_per_second: f64,
@@ -181,16 +181,15 @@ impl Fred {
         }
         self.share = f64::max(1.0, self.average / self.active.max(1) as f64);
     }
-    /// Returns `true` if a further packet of the flow is dropped because of its waiting packets and
-    /// strikes.
+    /// Returns `true` if an arriving packet of the flow is dropped because of the flow's waiting packets and strikes.
     fn is_excessive(&self, flow: Flow) -> bool {
         let packets = f64::from(flow.packets);
         let crowded = self.average >= self.max;
         let allowed = if crowded && self.params.many_flows { 2.0 } else { self.min };
         packets >= allowed || (crowded && packets > 2.0 * self.share) || (packets >= self.share && flow.strikes > 1)
     }
-    /// Counts a packet, and returns `true` if it is chosen at random, which needs enough waiting
-    /// packets of its flow.
+    /// Counts a packet and returns `true` if it is to be marked or dropped: at random, if enough packets of its flow
+    /// wait, or for certain above `max` without `many-flows`.
     fn chooses(&mut self, flow: Flow, cx: &mut Cx<'_>) -> bool {
         if self.average < self.min {
             self.count = -1;
@@ -205,8 +204,8 @@ impl Fred {
             return false;
         }
         let p_b = self.params.max_p.0 * (self.average - self.min) / (self.max - self.min);
-        let spent = self.count as f64 * p_b;
-        let chosen = spent >= 1.0 || cx.rng.chance(p_b / (1.0 - spent));
+        let accumulated = self.count as f64 * p_b;
+        let chosen = accumulated >= 1.0 || cx.rng.chance(p_b / (1.0 - accumulated));
         if chosen {
             self.count = 0;
         }

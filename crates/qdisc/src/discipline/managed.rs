@@ -7,7 +7,7 @@ use crate::state::QUEUE;
 use crate::{Cx, Fate, Gate, Packet, Qdisc, Site, Watch};
 use tailback_units::{Rate, Time};
 
-/// A FIFO with limits under the law `L`, which judges arriving packets.
+/// A FIFO with limits under the law `L`, which decides about arriving packets.
 #[derive(Debug)]
 pub struct Managed<L> {
     queue: Fifo,

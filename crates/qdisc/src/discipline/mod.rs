@@ -1,7 +1,6 @@
-//! The disciplines, one file or folder each; those that are a FIFO under a law of [`crate::law`] for arrivals share
-//! `managed`. `by_destination` is the variant of drop-tail for back-pressure with
-//! addresses; `fair` is the common part of the fair disciplines, `classes` that of the disciplines with
-//! classes.
+//! The disciplines, one file or folder each. `managed` makes a discipline of a law of [`crate::law`] that decides about
+//! arriving packets. `by_destination` is drop-tail for back-pressure that stops single destinations. `fair` is the
+//! common part of the fair disciplines, `classes` that of the disciplines with classes.
 
 pub mod by_destination;
 pub mod choke;

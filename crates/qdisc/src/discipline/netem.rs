@@ -89,7 +89,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Returns the empty queue at its site.
+    /// Returns the discipline with an empty queue; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Netem {
         Netem {
             waiting: BTreeMap::new(),
@@ -105,10 +105,10 @@ impl Params {
     /// Refuses delays above a day, a rate of 0, and `loss` together with `bursts`.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
-        check::pause("delay", self.delay)?;
-        check::pause("jitter", self.jitter)?;
+        check::at_most_a_day("delay", self.delay)?;
+        check::at_most_a_day("jitter", self.jitter)?;
         if self.rate == Some(Rate(0)) {
             return Err(Invalid::new("rate", "the rate is zero; write a rate above 0bit/s"));
         }
@@ -130,10 +130,10 @@ pub struct Netem {
     accepted: u64,
     /// `true` if the Gilbert-Elliott chain is in its bad state.
     bad: bool,
-    /// Time at which the first of the packets that are held back may leave.
+    /// Time at which the first of the waiting packets may leave. `None`: no timer is set.
     wake_at: Option<Time>,
-    /// Time before which no arriving packet may leave: the time at which the last packet may leave that waited at the
-    /// last change of delay or rate.
+    /// Time before which no arriving packet may leave. After a change of delay or rate it is the time at which the last
+    /// of the packets that waited then may leave.
     earliest: Time,
     params: Params,
     site: Site,
@@ -167,11 +167,12 @@ impl Netem {
 }
 
 /// Returns a time in picoseconds as a [`Time`], at least 0 and before [`Time::NEVER`].
-fn time(ps: i128) -> Time {
+fn time_from_ps(ps: i128) -> Time {
     Time(u64::try_from(ps.max(0)).unwrap_or(u64::MAX - 1))
 }
 
-/// Packets that wait keep their times, and those that arrive after a change of delay or rate do not overtake them.
+/// Waiting packets keep the times at which they may leave; packets that arrive after a change of delay or rate do not
+/// overtake them.
 ///
 /// Differs from Linux, where packets that arrive after a decrease of the delay overtake those that wait.
 impl Retune for Netem {
@@ -213,7 +214,7 @@ impl Qdisc for Netem {
         }
         self.bytes += u64::from(packet.size);
         self.accepted += 1;
-        let _ = self.waiting.insert((time(from + delay).max(self.earliest), self.accepted), packet);
+        let _ = self.waiting.insert((time_from_ps(from + delay).max(self.earliest), self.accepted), packet);
     }
     fn dequeue(&mut self, now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
         let first = self.waiting.first_entry()?;

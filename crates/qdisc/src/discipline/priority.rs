@@ -33,8 +33,8 @@ pub struct Level {
     /// Name, unique among the levels. Default: no name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// Packets that belong to the level, unless they match an earlier level. Default: no packets,
-    /// except in the default level.
+    /// Packets that belong to the level, unless they match an earlier level. Default: no packets other than those for
+    /// which `default` selects the level.
     #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
     pub matches: Option<Match>,
     /// Limit of the level in packets or bytes. Default "64packets".
@@ -57,7 +57,7 @@ fn four_levels() -> Vec<Level> {
 }
 
 impl Params {
-    /// Returns the empty queues at their site.
+    /// Returns the discipline with empty queues; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Priority {
         let matches = self.levels.iter().enumerate().filter_map(|(i, level)| Some((level.matches.as_ref()?, i as u8)));
         let classifier = Classifier::new(matches, self.default_level().unwrap_or(0) as u8);
@@ -82,7 +82,7 @@ impl Params {
     /// Refuses an empty list of levels, invalid levels, and a default level that does not exist.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.levels.is_empty() {
             return Err(Invalid::new("levels", "there are no levels; write at least one, or leave `levels` out"));
@@ -105,7 +105,7 @@ impl Params {
             _ => Ok(()),
         }
     }
-    /// Visits the matches and disciplines of the levels, each with its path.
+    /// Passes the path, the match and the inner discipline of each level to `f`.
     pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
         for (i, level) in self.levels.iter_mut().enumerate() {
             f(format!("levels[{i}]"), level.matches.as_mut(), level.discipline.as_deref_mut());

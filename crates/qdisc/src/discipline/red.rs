@@ -12,11 +12,11 @@ use tailback_units::{Rate, Time};
 pub use crate::law::red::Params;
 
 impl Params {
-    /// Returns the empty queue at its site.
+    /// Returns the discipline with an empty queue; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Red {
         Red { queue: Fifo::new(site), rule: self.judge(site), victim: self.victim }
     }
-    /// Returns the admission policy. `None`: waiting packets may be dropped.
+    /// Returns the admission policy. `None`: the victim may be a waiting packet.
     pub fn rule(&self, site: &Site) -> Option<Rule> {
         (self.victim == Victim::Tail).then(|| self.judge(site))
     }
@@ -38,7 +38,8 @@ pub struct Rule {
     /// `true` if only arriving packets are dropped.
     pub(crate) tail: bool,
     ecn: bool,
-    /// `true` if idle time begins when the queue runs empty, not when the transmission ends.
+    /// `true` if idle time begins when the queue runs empty, `false` if it begins when the transmission of the last
+    /// packet ends.
     idle_when_empty: bool,
     site: Site,
     law: red::Red,
@@ -49,7 +50,7 @@ enum Verdict {
     Pass,
     Mark,
     Drop,
-    /// The packet joins the queue, and the victim is dropped; with the victim "tail", the packet itself.
+    /// The packet joins the queue, and the victim is dropped. With the victim "tail", the packet itself is dropped.
     Forced,
     /// The queue is full; `marked`: the law would have marked the packet.
     Full {
@@ -108,7 +109,7 @@ impl Admission for Rule {
     }
 }
 
-/// A FIFO with limits under a law that marks or drops packets on arrival.
+/// A FIFO with limits under RED.
 ///
 /// Differs from ns-2.35: the victim "head" is the oldest waiting packet, not the second oldest.
 #[derive(Debug)]

@@ -24,14 +24,14 @@ pub struct Params {
 }
 
 impl Params {
-    /// Returns the empty queues at their site.
+    /// Returns the discipline with empty queues; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Scfq {
         Tagged::new(ByFlow::new(self.buckets, &self.weights), OwnFinish::default(), site)
     }
     /// Refuses buckets and weights out of range, and weights of flows that share queues.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_weights(&self.weights, self.buckets)
@@ -47,7 +47,7 @@ impl Fixed for Params {
 /// Self-clocked fair queueing of flows. O(log n) per packet.
 pub type Scfq = Tagged<ByFlow, OwnFinish>;
 
-/// Finish tag of the packet in service, or of the last packet served, in bytes per unit of weight.
+/// Virtual time in bytes per unit of weight: the finish tag of the packet that was served last.
 #[derive(Debug, Default)]
 pub struct OwnFinish(f64);
 

@@ -11,17 +11,16 @@ use tailback_units::Time;
 pub use crate::law::sfb::Params;
 
 impl Params {
-    /// Returns the empty queue at its site.
+    /// Returns the discipline with an empty queue; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Sfb {
         Sfb { queue: Fifo::new(site), tickets: VecDeque::new(), law: sfb::Sfb::new(self), ecn: self.ecn }
     }
 }
 
-/// A FIFO with limits under a law that marks or drops packets on arrival.
+/// A FIFO with limits under stochastic fair Blue.
 ///
-/// Cost per packet: one hash and one bin per level, twice at its arrival and once at its departure.
-/// Memory: 40 bytes per bin, of which 32 are variables, 16 bytes per waiting packet, and one bit per
-/// flow for time series.
+/// Cost per packet: one hash and one access to a bin per level, twice at its arrival and once at its departure. Memory:
+/// 40 bytes per bin (32 of them variables), 16 bytes per waiting packet, and one bit per flow for time series.
 #[derive(Debug)]
 pub struct Sfb {
     queue: Fifo,

@@ -17,9 +17,8 @@ pub enum Overflow {
     /// A packet of the longest queue, when the limit is exceeded (McKenney).
     #[default]
     Longest,
-    /// The arriving packet, if its queue holds at least half of the free part of the limit, or if
-    /// the free part is below one packet per bucket and its queue exceeds an equal share of the
-    /// limit (ns-2).
+    /// The arriving packet, if no part of the limit is free, if its queue holds at least half of the free part, or if
+    /// the free part is below one packet per bucket and its queue exceeds an equal share of the limit (ns-2).
     Share,
 }
 
@@ -68,7 +67,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Returns the empty queues at their site.
+    /// Returns the discipline with empty queues; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Sfq {
         Sfq {
             params: self.clone(),
@@ -82,7 +81,7 @@ impl Params {
     /// Refuses parameters out of range, and shares without a number of buckets.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         self.quantum.map_or(Ok(()), check_quantum)?;
@@ -90,7 +89,10 @@ impl Params {
             return Err(Invalid::new("perturb", "0s is out of range; write a duration above 0s, such as \"10s\""));
         }
         if self.overflow == Overflow::Share && self.buckets == Buckets::PerFlow {
-            return Err(Invalid::new("overflow", "\"share\" needs a number of `buckets`; write it, or \"longest\""));
+            return Err(Invalid::new(
+                "overflow",
+                "\"share\" needs a number of `buckets`; write that number, or \"longest\"",
+            ));
         }
         Ok(())
     }
@@ -104,7 +106,7 @@ pub struct Sfq {
     key: ByFlow,
     fifos: Fifos<Packet>,
     round: Round,
-    /// Time at which the next hash function is drawn.
+    /// Time at which the next hash function is drawn; [`Time::NEVER`]: the hash function stays.
     next: Time,
     site: Site,
 }

@@ -37,7 +37,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Returns the empty buckets at their site.
+    /// Returns the discipline with empty buckets; the limits of `site` hold for all buckets together.
     pub fn build(&self, site: &Site) -> SfqRed {
         SfqRed {
             key: ByFlow::new(Buckets::Hashed(self.buckets), &Weights::new()),
@@ -58,7 +58,7 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         Buckets::Hashed(self.buckets).check("buckets")?;
         self.quantum.map_or(Ok(()), check_quantum)?;
@@ -90,8 +90,9 @@ pub struct SfqRed {
     round: Round,
     quantum: Option<u64>,
     ecn: bool,
-    /// The limits of one bucket.
+    /// Limits of one bucket.
     share: Site,
+    /// Limits of all buckets together.
     site: Site,
 }
 

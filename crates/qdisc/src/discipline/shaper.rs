@@ -11,10 +11,9 @@ use tailback_diffserv::TokenBucket;
 use tailback_document::{Checked, Invalid};
 use tailback_units::{Dur, Rate, Time};
 
-/// A token bucket between the link and another discipline, the child policy. A packet is taken from
-/// the child only when the bucket holds the tokens of the largest packet so far; in any interval of
-/// length t at most `burst` + `rate` · t bytes leave. Percentages in the child policy refer to this
-/// rate.
+/// A token bucket between the link and another discipline, the child policy. A packet is taken from the child policy
+/// only when the bucket holds the tokens of the largest packet so far, so that in any interval of length t at most
+/// `burst` + `rate` · t bytes leave. Percentages in the child policy refer to `rate`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
@@ -52,7 +51,7 @@ pub fn bucket(rate: Rate, burst: Option<Burst>) -> TokenBucket {
 /// Refuses a rate of 0, and a burst or an overhead out of range.
 ///
 /// # Errors
-/// If a parameter is invalid: the error names it and says what to write.
+/// If a parameter is invalid; the error names the parameter and says what to write.
 pub fn check(rate: Rate, burst: Option<Burst>, accounting: Accounting) -> Result<(), Invalid> {
     if rate.0 == 0 {
         return Err(Invalid::new("rate", "the rate is zero; write a rate above 0bit/s"));
@@ -62,7 +61,7 @@ pub fn check(rate: Rate, burst: Option<Burst>, accounting: Accounting) -> Result
 }
 
 impl Params {
-    /// Returns the shaper at its site.
+    /// Returns the shaper with an empty child policy; `site` has the limits and the link.
     pub fn build(&self, site: &Site) -> Shaper {
         let inner = Site { rate: self.rate.min(site.rate), ..*site };
         let child = self.discipline.as_deref().map_or_else(Spec::default, Clone::clone);
@@ -78,7 +77,7 @@ impl Params {
     /// Refuses parameters out of range, and an invalid child policy.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check(self.rate, self.burst, self.accounting)?;
         self.discipline.as_deref().map_or(Ok(()), |spec| Checked::check(spec).map_err(|e| joined("discipline", e)))
@@ -109,7 +108,7 @@ pub struct Shaper {
     accounting: Accounting,
     /// Bytes counted for the largest packet so far.
     largest: u32,
-    /// Time at which a packet that is held back may leave.
+    /// Time at which the bucket will hold the tokens for which a packet waits. `None`: no packet waits for tokens.
     wake_at: Option<Time>,
 }
 
@@ -146,8 +145,7 @@ impl Qdisc for Shaper {
             return None;
         }
         self.bucket.fill(now);
-        // A packet larger than the bucket leaves when the bucket is full; its level is then
-        // negative.
+        // A packet larger than the bucket leaves when the bucket is full; the level of the bucket is then negative.
         let need = u64::from(self.largest).min(self.bucket.depth()) as u32;
         if !self.bucket.holds(need) {
             self.wake_at = self.bucket.ready_at(need);

@@ -25,14 +25,14 @@ pub struct Params {
 }
 
 impl Params {
-    /// Returns the empty queues at their site.
+    /// Returns the discipline with empty queues; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Stfq {
         Tagged::new(ByFlow::new(self.buckets, &self.weights), OwnStart::default(), site)
     }
     /// Refuses buckets and weights out of range, and weights of flows that share queues.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_weights(&self.weights, self.buckets)
@@ -48,11 +48,12 @@ impl Fixed for Params {
 /// Start-time fair queueing of flows. O(log n) per packet.
 pub type Stfq = Tagged<ByFlow, OwnStart>;
 
-/// Start tag of the packet in service; on an idle link the largest finish tag served so far. In
-/// bytes per unit of weight.
+/// Virtual time in bytes per unit of weight: the start tag of the packet in service, or on an idle link the largest
+/// finish tag served so far.
 #[derive(Debug, Default)]
 pub struct OwnStart {
-    now: f64,
+    virtual_time: f64,
+    /// Largest finish tag served so far.
     finished: f64,
 }
 
@@ -61,16 +62,16 @@ impl Clock for OwnStart {
     const WATCHES_IDLE: bool = true;
 
     fn start(&self, last: f64, _backlogged: bool) -> f64 {
-        last.max(self.now)
+        last.max(self.virtual_time)
     }
     fn serve(&mut self, _slot: usize, (start, finish): (f64, f64), _bytes: u16) {
-        self.now = start;
+        self.virtual_time = start;
         self.finished = self.finished.max(finish);
     }
     fn idle(&mut self) {
-        self.now = self.finished;
+        self.virtual_time = self.finished;
     }
     fn state_bytes(&self) -> usize {
-        bytes_of!(self; now, finished)
+        bytes_of!(self; virtual_time, finished)
     }
 }

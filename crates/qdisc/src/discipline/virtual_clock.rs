@@ -30,14 +30,14 @@ pub struct Params {
 }
 
 impl Params {
-    /// Returns the empty queues at their site.
+    /// Returns the discipline with empty queues; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> VirtualClock {
         Tagged::new(ByFlow::new(self.buckets, &self.weights), Reserved::new(site.rate, self.rate), site)
     }
     /// Refuses buckets and weights out of range, and weights of flows that share queues.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_weights(&self.weights, self.buckets)
@@ -53,7 +53,7 @@ impl Fixed for Params {
 /// Virtual Clock of flows. O(log n) per packet.
 pub type VirtualClock = Tagged<ByFlow, Reserved>;
 
-/// Real time in seconds, and the reserved rates.
+/// Clock of Virtual Clock: real time in seconds, and the reserved rates.
 #[derive(Debug)]
 pub struct Reserved {
     /// Real time, seconds.
@@ -68,7 +68,8 @@ pub struct Reserved {
 }
 
 impl Reserved {
-    /// Returns the clock of a link of rate `link`, without flows.
+    /// Returns the clock of a link of rate `link`, without flows. `rate` is the reserved rate per unit of weight;
+    /// `None`: the link's rate is divided by weight.
     pub fn new(link: Rate, rate: Option<Rate>) -> Reserved {
         Reserved { now: 0.0, link, rate, sum: 0.0 }
     }

@@ -14,8 +14,8 @@ use tailback_document::{Invalid, listed};
 use tailback_units::{Amount, Time};
 
 /// Weighted tail drop of routers and switches: one queue, with limits of its total length by code point, precedence or
-/// colour. An arriving packet is dropped if it would take the whole queue above the limit of its code point, precedence
-/// or colour; packets without such a limit have that of the class or port.
+/// colour. An arriving packet is dropped if the whole queue would exceed the limit of the packet's code point,
+/// precedence or colour, or the limit of the class or port.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
@@ -29,12 +29,12 @@ pub struct Params {
 }
 
 impl Params {
-    /// Returns the empty queue at its site.
+    /// Returns the discipline with an empty queue; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> WeightedTailDrop {
         let mut limits = vec![None; usize::from(self.by.count())];
         for (key, limit) in &self.limits {
-            if let Some(kind) = self.by.named(key) {
-                limits[usize::from(kind)] = Some(*limit);
+            if let Some(value) = self.by.named(key) {
+                limits[usize::from(value)] = Some(*limit);
             }
         }
         WeightedTailDrop { queue: Fifo::new(site), by: self.by, limits }
@@ -42,18 +42,18 @@ impl Params {
     /// Refuses unknown and repeated keys, and limits that admit no packet.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         let mut named = BTreeMap::new();
         for (key, limit) in &self.limits {
             let field = format!("limits.{key}");
-            let Some(kind) = self.by.named(key) else {
+            let Some(value) = self.by.named(key) else {
                 let by = serde_json::to_value(self.by).unwrap_or_default();
                 let advice = format!("with `by = {by}` the keys are {}", self.by.keys());
                 return Err(Invalid::new(field, format!("`{key}` is not a key; {advice}")));
             };
-            if let Some(before) = named.insert(kind, key) {
-                let both = listed([before.as_str(), key]);
+            if let Some(other_key) = named.insert(value, key) {
+                let both = listed([other_key.as_str(), key]);
                 return Err(Invalid::new(field, format!("{both} select the same packets; remove one")));
             }
             check_limit(&field, Some(*limit))?;
@@ -79,7 +79,7 @@ impl Signals for Params {
 pub struct WeightedTailDrop {
     queue: Fifo,
     by: By,
-    /// Limit by value of the field. `None`: that of the class or port.
+    /// Limit for each value of the field. `None`: only the limit of the class or port applies.
     limits: Vec<Option<Amount>>,
 }
 

@@ -12,8 +12,8 @@ use tailback_units::{Rate, Time};
 
 /// Worst-case fair weighted fair queueing in its simpler form (WF²Q+; Bennett and Zhang, IEEE/ACM ToN 5(5),
 /// 1997): of the packets whose start tag is at most the virtual time, the one with the smallest finish tag is
-/// served first, so that no flow is ahead of its share by more than a packet. The virtual time is max(V + work
-/// / sum of weights, smallest start tag). The reserved rate of a flow is its share by weight among the flows
+/// served first, so that no flow is ahead of its share by more than a packet. The virtual time V becomes max(V + work
+/// done / sum of weights, smallest start tag). The reserved rate of a flow is its share by weight among the flows
 /// seen so far. When the limit is exceeded, the packet with the largest finish tag is dropped.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -28,14 +28,14 @@ pub struct Params {
 }
 
 impl Params {
-    /// Returns the empty queues at their site.
+    /// Returns the discipline with empty queues; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Wf2qPlus {
         Tagged::new(ByFlow::new(self.buckets, &self.weights), SystemTime::new(site.rate), site)
     }
     /// Refuses buckets and weights out of range, and weights of flows that share queues.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_weights(&self.weights, self.buckets)
@@ -54,7 +54,7 @@ pub type Wf2qPlus = Tagged<ByFlow, SystemTime>;
 /// The system virtual time of WF²Q+, in bytes per unit of weight.
 #[derive(Debug)]
 pub struct SystemTime {
-    now: f64,
+    virtual_time: f64,
     work: Work,
     /// Sum of the weights of the flows seen so far: the link's rate in units of weight.
     sum: f64,
@@ -67,7 +67,7 @@ const ROUNDING: f64 = 1e-12;
 impl SystemTime {
     /// Returns the virtual time of an idle link of `rate`.
     pub fn new(rate: Rate) -> SystemTime {
-        SystemTime { now: 0.0, work: Work::new(rate), sum: 0.0 }
+        SystemTime { virtual_time: 0.0, work: Work::new(rate), sum: 0.0 }
     }
 }
 
@@ -77,22 +77,22 @@ impl Clock for SystemTime {
     fn advance(&mut self, now: Time) {
         let bytes = self.work.until(now);
         if bytes > 0.0 {
-            self.now += bytes / self.sum;
+            self.virtual_time += bytes / self.sum;
         }
     }
     fn join(&mut self, weight: f64) {
         self.sum += weight;
     }
     fn start(&self, last: f64, backlogged: bool) -> f64 {
-        if backlogged { last } else { last.max(self.now) }
+        if backlogged { last } else { last.max(self.virtual_time) }
     }
-    fn eligible(&mut self, least: f64) -> f64 {
-        self.now = self.now.max(least);
-        self.now * (1.0 + ROUNDING)
+    fn eligible(&mut self, smallest_start: f64) -> f64 {
+        self.virtual_time = self.virtual_time.max(smallest_start);
+        self.virtual_time * (1.0 + ROUNDING)
     }
     fn serve(&mut self, _slot: usize, _tags: (f64, f64), bytes: u16) {
-        let rest = self.work.begin(bytes);
-        self.now += rest / self.sum;
+        let unsent = self.work.begin(bytes);
+        self.virtual_time += unsent / self.sum;
     }
     fn adopt(&mut self, fresh: SystemTime, weights: &mut dyn Iterator<Item = f64>) {
         self.work.adopt(fresh.work);
@@ -102,6 +102,6 @@ impl Clock for SystemTime {
         self.work.set_rate(rate);
     }
     fn state_bytes(&self) -> usize {
-        bytes_of!(self; now, sum) + self.work.state_bytes()
+        bytes_of!(self; virtual_time, sum) + self.work.state_bytes()
     }
 }

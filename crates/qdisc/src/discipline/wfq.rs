@@ -28,14 +28,14 @@ pub struct Params {
 }
 
 impl Params {
-    /// Returns the empty queues at their site.
+    /// Returns the discipline with empty queues; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Wfq {
         Tagged::new(ByFlow::new(self.buckets, &self.weights), Gps::new(site.rate), site)
     }
     /// Refuses buckets and weights out of range, and weights of flows that share queues.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_weights(&self.weights, self.buckets)
@@ -48,27 +48,28 @@ impl Fixed for Params {
     }
 }
 
-/// Weighted fair queueing of flows. O(log n) per packet; a change of the fluid server's set of
-/// busy queues, one per packet on average, costs another O(log n).
+/// Weighted fair queueing of flows. O(log n) per packet; each change of the fluid server's set of busy queues costs
+/// another O(log n).
 pub type Wfq = Tagged<ByFlow, Gps>;
 
 /// The virtual time of a fluid server that shares its link among the busy queues by weight:
 /// dV/dt = rate / sum of their weights, in bytes per unit of weight.
 #[derive(Debug)]
 pub struct Gps {
-    now: f64,
+    virtual_time: f64,
     work: Work,
     /// Sum of the weights of `busy`.
     sum: f64,
     /// Queues that the fluid server still serves, by the virtual time at which it empties each.
     busy: BTreeSet<FluidQueue>,
-    /// By queue: its entry in `busy`.
+    /// For each queue its entry in `busy`. `None`: the fluid server has emptied the queue.
     entries: Vec<Option<FluidQueue>>,
 }
 
-/// A queue, its weight, and the virtual time `at` at which the fluid server has emptied it.
+/// A queue that the fluid server serves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct FluidQueue {
+    /// Virtual time at which the fluid server empties the queue.
     at: f64,
     slot: u32,
     weight: f64,
@@ -89,18 +90,18 @@ impl PartialOrd for FluidQueue {
 impl Gps {
     /// Returns the virtual time of an idle link of `rate`.
     pub fn new(rate: Rate) -> Gps {
-        Gps { now: 0.0, work: Work::new(rate), sum: 0.0, busy: BTreeSet::new(), entries: Vec::new() }
+        Gps { virtual_time: 0.0, work: Work::new(rate), sum: 0.0, busy: BTreeSet::new(), entries: Vec::new() }
     }
     /// Advances the fluid server by `bytes` bytes of service; queues run empty one after the other.
     fn serve_fluid(&mut self, mut bytes: f64) {
         while let Some(first) = self.busy.first().copied() {
-            let needed = (first.at - self.now) * self.sum;
+            let needed = (first.at - self.virtual_time) * self.sum;
             if needed > bytes {
-                self.now += bytes / self.sum;
+                self.virtual_time += bytes / self.sum;
                 return;
             }
             bytes -= needed;
-            self.now = first.at;
+            self.virtual_time = first.at;
             self.leave(first);
         }
     }
@@ -121,7 +122,7 @@ impl Clock for Gps {
         self.serve_fluid(bytes);
     }
     fn start(&self, last: f64, _backlogged: bool) -> f64 {
-        last.max(self.now)
+        last.max(self.virtual_time)
     }
     fn stamped(&mut self, slot: usize, weight: f64, finish: f64) {
         if slot >= self.entries.len() {
@@ -130,7 +131,7 @@ impl Clock for Gps {
         if let Some(before) = self.entries[slot] {
             self.leave(before);
         }
-        if finish > self.now {
+        if finish > self.virtual_time {
             let entry = FluidQueue { at: finish, slot: slot as u32, weight };
             self.busy.insert(entry);
             self.entries[slot] = Some(entry);
@@ -138,8 +139,8 @@ impl Clock for Gps {
         }
     }
     fn serve(&mut self, _slot: usize, _tags: (f64, f64), bytes: u16) {
-        let rest = self.work.begin(bytes);
-        self.serve_fluid(rest);
+        let unsent = self.work.begin(bytes);
+        self.serve_fluid(unsent);
     }
     /// A busy queue keeps its weight in the fluid server until its next packet.
     fn adopt(&mut self, fresh: Gps, _weights: &mut dyn Iterator<Item = f64>) {
@@ -151,6 +152,6 @@ impl Clock for Gps {
     fn state_bytes(&self) -> usize {
         let entry = size_of::<f64>() + INDEX;
         let entries = self.busy.len() * entry + self.entries.len() * size_of::<Option<f64>>();
-        bytes_of!(self; now, sum) + self.work.state_bytes() + entries
+        bytes_of!(self; virtual_time, sum) + self.work.state_bytes() + entries
     }
 }

@@ -96,7 +96,7 @@ impl Default for Rest {
 }
 
 impl Params {
-    /// Returns the empty queues at their site.
+    /// Returns the discipline with empty queues; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Wrr {
         let matches = self.classes.iter().enumerate().map(|(i, class)| (&class.matches, i as u8));
         let classifier = Classifier::new(matches, self.classes.len() as u8);
@@ -113,7 +113,7 @@ impl Params {
     /// Refuses weights, limits and a quantum out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check_quantum(self.quantum)?;
         let weight = |field: &str, weight: u32| check::within(field, f64::from(weight), 1.0, 1e6);
@@ -128,7 +128,7 @@ impl Params {
         let inner = self.default.discipline.as_deref();
         inner.map_or(Ok(()), |spec| Checked::check(spec).map_err(|e| joined("default.discipline", e)))
     }
-    /// Visits the matches and disciplines of the classes, each with its path.
+    /// Passes the path, the match and the inner discipline of each class to `f`.
     pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
         for (i, class) in self.classes.iter_mut().enumerate() {
             f(format!("classes[{i}]"), Some(&mut class.matches), class.discipline.as_deref_mut());
@@ -165,9 +165,10 @@ pub struct Wrr {
     count: Count,
 }
 
+/// State of a class in the round.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
-    /// Packets or bytes in each turn, at least 1.
+    /// Packets or wire bytes in each turn, at least 1.
     quantum: i64,
     /// Packets or bytes that may still be sent in this turn; negative: excess of the last packet.
     credit: i64,
@@ -203,7 +204,7 @@ impl Fixed for Params {
         }
         check_classes_retune("classes", classes(self), classes(to))?;
         check_inside_retune("default", self.default.discipline.as_deref(), to.default.discipline.as_deref())?;
-        fixed("count", self.count, to.count, "what is left of each turn is kept in this unit")
+        fixed("count", self.count, to.count, "the rest of each turn is kept in this unit")
     }
 }
 

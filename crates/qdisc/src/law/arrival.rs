@@ -1,4 +1,4 @@
-//! Laws that judge packets when they arrive at a FIFO.
+//! Laws that decide about packets when they arrive at a FIFO.
 
 use super::{Backlog, Decision};
 use crate::{Fate, Packet, Reason, Site, Victim, Watch};
@@ -40,33 +40,32 @@ impl Arrival<'_> {
     }
 }
 
-/// A control law that marks or drops packets when they arrive at a FIFO: the part that differs between disciplines
-/// built as [`crate::discipline::managed::Managed`]. The default methods suit a law that has no timer and
-/// ignores departures.
+/// A control law that marks or drops packets when they arrive at a FIFO. [`crate::discipline::managed::Managed`] makes
+/// a discipline of it. The default methods suit a law that has no timer and ignores departures.
 pub trait ArrivalLaw: Debug {
-    /// Decides about an arriving packet. A law that reacts to overflow checks `arrival.full`: if the law admits the
-    /// packet, at least one, arriving or waiting, is then dropped.
+    /// Decides about an arriving packet. If `arrival.full` is set and the law admits the packet, the queue then drops
+    /// at least one packet, arriving or waiting; a law that reacts to overflow therefore checks `arrival.full`.
     fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate;
     /// Returns which packet is dropped when the law admits one to a full queue.
     fn victim(&self) -> Victim {
         Victim::Tail
     }
-    /// Notes that `packet` leaves for transmission; `left` waits behind it.
+    /// Notes that `packet` leaves for transmission; `left` is the backlog behind it.
     fn depart(&mut self, _now: Time, _packet: &Packet, _left: Backlog) {}
     /// Returns the time of the next [`ArrivalLaw::update`]. `None`: the law has no timer.
     fn next_update(&self) -> Option<Time> {
         None
     }
-    /// Updates the law's state when its timer expires, with `queue` waiting.
+    /// Updates the law's state when its timer expires; `queue` is the backlog.
     fn update(&mut self, _now: Time, _queue: Backlog) {}
     /// Returns the event on which the queue must call [`ArrivalLaw::idle`].
     fn watches(&self) -> Watch {
         Watch::Nothing
     }
-    /// Notes the event that [`ArrivalLaw::watches`] returns: an idle transmitter, or with [`Watch::Empty`] a queue
-    /// that has run empty.
+    /// Notes the event that [`ArrivalLaw::watches`] returns: since `now` the transmitter is idle, or with
+    /// [`Watch::Empty`] the queue is empty.
     fn idle(&mut self, _now: Time) {}
-    /// Notes a change of the link's rate.
+    /// Notes that the link now has the rate `rate`.
     fn set_rate(&mut self, _rate: Rate) {}
     /// Reports state variables for time series, as [`crate::Qdisc::probe`] does.
     fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
@@ -78,6 +77,6 @@ pub trait ArrivalLaw: Debug {
 pub trait BuildLaw {
     /// State of the law at one queue.
     type Law: ArrivalLaw;
-    /// Returns the law in its initial state for a queue at `site`. The parameters have passed their check.
+    /// Returns the law in its initial state for a queue at `site`. The parameters must have passed their check.
     fn law(&self, site: &Site) -> Self::Law;
 }

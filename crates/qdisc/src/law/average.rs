@@ -37,8 +37,9 @@ impl Idle {
 /// times.
 #[derive(Clone, Debug)]
 pub struct Average {
-    /// Packets or bytes.
+    /// Average queue in packets or bytes.
     value: f64,
+    /// Weight of a new sample, above 0 and at most 1.
     weight: f64,
     idle_form: Idle,
     /// Beginning of the idle time. `None`: the queue is not idle.
@@ -93,7 +94,7 @@ impl Average {
     pub fn idle(&mut self, now: Time) {
         self.idle_since.get_or_insert(now);
     }
-    /// Notes a change of the link's rate.
+    /// Sets the number of packets of the mean size that the link sends per second.
     pub fn set_packets_per_second(&mut self, packets_per_second: f64) {
         self.packets_per_second = packets_per_second;
     }
@@ -112,9 +113,9 @@ pub fn ramp(average: f64, min: f64, max: f64, max_p: f64) -> f64 {
     max_p * (average - min) / (max - min)
 }
 
-/// Returns `p` modified so that the gaps between choices are uniform: p / (1 − `spent`), at most 1.
-/// `spent` is p times the number of packets since the last choice.
+/// Returns `p` modified so that the gaps between choices are uniformly distributed: p / (1 − `accumulated`), or 1 if
+/// `accumulated` is 1 or more. `accumulated` is p times the number of packets since the last choice.
 #[inline]
-pub fn uniform_gaps(p: f64, spent: f64) -> f64 {
-    if spent < 1.0 { p / (1.0 - spent) } else { 1.0 }
+pub fn uniform_gaps(p: f64, accumulated: f64) -> f64 {
+    if accumulated < 1.0 { p / (1.0 - accumulated) } else { 1.0 }
 }

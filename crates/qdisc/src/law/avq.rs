@@ -10,10 +10,10 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Fraction, Rate, Size, Time};
 
-/// The adaptive virtual queue (Kunniyur and Srikant 2001): a virtual queue, kept as a number of bytes,
-/// receives the packets of the real one and is served at a lower rate. A packet that would overflow it
-/// is marked or dropped. Its rate is adapted so that the arrival rate becomes the share `gamma` of the
-/// link's rate. The defaults are those of ns-2.35.
+/// The adaptive virtual queue (Kunniyur and Srikant 2001): a virtual queue, which is only a number of bytes, receives
+/// the packets of the real one and is served at a virtual rate, at most that of the link. A packet that would overflow
+/// the virtual queue is marked or dropped. The virtual rate is adapted so that the arrival rate becomes the share
+/// `gamma` of the link's rate. The defaults are those of ns-2.35.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
@@ -51,11 +51,11 @@ impl Params {
     /// Refuses shares of 0 and a gain or packet size out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
-        check::some("gamma", self.gamma)?;
+        check::positive_fraction("gamma", self.gamma)?;
         check::above("alpha", self.alpha, 0.0, 1e6)?;
-        check::some("initial", self.initial)?;
+        check::positive_fraction("initial", self.initial)?;
         check::packet("mean-packet", self.mean_packet)
     }
 }
@@ -65,6 +65,7 @@ impl Params {
 pub struct Avq {
     gamma: f64,
     alpha: f64,
+    /// Size of the virtual buffer, bytes.
     buffer: f64,
     /// Rate of the link, bytes per second.
     rate: f64,
@@ -82,16 +83,16 @@ pub struct Avq {
 }
 
 impl Avq {
-    /// Returns the law for a queue of `buffer` bytes in front of a link of `rate`. The parameters have passed
-    /// `check`.
+    /// Returns the law for a queue of `buffer` bytes (infinite: no limit) in front of a link of `rate`. The parameters
+    /// must have passed `check`.
     pub fn new(params: &Params, buffer: f64, rate: Rate) -> Avq {
-        let bytes = rate.0 as f64 / 8.0;
+        let bytes_per_second = rate.0 as f64 / 8.0;
         Avq {
             gamma: params.gamma.0,
             alpha: params.alpha,
             buffer: params.buffer.map_or(buffer, |buffer| buffer.0 as f64),
-            rate: bytes,
-            virtual_rate: bytes * params.initial.0,
+            rate: bytes_per_second,
+            virtual_rate: bytes_per_second * params.initial.0,
             virtual_queue: 0.0,
             served: Time::ZERO,
             adapted: Time::ZERO,
@@ -131,7 +132,8 @@ impl BuildLaw for Params {
     }
 }
 
-/// A virtual queue above a smaller virtual buffer is served, not cut: packets do not fit until it is below.
+/// A virtual queue that exceeds a smaller virtual buffer keeps its length; packets overflow it until it has been served
+/// to below the buffer.
 impl Retune for Avq {
     fn adopt(&mut self, _now: Time, fresh: Avq) {
         *self = Avq {

@@ -70,7 +70,7 @@ impl Stepped {
         }
         due
     }
-    /// Counts `now` as a step down, so that the probability is not lowered for a freeze time.
+    /// Counts `now` as the time of the last step down, so that the probability is not lowered for a freeze time.
     pub fn keep(&mut self, now: Time) {
         self.lowered = now;
     }
@@ -82,13 +82,14 @@ impl Stepped {
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; p, raised, lowered)
     }
-    /// Returns the time of the last step: with separate timers `own`, that of the last step in the same direction.
+    /// Returns the time of the last step in any direction; with separate timers `own`, the time of the last step in the
+    /// direction in question.
     fn last(&self, own: Time) -> Time {
         if self.timers == Timers::Separate { own } else { self.raised.max(self.lowered) }
     }
 }
 
-/// Returns `true` if the freeze time since the last step has passed.
+/// Returns `true` if `freeze` is zero or more than `freeze` has passed since the last step.
 fn is_due(last: Time, now: Time, freeze: Dur) -> bool {
     freeze == Dur::ZERO || now.since(last) > freeze
 }
@@ -104,6 +105,7 @@ pub struct Blue {
     lower_freeze: Dur,
     idle_steps: IdleSteps,
     probability: Stepped,
+    /// Beginning of the idle time. `None`: a packet has arrived since.
     idle_since: Option<Time>,
     ecn: bool,
     victim: Victim,
@@ -116,7 +118,7 @@ pub struct Blue {
 const ALTQ_RESET: f64 = 0.001;
 
 impl Blue {
-    /// Returns the law in its initial state; the parameters have passed `check`.
+    /// Returns the law in its initial state; the parameters must have passed `check`.
     pub fn new(params: &Params) -> Blue {
         Blue {
             form: params.form,
@@ -173,8 +175,8 @@ impl Blue {
         }
     }
 
-    /// Returns the time at which the probability is lowered next if the link stays idle. `None`:
-    /// never.
+    /// Returns the time at which the probability is lowered next if the link stays idle. `None`: the link is not idle,
+    /// or the probability is not lowered while it is idle.
     pub fn next_update(&self) -> Option<Time> {
         let idles = self.form == Form::Thesis && self.idle_steps == IdleSteps::Repeated && self.idle_since.is_some();
         (idles && self.probability.p > 0.0 && self.lower_freeze > Dur::ZERO)
@@ -239,6 +241,7 @@ impl ArrivalLaw for Blue {
                 return fate;
             }
             if full && self.victim == Victim::Tail {
+                // The full queue drops the arriving packet, so that no mark is counted.
                 fate = Fate::Joins;
             }
         }

@@ -13,9 +13,9 @@ use tailback_units::{Amount, Dur};
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
     /// Form of the law: "thesis", as published, or "altq", as in ALTQ's kernel code. Form "altq"
-    /// lowers the probability at the first arrival after an idle time, or sets it to 0.001 if that
-    /// arrival is at least two clock seconds after the last change, and marks or drops nothing
-    /// early while fewer than two packets wait. Default "thesis".
+    /// lowers the probability at the first arrival after an idle time, or sets it to 0.001 if the whole seconds of the
+    /// clock are then at least two more than at the last change. It marks or drops nothing early while fewer than two
+    /// packets wait. Default "thesis".
     pub form: Form,
     /// Increment of the probability at an overflow (d1), above 0 and at most 1. Default 0.0025; 0.125 in form
     /// "altq".
@@ -40,7 +40,7 @@ pub struct Params {
     /// (variant 2 of the authors' code). Default "linear".
     pub rise: Rise,
     /// Decreases during an idle time: "once", when it begins, or "repeated", also after each further
-    /// freeze time; with "once" a probability of 1 never falls again. Form "altq" ignores it. Default
+    /// freeze time; with "once" a probability of 1 never falls again. Form "altq" ignores this parameter. Default
     /// "repeated".
     pub idle: IdleSteps,
     /// Queue above which an arrival counts as overflow. Default: only a full queue does.
@@ -102,12 +102,12 @@ impl Params {
     /// Refuses steps of 0 or above 1, and freeze times above a day.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("increment", self.increment(), 0.0, 1.0)?;
         check::above("decrement", self.decrement(), 0.0, 1.0)?;
-        check::pause("freeze", self.freeze())?;
-        check::pause("decrement-freeze", self.decrement_freeze.unwrap_or_default())
+        check::at_most_a_day("freeze", self.freeze())?;
+        check::at_most_a_day("decrement-freeze", self.decrement_freeze.unwrap_or_default())
     }
 
     /// Returns the increment, by default that of the form.
@@ -131,7 +131,7 @@ impl Params {
             Form::Altq => Dur::from_ms(50),
         })
     }
-    /// Returns the victim of a full queue.
+    /// Returns the packet that is dropped when the queue is full, by default that of the form.
     pub(crate) fn victim(&self) -> Victim {
         self.victim.unwrap_or(match self.form {
             Form::Thesis => Victim::Tail,

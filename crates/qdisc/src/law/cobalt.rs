@@ -56,7 +56,7 @@ impl Params {
     /// Refuses times and steps of 0 or out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("target", self.target)?;
         check::duration("interval", self.interval)?;
@@ -81,7 +81,7 @@ pub struct Cobalt {
 }
 
 impl Cobalt {
-    /// Returns the law for a queue at a link of `rate`; the parameters have passed `check`.
+    /// Returns the law for a queue at a link of `rate`; the parameters must have passed `check`.
     pub fn new(params: &Params, rate: Rate) -> Cobalt {
         let mut law = Cobalt {
             params: params.clone(),
@@ -95,7 +95,7 @@ impl Cobalt {
         law
     }
 
-    /// Notes a change of the link's rate.
+    /// Notes that the link now has the rate `rate`.
     pub fn set_rate(&mut self, rate: Rate) {
         self.mtu_time = rate.clock().tx_time(self.params.mtu.0 as u32);
     }
@@ -120,7 +120,7 @@ impl Cobalt {
     }
 
     /// Decides about a packet that has waited for `sojourn`. `ect`: the packet is ECN-capable; `last`: it leaves the
-    /// queue empty. After a drop the next packet is judged.
+    /// queue empty. After a drop the caller passes the next packet.
     pub fn judge(&mut self, now: Time, sojourn: Dur, last: bool, ect: bool, rng: &mut Rng) -> Verdict {
         let above = sojourn > self.params.target && sojourn > self.mtu_time * 4;
         let mut due = self.count > 0 && now >= self.drop_next;
@@ -182,8 +182,8 @@ impl Cobalt {
     }
 }
 
-/// A signal is due no later than two intervals from now: if dropping begins exactly at a deadline, the law adds two
-/// gaps of at most one interval each.
+/// Limits the time of the next signal to two new intervals from `now`. That is the largest distance without a change,
+/// too: if dropping begins exactly at a deadline, the law adds two gaps of at most one interval each.
 impl Retune for Cobalt {
     fn adopt(&mut self, now: Time, fresh: Cobalt) {
         (self.params, self.mtu_time) = (fresh.params, fresh.mtu_time);

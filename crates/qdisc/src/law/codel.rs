@@ -1,7 +1,7 @@
 //! Controlled delay (Nichols and Jacobson, ACM Queue 2012; RFC 8289), as in Linux.
 //!
-//! The law judges packets as they leave the queue, one call each: after [`Verdict::Drop`] it judges the next packet.
-//! The caller reports an empty queue by [`Codel::empty`].
+//! The law decides about packets as they leave the queue, one call each: after [`Verdict::Drop`] the caller passes the
+//! next packet, or reports an empty queue by [`Codel::empty`].
 
 pub use super::departure::Verdict;
 use super::{Departure, DepartureLaw};
@@ -34,8 +34,8 @@ pub struct Params {
     pub mtu: Size,
     /// `true` if ECN-capable packets are marked instead of dropped. Default false.
     pub ecn: bool,
-    /// Delay above which every ECN-capable packet is marked, in addition to the control law; for
-    /// DCTCP. Default: no such threshold.
+    /// Delay above which every ECN-capable packet is marked, in addition to the control law, as for DCTCP; at most 24h.
+    /// Default: no such threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Dur>,
     /// Computation of the square root in the time to the next signal: "exact" (RFC 8289), or "newton", as in Linux, one
@@ -72,7 +72,7 @@ impl Params {
     /// Refuses times out of range, and an interval shorter than the target.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("target", self.target)?;
         check::duration("interval", self.interval)?;
@@ -82,7 +82,7 @@ impl Params {
             return Err(Invalid::new("interval", advice));
         }
         check::packet("mtu", self.mtu)?;
-        self.ce_threshold.map_or(Ok(()), |threshold| check::pause("ce-threshold", threshold))
+        self.ce_threshold.map_or(Ok(()), |threshold| check::at_most_a_day("ce-threshold", threshold))
     }
 }
 
@@ -108,10 +108,12 @@ pub struct Codel {
     /// Time at which the delay will have been above the target for an interval. `None`: the delay is not
     /// above the target.
     first_above_time: Option<Time>,
+    /// `true` in the dropping state.
     dropping: bool,
     /// Time of the next signal in the dropping state.
     drop_next: Time,
-    /// Number of signals since dropping began.
+    /// Number of signals since dropping began, plus those of the previous dropping state if this one continues its
+    /// rate.
     count: u32,
     /// `count` when dropping last began.
     lastcount: u32,
@@ -131,7 +133,7 @@ enum After {
 }
 
 impl Codel {
-    /// Returns the law in its initial state; the parameters have passed `check`.
+    /// Returns the law in its initial state; the parameters must have passed `check`.
     pub fn new(params: &Params) -> Codel {
         Codel::sharing(Arc::new(params.clone()))
     }
@@ -160,7 +162,7 @@ impl Codel {
         }
     }
 
-    /// Notes that the queue had no packet to take.
+    /// Notes that a dequeue found no packet, or no further one after a drop.
     pub fn empty(&mut self, now: Time) {
         self.first_above_time = None;
         match core::mem::replace(&mut self.after, After::Nothing) {
@@ -173,7 +175,8 @@ impl Codel {
     pub fn is_dropping(&self) -> bool {
         self.dropping
     }
-    /// Returns the number of signals since dropping last began.
+    /// Returns the number n that sets the gap to the next signal, `interval` / √n: signals since dropping last began,
+    /// plus those of the previous dropping state if this one continues its rate.
     pub fn count(&self) -> u32 {
         self.count
     }
@@ -186,7 +189,7 @@ impl Codel {
         let root = if self.params.root == Root::Newton { bytes_of!(self; inverse_root) } else { 0 };
         root + bytes_of!(self; first_above_time, dropping, drop_next, count, lastcount, after)
     }
-    /// Reports the dropping state and the number of signals since it began.
+    /// Reports the dropping state (1 or 0) and [`Codel::count`].
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f("dropping", f64::from(u8::from(self.dropping)));
         f("count", f64::from(self.count));
@@ -293,8 +296,8 @@ impl DepartureLaw for Codel {
     }
 }
 
-/// Returns the time of the next signal: `interval` over the square root of `count` after `t` (RFC 8289
-/// section 4.2), exact to the picosecond.
+/// Returns the time of the next signal after one at `t`: `t` + `interval` / √`count` (RFC 8289 section 4.2), rounded
+/// down to the picosecond. A `count` of 0 counts as 1.
 pub fn control_law(t: Time, interval: Dur, count: u32) -> Time {
     t + Dur((interval.0 as f64 / f64::from(count.max(1)).sqrt()) as u64)
 }

@@ -16,6 +16,6 @@ pub enum Decision {
     Pass,
     /// The packet is chosen to signal congestion: marked if possible, else dropped.
     Early,
-    /// A packet is dropped, even if it is ECN-capable.
+    /// A packet is dropped, even if it is ECN-capable: the arriving one, or the discipline's victim.
     Forced,
 }

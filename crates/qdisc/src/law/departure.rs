@@ -1,4 +1,4 @@
-//! Laws that judge packets when they leave a queue.
+//! Laws that decide about packets when they leave a queue.
 
 use super::Backlog;
 use crate::{Cx, Packet, Reason};
@@ -36,8 +36,8 @@ pub trait DepartureLaw {
     fn depart(&mut self, departure: &Departure, rng: &mut Rng) -> Verdict;
 }
 
-/// Returns the first packet from `pop` that `law` does not drop, marked if the law decides so; drops those before it.
-/// `pop` returns a packet and the backlog behind it. `None`: no packet is left.
+/// Drops packets from `pop` until `law` lets one pass, and returns that packet, marked if the law decides so. `pop`
+/// returns the next packet and the backlog behind it. `None`: no packet is left.
 #[inline]
 pub(crate) fn deliver(
     law: &mut impl DepartureLaw,

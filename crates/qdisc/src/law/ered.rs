@@ -46,7 +46,7 @@ impl Params {
             }
             (Some(green), None) => Err(Invalid::new(
                 "red.max",
-                format!("`green-max` is {green}, so `max` cannot follow the link; write it, too"),
+                format!("`green-max` is {green}, so `max` has no default; write `max`, too"),
             )),
             _ => Ok(()),
         }
@@ -80,7 +80,7 @@ pub struct Ered {
 }
 
 impl Ered {
-    /// Returns the law in its initial state, for a link of `rate`. The parameters have passed [`Params::check`];
+    /// Returns the law in its initial state, for a link of `rate`. The parameters must have passed [`Params::check`];
     /// `green_max` of `None`: no threshold.
     pub fn new(params: &red::Params, green_max: Option<Amount>, rate: Rate) -> Ered {
         let mean = params.mean_packet.0 as f64;

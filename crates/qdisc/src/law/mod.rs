@@ -1,5 +1,5 @@
-//! Control laws. A law owns no packets and no queue; a discipline reports arrivals and departures to it and carries out its
-//! decisions.
+//! Control laws. A law owns no packets and no queue; a discipline reports arrivals and departures to it and carries out
+//! its decisions.
 
 mod arrival;
 mod average;

@@ -14,15 +14,15 @@ use tailback_units::{Amount, Dur, Size, Time};
 
 /// The proportional integral controller (Hollot et al. 2001): at a constant frequency, a · (q −
 /// `reference`) − b · (q' − `reference`) is added to the probability with which arriving packets
-/// are marked or dropped, with q the present queue length and q' that of the update before, in
-/// packets. The defaults are those of ns-2.35.
+/// are marked or dropped, with q the present queue length and q' that at the previous update, in packets. The defaults
+/// are those of ns-2.35.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
     /// Gain of the present deviation from `reference`, probability per packet, above 0 and at most 1.
     /// Default 1.822e-5.
     pub a: f64,
-    /// Gain of the deviation at the update before, probability per packet, above 0 and below `a`.
+    /// Gain of the deviation at the previous update, probability per packet, above 0 and at most `a`.
     /// Default 1.816e-5.
     pub b: f64,
     /// Updates per second, 0.001 to 1e6. Default 170.
@@ -60,7 +60,7 @@ impl Params {
     /// Refuses gains and a frequency out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("a", self.a, 0.0, 1.0)?;
         check::above("b", self.b, 0.0, self.a)?;
@@ -84,18 +84,19 @@ impl Signals for Params {
 #[derive(Clone, Debug)]
 pub struct Pi {
     params: Params,
-    /// Packets.
+    /// Target queue length, packets.
     reference: f64,
     /// Time between two updates.
     period: Dur,
     probability: f64,
     /// Queue length at the last update, packets.
     old: f64,
+    /// Time of the next update.
     due: Time,
 }
 
 impl Pi {
-    /// Returns the law in its initial state; the parameters have passed `check`.
+    /// Returns the law in its initial state; the parameters must have passed `check`.
     pub fn new(params: &Params) -> Pi {
         Pi {
             reference: params.reference.in_packets(params.mean_packet.0 as f64),

@@ -1,6 +1,6 @@
 //! The controller of PI² (De Schepper et al., CoNEXT 2016) and of DualPI2 (RFC 9332 appendix A): a
-//! linear probability p'. Packets of scalable flows are signalled with a multiple of p', those of classic flows with
-//! its square.
+//! linear probability p'. Packets of scalable flows are marked with a multiple of p' as probability, those of classic
+//! flows are marked or dropped with its square.
 
 use crate::retune::Retune;
 use crate::state::bytes_of;
@@ -51,7 +51,7 @@ impl Pi2 {
     pub fn next_update(&self) -> Time {
         self.due
     }
-    /// Updates p' by the present queueing delay.
+    /// Updates p' from the present queueing delay.
     pub fn update(&mut self, now: Time, delay: Dur) {
         let delay = delay.as_secs();
         let Gains { target, alpha, beta, update } = self.gains;
@@ -68,11 +68,11 @@ impl Pi2 {
     pub fn p(&self) -> f64 {
         self.p
     }
-    /// Returns the probability of a signal to classic flows, p'².
+    /// Returns the probability of a mark or drop of packets of classic flows, p'².
     pub fn classic(&self) -> f64 {
         self.p * self.p
     }
-    /// Returns the probability of a signal to scalable flows, k·p', at most 1.
+    /// Returns the probability of a mark of packets of scalable flows, k·p', at most 1; k is the coupling factor.
     pub fn scalable(&self, k: f64) -> f64 {
         f64::min(1.0, k * self.p)
     }

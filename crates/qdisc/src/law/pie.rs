@@ -92,13 +92,13 @@ impl Params {
     /// Refuses times and gains out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("target", self.target)?;
         check::duration("update", self.update)?;
         check::above("alpha", self.alpha, 0.0, 1e6)?;
         check::above("beta", self.beta, 0.0, 1e6)?;
-        check::pause("burst", self.burst)?;
+        check::at_most_a_day("burst", self.burst)?;
         check::packet("mtu", self.mtu)
     }
 }
@@ -115,9 +115,8 @@ impl Signals for Params {
 
 /// Bytes over which a departure rate is measured (RFC 8033 section 5.2).
 const DQ_THRESHOLD: u64 = 1 << 14;
-/// Delay in seconds above which an update raises the probability by an additional 0.02; in Linux
-/// and RFC 8034, not in RFC 8033.
-const LONG: f64 = 0.25;
+/// Delay in seconds above which an update raises the probability by an additional 0.02 if `long-delay-step` is set.
+const LONG_DELAY: f64 = 0.25;
 
 /// The state of the law at one queue.
 #[derive(Clone, Debug)]
@@ -126,12 +125,13 @@ pub struct Pie {
     probability: f64,
     /// Sum of the probabilities since the last mark or drop.
     accumulated: f64,
-    /// Burst allowance that remains.
+    /// Rest of the burst allowance.
     burst_left: Dur,
     /// Delay that was last measured, seconds.
     delay: f64,
     /// `delay` at the last update.
     old_delay: f64,
+    /// Time of the next update.
     due: Time,
     /// Start of the measurement of the departure rate, and the bytes that have left since. `None`: no measurement runs.
     measurement: Option<(Time, u64)>,
@@ -140,7 +140,7 @@ pub struct Pie {
 }
 
 impl Pie {
-    /// Returns the law in its state at the start of the run; the parameters have passed `check`.
+    /// Returns the law in its state at the start of the run; the parameters must have passed `check`.
     pub fn new(params: &Params) -> Pie {
         Pie::sharing(Arc::new(params.clone()))
     }
@@ -159,7 +159,8 @@ impl Pie {
         }
     }
 
-    /// Decides about a packet of `size` bytes that arrives and finds `queue` waiting (RFC 8033 sections 4.1, 4.4 and 5.4).
+    /// Decides about a packet of `size` bytes that arrives and finds `queue` waiting (RFC 8033 sections 4.1, 4.4 and
+    /// 5.4).
     pub fn arrive(&mut self, queue: Backlog, size: u16, rng: &mut Rng) -> Decision {
         let half = self.params.target.as_secs() / 2.0;
         if self.probability == 0.0 && self.delay < half && self.old_delay < half {
@@ -191,7 +192,7 @@ impl Pie {
     pub fn delay(&self) -> f64 {
         self.delay
     }
-    /// Returns the divisor of the step: small probabilities change in small steps.
+    /// Returns the divisor of the step, so that small probabilities change in small steps (RFC 8033 section 4.2).
     fn scale(&self) -> f64 {
         match self.probability {
             p if p < 0.000_001 => 2048.0,
@@ -204,7 +205,7 @@ impl Pie {
         }
     }
 
-    /// Returns `true` if the packet is chosen at random.
+    /// Returns `true` if the packet is chosen: at random, or by derandomisation since the last choice is too long ago.
     fn drop_early(&mut self, queue: Backlog, size: u16, rng: &mut Rng) -> bool {
         let short = self.old_delay < self.params.target.as_secs() / 2.0 && self.probability < 0.2;
         if short || queue.bytes <= 2 * self.params.mtu.0 {
@@ -230,8 +231,8 @@ impl BuildLaw for Params {
     }
 }
 
-/// A measurement of the departure rate ends with a change of the estimator, since packets that leave meanwhile are not
-/// counted.
+/// A change of the estimator ends a measurement of the departure rate, since the estimator "timestamp" does not count
+/// the bytes that leave.
 ///
 /// A queue above a smaller limit is not shortened; Linux (`pie_change`) drops the packets above it.
 impl Retune for Pie {
@@ -288,7 +289,7 @@ impl ArrivalLaw for Pie {
         if self.probability >= 0.1 && step > 0.02 {
             step = 0.02;
         }
-        if self.params.long_delay_step && self.delay > LONG {
+        if self.params.long_delay_step && self.delay > LONG_DELAY {
             step += 0.02;
         }
         self.probability += step;

@@ -1,8 +1,9 @@
 //! Random early detection (Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993), as in ns-2.35, with
 //! the two adaptive forms: Feng et al. (INFOCOM 1999) and Floyd, Gummadi and Shenker (2001).
 //!
-//! An average of the queue, taken at each arrival, sets the probability with which arriving packets
-//! are chosen; the choices are spread evenly by counting the packets since the last choice.
+//! The average of the queue, updated at each arrival, determines the probability with which arriving packets are chosen
+//! to be marked or dropped. The number of packets since the last choice modifies the probability, so that choices are
+//! spread evenly.
 
 pub use super::average::Idle;
 use super::average::{Average, ramp, uniform_gaps};
@@ -21,11 +22,12 @@ pub struct Red {
     average: Average,
     /// Lower threshold, in the unit of `count`.
     min: f64,
-    /// Packets and bytes since the last choice, or since the average rose above `min`.
+    /// Packets and bytes that arrived since the last choice, or since the average rose to `min`.
     since: Backlog,
     /// p_b of the last arrival.
     probability: f64,
     adaptive: Option<Box<Adaptive>>,
+    /// `true` if `count` is "bytes".
     count_bytes_of_queue: bool,
     /// `true` if the last arrival found the average at or above `min`.
     above_min: bool,
@@ -35,20 +37,24 @@ pub struct Red {
     byte_mode: bool,
     above_max: AboveMax,
     side: Side,
+    /// Upper threshold, in the unit of `count`.
     max: f64,
     max_p: f64,
+    /// Bytes.
     mean_packet: u64,
+    /// p_b at or above which ECN-capable packets are dropped. `None`: no limit.
     mark_limit: Option<f64>,
-    /// Lower bound of max_p in the form of Floyd et al.
+    /// Lower bound of max_p in the form of Floyd et al.; 0 in other forms.
     bottom: f64,
     /// Time of the last change of max_p.
     adapted: Time,
 }
 
-/// Keeps max_p if there was and is an adaptation; an adaptation that begins with the change starts from `max-p`.
+/// Keeps max_p if the old and the new parameters have an adaptation; an adaptation that begins with the change starts
+/// from `max-p`.
 ///
-/// Differs from Linux (`red_change`), which sets the average to 0: here it is kept, so that a small change of a
-/// parameter has a small effect.
+/// Differs from Linux (`red_change`), which sets the average to 0: here the average is kept, so that a small change of
+/// a parameter has a small effect.
 impl Retune for Red {
     fn adopt(&mut self, now: Time, mut fresh: Red) {
         self.average.adopt(now, fresh.average);
@@ -67,7 +73,8 @@ impl Retune for Red {
     }
 }
 
-/// Position of the average when the form of Feng et al. last changed max_p.
+/// Position of the average relative to the thresholds, for the form of Feng et al.: that of the last change of max_p,
+/// or `Between` if the average has been between the thresholds since.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Side {
     Below,
@@ -76,7 +83,7 @@ enum Side {
 }
 
 impl Red {
-    /// Returns the law for a queue at a link of `rate`; the parameters have passed `check`.
+    /// Returns the law for a queue at a link of `rate`; the parameters must have passed `check`.
     pub fn new(params: &Params, rate: Rate) -> Red {
         let mean = params.mean_packet.0 as f64;
         let packets_per_second = rate.0 as f64 / (8.0 * mean);
@@ -110,14 +117,14 @@ impl Red {
         }
     }
 
-    /// Decides about a packet of `size` bytes that arrives and finds `queue` waiting. After [`Decision::Early`] a mark is
-    /// allowed if [`Red::may_mark`] returns `true`.
+    /// Decides about a packet of `size` bytes that arrives and finds `queue` waiting. After [`Decision::Early`] a mark
+    /// is allowed if [`Red::may_mark`] returns `true`.
     #[inline]
     pub fn arrive(&mut self, now: Time, queue: Backlog, size: u16, rng: &mut Rng) -> Decision {
         let waiting = self.observe(now, queue);
         self.since.packets += 1;
         self.since.bytes += u64::from(size);
-        // At most one packet, or one byte: ns-2.35 compares in the unit of the queue.
+        // One packet, or one byte if `count` is "bytes": ns-2.35 compares in the unit of the queue.
         if self.average() < self.min || waiting <= 1 {
             self.above_min = false;
             self.probability = 0.0;
@@ -131,7 +138,7 @@ impl Red {
     fn choose(&mut self, size: u16, rng: &mut Rng) -> Decision {
         self.probability = self.p_b();
         // With a limit on marks, ns-2.35 makes the random choice here, too, with p_b = 1.
-        if self.mark_limit.is_none() && self.average() >= self.certain() {
+        if self.mark_limit.is_none() && self.average() >= self.certain_average() {
             self.forced();
             return if self.above_max == AboveMax::Mark { Decision::Early } else { Decision::Forced };
         }
@@ -159,18 +166,18 @@ impl Red {
         waiting
     }
 
-    /// Notes a drop for another reason, such as a full queue: restarts the count.
+    /// Notes a drop, also for another reason such as a full queue: restarts the count of packets since the last choice.
     pub fn forced(&mut self) {
         self.since = Backlog::default();
     }
 
-    /// Returns `true` if the choice just made may be signalled by a mark.
+    /// Returns `true` if the packet that [`Red::arrive`] chose last may be marked.
     pub fn may_mark(&self) -> bool {
         self.mark_limit.is_none_or(|limit| self.probability < limit)
     }
 
-    /// Notes that the queue is empty and the transmitter free (form "ns"), or that the last packet has left the
-    /// queue (form "1993"). Further calls until the next arrival change nothing.
+    /// Notes that an idle time begins: the queue is empty and the transmitter free (`idle` "ns"), or the last packet
+    /// has left the queue (`idle` "1993"). Further calls until the next arrival change nothing.
     pub fn idle(&mut self, now: Time) {
         self.average.idle(now);
     }
@@ -205,7 +212,7 @@ impl Red {
     pub fn state_bytes(&self) -> usize {
         bytes_of!(self; since, above_min) + self.average.state_bytes() + self.adaptation_bytes()
     }
-    /// Reports average, max_p and p_b.
+    /// Reports the average queue, max_p and p_b.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         f(if self.count_bytes_of_queue { "average_bytes" } else { "average_packets" }, self.average());
         f("max_probability", self.max_p);
@@ -216,7 +223,7 @@ impl Red {
         if self.adaptive.is_some() { bytes_of!(self; max_p, side, adapted) } else { 0 }
     }
     /// Returns the average at or above which every packet is chosen.
-    fn certain(&self) -> f64 {
+    fn certain_average(&self) -> f64 {
         if self.gentle { 2.0 * self.max } else { self.max }
     }
 
@@ -240,7 +247,7 @@ impl Red {
                 if self.side != side && now.since(self.adapted) >= feng.freeze {
                     self.side = side;
                     self.adapted = now;
-                    // Finite also without `top`: no division would lead back from infinity.
+                    // Without `top` max_p must stay finite: no division by `alpha` would lower it from infinity.
                     self.max_p = next.clamp(feng.bottom.0, feng.top.unwrap_or(f64::MAX));
                 }
             }
@@ -275,22 +282,22 @@ impl Red {
         p.min(1.0)
     }
 
-    /// Returns p_b modified so that the gaps between choices are uniform (1993, section 7; with `wait` as in
-    /// ns-2.35), or p_b itself if choices are independent.
+    /// Returns p_b modified so that the gaps between choices are uniformly distributed (1993, section 7; with `wait` as
+    /// in ns-2.35), or p_b itself if choices are independent; in byte mode in proportion to `size`. At most 1.
     fn p_a(&self, size: u16) -> f64 {
         let p_b = self.probability;
         let count = if self.byte_mode { self.since.bytes / self.mean_packet } else { self.since.packets };
-        let spent = count as f64 * p_b;
+        let accumulated = count as f64 * p_b;
         let p = if self.independent {
             p_b
         } else if self.wait {
-            match spent {
-                s if s < 1.0 => 0.0,
-                s if s < 2.0 => p_b / (2.0 - s),
+            match accumulated {
+                a if a < 1.0 => 0.0,
+                a if a < 2.0 => p_b / (2.0 - a),
                 _ => 1.0,
             }
         } else {
-            uniform_gaps(p_b, spent)
+            uniform_gaps(p_b, accumulated)
         };
         if self.byte_mode && p < 1.0 { (p * f64::from(size) / self.mean_packet as f64).min(1.0) } else { p.min(1.0) }
     }

@@ -113,7 +113,7 @@ pub struct Feng {
     pub beta: f64,
     /// Minimum time between two changes of max_p, at most 24h. Default 0s.
     pub freeze: Dur,
-    /// Smallest max_p, above 0. Default 0.0001; the paper and ns-2.35 have no bound.
+    /// Smallest max_p, above 0 and at most 1. Default 0.0001; the paper and ns-2.35 have no bound.
     pub bottom: Fraction,
     /// Largest max_p, `bottom` to 1000. With max_p above 1, the probability reaches 1 before the average
     /// reaches `max`. Default: no bound, as in the paper and ns-2.35.
@@ -131,12 +131,12 @@ impl Feng {
     /// Refuses factors of at most 1, and a `bottom` of 0 or above `top`.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("alpha", self.alpha, 1.0, 1e6)?;
         check::above("beta", self.beta, 1.0, 1e6)?;
-        check::pause("freeze", self.freeze)?;
-        check::some("bottom", self.bottom)?;
+        check::at_most_a_day("freeze", self.freeze)?;
+        check::positive_fraction("bottom", self.bottom)?;
         match self.top {
             Some(top) => check::within("top", top, self.bottom.0, 1000.0),
             None => Ok(()),
@@ -157,11 +157,11 @@ pub struct Floyd {
     pub beta: f64,
     /// Time between two changes, above 0s and at most 24h. Default 500ms.
     pub interval: Dur,
-    /// Value of max_p at or below which it is not lowered further, above 0. Default: 0.01, or 80
-    /// kbit/s divided by the link's rate if that is less.
+    /// Value of max_p at or below which it is not lowered further, above 0 and at most 1. Default: 0.01, or 80 kbit/s
+    /// divided by the link's rate if that is less.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottom: Option<Fraction>,
-    /// Value of max_p at or above which it is not raised further. Default 0.5.
+    /// Value of max_p at or above which it is not raised further, `bottom` to 1. Default 0.5.
     pub top: Fraction,
 }
 
@@ -172,16 +172,16 @@ impl Default for Floyd {
 }
 
 impl Floyd {
-    /// Refuses an increment of 0, a factor outside 0 to 1, and bounds of 0.
+    /// Refuses an increment of 0, a factor outside 0 to 1, a `bottom` of 0, and a `top` below `bottom`.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("alpha", self.alpha, 0.0, 1.0)?;
         check::above("beta", self.beta, 0.0, 0.999_999)?;
         check::duration("interval", self.interval)?;
         if let Some(bottom) = self.bottom {
-            check::some("bottom", bottom)?;
+            check::positive_fraction("bottom", bottom)?;
         }
         check::within("top", self.top.0, self.bottom.map_or(0.0, |bottom| bottom.0), 1.0)
     }
@@ -228,7 +228,7 @@ impl Params {
     /// Refuses thresholds out of order, fractions of 0 and parameters out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::packet("mean-packet", self.mean_packet)?;
         let mean = self.mean_packet.0 as f64;
@@ -238,17 +238,17 @@ impl Params {
             return Err(Invalid::new("max", format!("{max} is below `min`; write at least {min}")));
         }
         if let (None, Some(max)) = (self.min, self.max) {
-            return Err(Invalid::new("min", format!("`max` is {max}, so `min` cannot follow the link; write it, too")));
+            return Err(Invalid::new("min", format!("`max` is {max}, so `min` has no default; write `min`, too")));
         }
         if self.max.is_some_and(|max| max.in_bytes(mean) <= 0.0) || self.max.is_none() && self.min_is_zero() {
             return Err(Invalid::new("max", "a threshold of 0 drops every packet; write more than 0"));
         }
-        check::some("max-p", self.max_p)?;
+        check::positive_fraction("max-p", self.max_p)?;
         if let Some(weight) = self.weight {
             check::above("weight", weight, 0.0, 1.0)?;
         }
         if let Some(limit) = self.mark_limit {
-            check::some("mark-limit", limit)?;
+            check::positive_fraction("mark-limit", limit)?;
         }
         match &self.adaptive {
             Some(adaptive) => tailback_document::Checked::check(adaptive).map_err(|e| e.within("adaptive")),
@@ -263,21 +263,21 @@ impl Params {
     /// Returns `min` and `max` in the unit of `count`, for a link that sends `packets_per_second` mean packets per
     /// second.
     pub(super) fn thresholds(&self, packets_per_second: f64) -> (f64, f64) {
-        /// Seconds.
+        /// Queueing delay from which the default thresholds follow, seconds.
         const TARGET_DELAY: f64 = 0.005;
         let mean = self.mean_packet.0 as f64;
         let in_unit = |amount: Amount| match self.count {
             Count::Bytes => amount.in_bytes(mean),
             Count::Packets => amount.in_packets(mean),
         };
-        let packet = if self.count == Count::Bytes { mean } else { 1.0 };
-        let min = self.min.map_or_else(|| f64::max(5.0, TARGET_DELAY * packets_per_second / 2.0) * packet, in_unit);
+        let per_packet = if self.count == Count::Bytes { mean } else { 1.0 };
+        let min = self.min.map_or_else(|| f64::max(5.0, TARGET_DELAY * packets_per_second / 2.0) * per_packet, in_unit);
         (min, self.max.map_or(3.0 * min, in_unit))
     }
 
     /// Returns the weight of a new sample, for a link that sends `packets_per_second` mean packets per second. ns-2.35
-    /// adds the link's delay to the packet time; a queue does not know that delay, so that the weights differ for links
-    /// longer than 33 ms.
+    /// adds the link's propagation delay to the packet time in the second term; a queue does not know that delay, so
+    /// that the weights differ for links with a delay above 33 ms.
     pub(super) fn weight(&self, packets_per_second: f64) -> f64 {
         self.weight.unwrap_or_else(|| {
             let round_trip = f64::max(0.1, 3.0 / packets_per_second);
@@ -289,9 +289,9 @@ impl Params {
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
         fixed("count", self.count, to.count, "the average is kept in this unit")?;
-        fixed("idle", self.idle, to.idle, "the port reports idle times by it")?;
+        fixed("idle", self.idle, to.idle, "it selects the event that the port reports")?;
         let tail = |params: &Params| params.victim == Victim::Tail;
-        fixed("victim", tail(self), tail(to), "a port handles a queue that drops waiting packets in another way")?;
+        fixed("victim", tail(self), tail(to), "a port handles queues that drop waiting packets differently")?;
         if self.adaptive.is_some() && to.adaptive.is_some() {
             fixed("max-p", self.max_p, to.max_p, "with `adaptive` it is only the value at the start")?;
         }

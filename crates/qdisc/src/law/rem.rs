@@ -17,12 +17,14 @@ use tailback_units::{Amount, Dur, Rate, Size, Time};
 /// or dropped with probability 1 − phi^(−price), so that the end-to-end probability depends on the
 /// sum of the prices of the links. The defaults are those of ns-2.35.
 ///
-/// Differs from ns-2.35, which marks packets when they leave and, if it marks, does not drop packets
-/// that are not ECN-capable.
+/// Differs from ns-2.35, which marks packets when they leave the queue and, if marking is enabled, neither marks nor
+/// drops packets that are not ECN-capable.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Step of the price at each update per packet of mismatch, above 0 and at most 1000000. Default 0.001.
+    /// Step of the price at each update per packet of mismatch, above 0 and at most 1000000. The mismatch is the number
+    /// of packets that arrived minus the number that the link can send between two updates, plus `queue-weight` times
+    /// the deviation of the queue from `target`. Default 0.001.
     pub gamma: f64,
     /// Base of the exponential, above 1 and at most 1000000. Default 1.001.
     pub phi: f64,
@@ -64,7 +66,7 @@ impl Params {
     /// Refuses steps, weights and times out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("gamma", self.gamma, 0.0, 1e6)?;
         check::above("phi", self.phi, 1.0, 1e6)?;
@@ -95,7 +97,7 @@ impl Signals for Params {
 #[derive(Clone, Debug)]
 pub struct Rem {
     params: Params,
-    /// Packets.
+    /// Target queue length, packets.
     target: f64,
     /// Packets that the link sends between two updates.
     capacity: f64,
@@ -105,11 +107,12 @@ pub struct Rem {
     average: f64,
     price: f64,
     probability: f64,
+    /// Time of the next update.
     due: Time,
 }
 
 impl Rem {
-    /// Returns the law for a queue at a link of `rate`; the parameters have passed `check`.
+    /// Returns the law for a queue at a link of `rate`; the parameters must have passed `check`.
     pub fn new(params: &Params, rate: Rate) -> Rem {
         Rem {
             target: params.target.in_packets(params.mean_packet.0 as f64),

@@ -1,5 +1,5 @@
-//! Random early detection by drop precedence: RIO (Clark and Fang, IEEE/ACM ToN 6(4), 1998). Precedence 0 is the best
-//! protected: "in", green.
+//! Random early detection by drop precedence: RIO (Clark and Fang, IEEE/ACM ToN 6(4), 1998). Drop precedence 0 ("in",
+//! green) is the best protected.
 
 use super::red::{self, Red};
 pub use super::rio_params::Params;
@@ -9,19 +9,20 @@ use crate::{Fate, Packet, Reason, Site, Watch};
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
-/// RED with In and Out, for any number of precedences: a packet is judged by the average of the
-/// waiting packets of its own and of better protected precedences: "in" packets by "in" packets
-/// alone, those of the last precedence by all.
+/// RED with In and Out, for any number of drop precedences. The decision about a packet depends on the average of the
+/// waiting packets of its own and of better protected precedences: on "in" packets alone for an "in" packet, on all
+/// packets for one of the last precedence.
 ///
-/// Differs from ns-2.35, whose averages miss the arrivals of out-packets (a defect that its source notes).
+/// Differs from ns-2.35, whose averages are not sampled at arrivals of "out" packets (a defect that its source notes).
 #[derive(Clone, Debug)]
 pub struct Rio {
-    /// RED by precedence, the best protected first.
+    /// One RED for each drop precedence, the best protected first.
     levels: Vec<Red>,
 }
 
 impl Rio {
-    /// Returns the law with one RED per precedence. The parameters have passed `check`.
+    /// Returns the law with one RED per drop precedence, the best protected first, at a link of `rate`. The parameters
+    /// must have passed `check`.
     ///
     /// # Panics
     /// If there are no levels.
@@ -29,8 +30,8 @@ impl Rio {
         assert!(!levels.is_empty(), "RIO has a RED for each precedence");
         Rio { levels: levels.iter().map(|params| Red::new(params, rate)).collect() }
     }
-    /// Decides about a packet of `size` bytes; a `precedence` without a RED counts as the last one that has one.
-    /// `queues[k]` are the waiting packets of precedences 0 to k; the last entry also stands for missing ones.
+    /// Decides about an arriving packet of `size` bytes; a drop precedence without a RED counts as the last one that
+    /// has one. `queues[k]` is the backlog of precedences 0 to k; the last entry is also used for missing ones.
     pub fn arrive(&mut self, now: Time, queues: &[Backlog], size: u16, precedence: u8, rng: &mut Rng) -> Decision {
         let own = usize::from(precedence).min(self.levels.len() - 1);
         let mut decision = Decision::Pass;
@@ -44,7 +45,7 @@ impl Rio {
         }
         decision
     }
-    /// Notes a drop of a packet of `precedence` because the queue is full.
+    /// Notes that a packet of this drop precedence was dropped because the queue is full.
     pub fn forced(&mut self, precedence: u8) {
         let own = usize::from(precedence).min(self.levels.len() - 1);
         self.levels[own].forced();
@@ -53,24 +54,25 @@ impl Rio {
     pub fn idle(&mut self, now: Time) {
         self.levels.iter_mut().for_each(|red| red.idle(now));
     }
-    /// Notes a change of the link's rate.
+    /// Notes that the link now has the rate `rate`.
     pub fn set_rate(&mut self, rate: Rate) {
         self.levels.iter_mut().for_each(|red| red.set_rate(rate));
     }
-    /// Returns the RED of each precedence.
+    /// Returns the RED of each drop precedence, the best protected first.
     pub fn levels(&self) -> &[Red] {
         &self.levels
     }
 }
 
-/// RIO at one queue: the law, and the waiting packets by colour.
+/// RIO at one queue: the law, and the backlog by colour.
 #[derive(Debug)]
 pub struct RioByColour {
     law: Rio,
-    /// By level: `true` if ECN-capable packets are marked.
+    /// For each level `true` if ECN-capable packets are marked.
     ecn: Vec<bool>,
-    /// By level: the waiting packets of this and of better protected levels.
+    /// For each level the backlog of this and of better protected levels.
     waiting: Vec<Backlog>,
+    /// Event that starts an idle time.
     watches: Watch,
 }
 

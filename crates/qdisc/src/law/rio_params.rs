@@ -9,10 +9,9 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::{Amount, Fraction, Size};
 
-/// RED with In and Out (Clark and Fang 1998): one RED for each colour that a meter assigns. Green
-/// packets are judged by the average of the waiting green packets, yellow and red ones by the
-/// average of the packets of their own and of better colours, so that out-of-profile packets are
-/// dropped first.
+/// RED with In and Out (Clark and Fang 1998): one RED for each colour that a meter assigns. Green packets are dropped
+/// by the average of the waiting green packets, yellow and red ones by the average of the waiting packets of their own
+/// and of better colours, so that out-of-profile packets are dropped first.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
@@ -55,7 +54,7 @@ impl Params {
     /// Refuses invalid levels, victims other than the arriving packet, and different values of `idle`.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         for (name, level) in self.levels() {
             level.check().map_err(|e| e.within(name))?;

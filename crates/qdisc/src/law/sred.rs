@@ -44,24 +44,25 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("zombies", f64::from(self.zombies), 1.0, 1e6)?;
-        check::some("overwrite", self.overwrite)?;
-        check::some("max-p", self.max_p)
+        check::positive_fraction("overwrite", self.overwrite)?;
+        check::positive_fraction("max-p", self.max_p)
     }
 }
 
 /// Number of flows up to which the drop probability grows with the square of their number.
 const MANY_FLOWS: f64 = 256.0;
 
-/// SRED at one queue. O(1) per packet; memory for the list of flows.
+/// SRED at one queue. Time per packet O(1); memory O(`zombies`).
 ///
-/// The counts and arrival times in the list, by which the paper identifies misbehaving flows, have
-/// no effect on drops and are left out.
+/// The list has no counts and arrival times, by which the paper identifies misbehaving flows: they have no effect on
+/// drops.
 #[derive(Debug)]
 pub struct Sred {
     site: Site,
+    /// Recent flows, at most `zombies` of them.
     zombies: Vec<u32>,
     /// Average frequency of hits, P(t); its inverse estimates the number of flows.
     hits: f64,
@@ -72,8 +73,8 @@ pub struct Sred {
 
 impl Sred {
     /// Compares the flow with one drawn from the list, and updates the list and the frequency of
-    /// hits; returns `true` if the two flows are equal.
-    fn hit(&mut self, flow: u32, rng: &mut Rng) -> bool {
+    /// hits; returns `true` if the two flows are equal. While the list is not full, only adds the flow.
+    fn compare(&mut self, flow: u32, rng: &mut Rng) -> bool {
         let places = u64::from(self.params.zombies);
         if (self.zombies.len() as u64) < places {
             self.zombies.push(flow);
@@ -88,9 +89,8 @@ impl Sred {
         self.hits = (1.0 - alpha) * self.hits + if hit { alpha } else { 0.0 };
         hit
     }
-    /// Returns the factor of the probability that depends on the queue length (section III,
-    /// p_sred).
-    fn by_length(&self, backlog: Backlog) -> f64 {
+    /// Returns the factor of the probability that depends on the queue length (section III, p_sred).
+    fn length_factor(&self, backlog: Backlog) -> f64 {
         let filled =
             f64::max(backlog.bytes as f64 / self.site.bytes as f64, backlog.packets as f64 / self.site.packets as f64);
         match filled {
@@ -102,8 +102,8 @@ impl Sred {
     /// Returns the probability with which an arrival is dropped (p_zap).
     fn zap(&self, hit: bool, queue: Backlog) -> f64 {
         let flows = MANY_FLOWS * self.hits;
-        let simple = self.by_length(queue) * f64::min(1.0, 1.0 / (flows * flows));
-        // No division by zero: the hit has raised the frequency above 0.
+        let simple = self.length_factor(queue) * f64::min(1.0, 1.0 / (flows * flows));
+        // `hits` is above 0 here, since this hit has raised it.
         if self.params.full && hit { simple * (1.0 + 1.0 / self.hits) } else { simple }
     }
 }
@@ -125,7 +125,7 @@ impl Retune for Sred {
 
 impl ArrivalLaw for Sred {
     fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate {
-        let hit = self.hit(arrival.packet.flow(), rng);
+        let hit = self.compare(arrival.packet.flow(), rng);
         self.probability = self.zap(hit, arrival.queue).min(1.0);
         if rng.chance(self.probability) { arrival.signal(self.params.ecn) } else { Fate::Joins }
     }

@@ -39,11 +39,11 @@ impl Slope {
 #[derive(Clone, Debug)]
 pub struct Wred {
     slopes: Vec<Slope>,
-    /// The average of the queue, or one for each profile.
+    /// The average of the whole queue, or one average for each profile.
     averages: Vec<Average>,
-    /// By profile: packets since the last early drop or mark. `None`: choices are independent.
+    /// Packets of each profile since its last early drop or mark. `None`: choices are independent.
     since: Option<Vec<u64>>,
-    /// Bytes.
+    /// Mean packet size, bytes.
     mean_packet: f64,
     /// Drop probability at the last arrival.
     probability: f64,
@@ -58,9 +58,9 @@ impl Params {
 }
 
 impl Wred {
-    /// Returns the law with complete profiles: a new sample has weight 2^-`exponent` in the average.
-    /// With `own` each profile has its own average; with `spread` drops are spaced evenly as in RED.
-    /// `mean_packet` is in bytes.
+    /// Returns the law for a queue at a link of `rate`. An omitted field of a profile counts as 1. A new sample has
+    /// weight 2^-`exponent` in the average. With `own` each profile has its own average; with `spread` drops are spaced
+    /// evenly as in RED. `mean_packet` is in bytes.
     pub fn new(profiles: &[Profile], exponent: u8, own: bool, spread: bool, mean_packet: u64, rate: Rate) -> Wred {
         let weight = 1.0 / f64::from(1u32 << exponent);
         let mean_packet = mean_packet as f64;
@@ -74,11 +74,11 @@ impl Wred {
         }
     }
 
-    /// Decides about an arriving packet of `profile` that finds `waiting`: the packets of the
-    /// queue, or those of its profile if each has its own average.
+    /// Decides about an arriving packet; `profile` is the index of its profile. `waiting` is the backlog of the queue,
+    /// or that of the profile if each profile has its own average.
     pub fn arrive(&mut self, now: Time, profile: usize, waiting: Backlog, rng: &mut Rng) -> Decision {
-        let own = profile.min(self.averages.len() - 1);
-        let average = &mut self.averages[own];
+        let average_index = profile.min(self.averages.len() - 1);
+        let average = &mut self.averages[average_index];
         average.sample(now, waiting.packets as f64);
         let p = self.slopes[profile].probability(average.value());
         self.probability = p;
@@ -115,7 +115,7 @@ impl Wred {
     pub fn idle(&mut self, now: Time) {
         self.averages.iter_mut().for_each(|average| average.idle(now));
     }
-    /// Notes a change of the link's rate.
+    /// Notes that the link now has the rate `rate`.
     pub fn set_rate(&mut self, rate: Rate) {
         let packets_per_second = rate.0 as f64 / (8.0 * self.mean_packet);
         self.averages.iter_mut().for_each(|average| average.set_packets_per_second(packets_per_second));
@@ -140,7 +140,7 @@ impl Retune for Wred {
         for (average, fresh) in self.averages.iter_mut().zip(fresh.averages) {
             average.adopt(now, fresh);
         }
-        // Counts that begin with the change start at 0.
+        // If `spread` is switched on, the counts start at 0.
         if self.since.is_some() != fresh.since.is_some() {
             self.since = fresh.since;
         }
@@ -148,7 +148,7 @@ impl Retune for Wred {
     }
 }
 
-/// WRED at one queue: the averages of [`Wred`], and the packets that wait by profile.
+/// WRED at one queue: the law, and the backlog of each profile.
 #[derive(Debug)]
 pub struct WredByKind {
     law: Wred,
@@ -157,7 +157,7 @@ pub struct WredByKind {
     /// value.
     nonconforming: Option<usize>,
     ecn: bool,
-    /// By profile: the waiting packets. `None`: all profiles share one average.
+    /// Backlog of each profile. `None`: all profiles share one average.
     waiting: Option<Vec<Backlog>>,
 }
 
@@ -179,7 +179,7 @@ impl BuildLaw for Params {
         WredByKind {
             law: self.wred(&profiles, site),
             by: self.by,
-            nonconforming: self.special(),
+            nonconforming: self.nonconforming_index(),
             ecn: self.ecn,
             waiting: own.then(|| vec![Backlog::default(); profiles.len()]),
         }

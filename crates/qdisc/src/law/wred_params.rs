@@ -46,7 +46,7 @@ pub struct Params {
     #[serde(default)]
     pub spread: bool,
     /// Scope of the average: "queue", all waiting packets, or "profile", the waiting packets of each
-    /// profile, as in generic RED (GRED of Linux). Default "queue".
+    /// profile, as in Linux's generic RED (GRED). Default "queue".
     #[serde(default)]
     pub average: Averaged,
     /// Mean packet size, which gives the number of packets by which an idle time ages the average,
@@ -81,7 +81,7 @@ impl Profile {
     pub const fn new(min: u32, max: u32, denominator: u32) -> Profile {
         Profile { min: Some(min), max: Some(max), denominator: Some(denominator) }
     }
-    /// Returns this profile with omitted fields taken from `default`.
+    /// Returns this profile; its omitted fields are taken from `default`.
     #[must_use]
     pub fn or(self, default: Profile) -> Profile {
         Profile {
@@ -93,7 +93,7 @@ impl Profile {
     /// Refuses numbers out of range, and a `max` below `min`; omitted fields are taken from `default`.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self, default: Profile) -> Result<(), Invalid> {
         const MAX_THRESHOLD: f64 = 4096.0;
         let Profile { min, max, denominator } = self.or(default);
@@ -155,7 +155,7 @@ impl Default for Params {
 }
 
 /// Returns the default profile with this `min`: `max` 40 packets, `denominator` 10.
-const fn from(min: u32) -> Profile {
+const fn profile_from(min: u32) -> Profile {
     Profile::new(min, 40, 10)
 }
 
@@ -188,16 +188,18 @@ impl By {
         }
     }
     /// Returns the default profile of a value of the field.
-    fn default_of(self, kind: u8) -> Profile {
+    fn default_of(self, value: u8) -> Profile {
+        /// `min` by precedence, packets.
         const PRECEDENCES: [u32; 8] = [20, 22, 24, 26, 28, 31, 33, 35];
+        /// `min` by drop precedence or colour, packets.
         const ASSURED: [u32; 3] = [33, 28, 24];
         match self {
-            By::Precedence => from(PRECEDENCES[usize::from(kind)]),
-            By::Colour => from(ASSURED[usize::from(kind)]),
-            By::Dscp => match Dscp::new(kind).and_then(Dscp::assured) {
-                Some((_, precedence)) => from(ASSURED[usize::from(precedence - 1)]),
-                None if kind == Dscp::EF.codepoint() || kind == Dscp::VOICE_ADMIT.codepoint() => from(36),
-                None => from(20 + 2 * u32::from(kind >> 3)),
+            By::Precedence => profile_from(PRECEDENCES[usize::from(value)]),
+            By::Colour => profile_from(ASSURED[usize::from(value)]),
+            By::Dscp => match Dscp::new(value).and_then(Dscp::assured) {
+                Some((_, drop_precedence)) => profile_from(ASSURED[usize::from(drop_precedence - 1)]),
+                None if value == Dscp::EF.codepoint() || value == Dscp::VOICE_ADMIT.codepoint() => profile_from(36),
+                None => profile_from(20 + 2 * u32::from(value >> 3)),
             },
         }
     }
@@ -212,16 +214,16 @@ impl By {
 }
 
 /// Default profile of nonconforming packets: `min` 20 packets, `max` 40 packets, `denominator` 10.
-const NONCONFORMING: Profile = from(20);
+const NONCONFORMING: Profile = profile_from(20);
 
 impl Params {
-    /// Returns the profile of each value of the field, then that of nonconforming packets, if it is
-    /// set.
+    /// Returns the complete profiles in ascending order of the field's values, then that of nonconforming packets if it
+    /// is set.
     pub(crate) fn complete(&self) -> Vec<Profile> {
-        let mut profiles: Vec<Profile> = (0..self.by.count()).map(|kind| self.by.default_of(kind)).collect();
+        let mut profiles: Vec<Profile> = (0..self.by.count()).map(|value| self.by.default_of(value)).collect();
         for (key, profile) in &self.profiles {
-            if let Some(kind) = self.by.named(key) {
-                profiles[usize::from(kind)] = profile.or(self.by.default_of(kind));
+            if let Some(value) = self.by.named(key) {
+                profiles[usize::from(value)] = profile.or(self.by.default_of(value));
             }
         }
         profiles.extend(self.nonconforming.map(|profile| profile.or(NONCONFORMING)));
@@ -230,29 +232,29 @@ impl Params {
 
     /// Returns the index of the profile of nonconforming packets. `None`: they have the profile of
     /// their field's value.
-    pub(crate) fn special(&self) -> Option<usize> {
+    pub(crate) fn nonconforming_index(&self) -> Option<usize> {
         self.nonconforming.map(|_| usize::from(self.by.count()))
     }
     /// Refuses unknown keys, two keys for the same packets, and numbers out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("exponent", f64::from(self.exponent), 1.0, 16.0)?;
         check::packet("mean-packet", self.mean_packet)?;
         let mut named = BTreeMap::new();
         for (key, profile) in &self.profiles {
             let field = format!("profiles.{key}");
-            let Some(kind) = self.by.named(key) else {
+            let Some(value) = self.by.named(key) else {
                 let by = serde_json::to_value(self.by).unwrap_or_default();
                 let advice = format!("with `by = {by}` the keys are {}", self.by.keys());
                 return Err(Invalid::new(field, format!("`{key}` is not a key; {advice}")));
             };
-            if let Some(before) = named.insert(kind, key) {
-                let both = listed([before.as_str(), key]);
+            if let Some(other_key) = named.insert(value, key) {
+                let both = listed([other_key.as_str(), key]);
                 return Err(Invalid::new(field, format!("{both} select the same packets; remove one")));
             }
-            profile.check(self.by.default_of(kind)).map_err(|e| e.within(&field))?;
+            profile.check(self.by.default_of(value)).map_err(|e| e.within(&field))?;
         }
         self.nonconforming.map_or(Ok(()), |p| p.check(NONCONFORMING).map_err(|e| e.within("nonconforming")))
     }

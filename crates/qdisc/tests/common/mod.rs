@@ -31,6 +31,7 @@ pub struct Arrival {
     pub at: Time,
     pub seq: u32,
     pub flow: u32,
+    /// Buffer bytes; on the link the packet is [`wire`] bytes long.
     pub size: u16,
     pub ecn: Ecn,
     pub colour: Colour,
@@ -41,11 +42,16 @@ pub struct Arrival {
 pub struct Held {
     pub seq: u32,
     pub flow: u32,
+    /// Buffer bytes.
     pub size: u16,
+    /// `true` if the packet is ECN-capable.
     pub ect: bool,
+    /// `true` if the packet arrived with ECT(1) or CE.
     pub l4s: bool,
     pub colour: Colour,
+    /// `true` if the queue has marked the packet.
     pub marked: bool,
+    /// Time of arrival.
     pub at: Time,
 }
 
@@ -62,6 +68,7 @@ impl Held {
             at: arrival.at,
         }
     }
+    /// Returns the fate of this packet if it is sent.
     pub fn sent(&self) -> Fate {
         Fate::Sent { marked: self.marked }
     }
@@ -70,8 +77,8 @@ impl Held {
 /// A queue that a link serves.
 pub trait Queue {
     fn arrive(&mut self, arrival: &Arrival, log: &mut Log);
-    /// Takes the next packet for the link and returns its buffer bytes (on the link it is [`wire`] bytes long); `None` if
-    /// there is no packet to send.
+    /// Takes the next packet for the link and returns its buffer bytes (on the link it is [`wire`] bytes long); `None`
+    /// if there is no packet to send.
     fn leave(&mut self, now: Time, log: &mut Log) -> Option<u16>;
     fn idle(&mut self, _now: Time, _log: &mut Log) {}
     fn wake_at(&self) -> Option<Time> {
@@ -80,7 +87,7 @@ pub trait Queue {
     fn wake(&mut self, _now: Time, _log: &mut Log) {}
 }
 
-/// A discipline with its generator, its gate, and its drops and marks.
+/// A discipline with its random stream, its gate, and its drops and marks.
 pub struct Rig {
     pub q: Discipline,
     pub rng: Rng,
@@ -94,13 +101,14 @@ impl Rig {
         spec.check().expect("the parameters make sense");
         Rig { q: spec.build(site), rng, dropped: Vec::new(), marked: 0, gate: Gate::default() }
     }
+    /// Calls `f` with the discipline and its context, and adds the drops to `log`.
     fn with<T>(&mut self, log: &mut Log, f: impl FnOnce(&mut Discipline, &Gate, &mut Cx<'_>) -> T) -> T {
         let cx = &mut Cx { rng: &mut self.rng, dropped: &mut self.dropped, marked: &mut self.marked };
         let out = f(&mut self.q, &self.gate, cx);
         log.extend(self.dropped.drain(..).map(|d| (d.packet.seq, Fate::Dropped(d.why))));
         out
     }
-    /// Value of the discipline's variable `name` in its probe; NaN if it has no such variable.
+    /// Returns the value of the discipline's variable `name` in its probe; NaN if it has no such variable.
     pub fn state(&self, name: &str) -> f64 {
         let mut found = f64::NAN;
         self.q.probe(&mut |n, value| {
@@ -110,6 +118,7 @@ impl Rig {
         });
         found
     }
+    /// Returns the buffer bytes of the waiting packets.
     pub fn bytes(&self) -> u64 {
         let mut bytes = 0;
         self.q.visit(&mut |packet| bytes += u64::from(packet.size));
@@ -117,7 +126,7 @@ impl Rig {
     }
 }
 
-/// The packet of an arrival.
+/// Returns the packet of an arrival.
 pub fn packet(arrival: &Arrival) -> Packet {
     let mut packet = Packet::new(arrival.flow, Traits::data(0, true).with_ecn(arrival.ecn), arrival.at, arrival.seq, 1);
     packet.set_colour(arrival.colour);
@@ -167,8 +176,8 @@ pub const MAX_STEPS: u64 = 20_000_000;
 /// More wakes than any discipline needs at one instant.
 pub const MAX_WAKES: u64 = 20_000;
 
-/// Runs `traffic` through a queue onto a link of `rate` until all packets have left; calls `look` with
-/// the queue and the time after each arrival.
+/// Runs `traffic` through a queue onto a link of `rate` until all packets have left, and returns their fates; calls
+/// `look` with the queue and the time after each arrival.
 pub fn serve<Q: Queue>(queue: &mut Q, rate: Rate, traffic: &[Arrival], mut look: impl FnMut(&Q, Time)) -> Log {
     let clock = rate.clock();
     let mut log = Log::new();
@@ -245,6 +254,7 @@ impl Default for Traffic {
 }
 
 impl Traffic {
+    /// Returns random arrivals in order of time.
     pub fn draw(&self, seed: u64) -> Vec<Arrival> {
         let rng = &mut Rng::named(seed, "traffic");
         let mut at = Time::ZERO;
@@ -307,7 +317,7 @@ pub fn tally(log: &Log) -> [usize; 5] {
     ]
 }
 
-/// A site with `packets` places in front of a link of `rate`.
+/// Returns a site with a limit of `packets` packets, at a link of `rate`.
 pub fn places(packets: u64, rate: Rate) -> Site {
     Site { bytes: u64::MAX, packets, rate }
 }

@@ -10,7 +10,7 @@ use tailback_units::Time;
 /// RFC 8033 appendices A and B, always active; with `long_delay_step` also Linux's step for delays above 250 ms.
 #[derive(Clone)]
 pub struct Rfc {
-    p: Params,
+    params: Params,
     pub q: VecDeque<Held>,
     drop_prob: f64,
     accu_prob: f64,
@@ -23,7 +23,7 @@ pub struct Rfc {
     avg_dq_time: f64,
 }
 
-/// Bytes of a measurement of the departure rate.
+/// Bytes over which the departure rate is measured.
 const DQ_THRESHOLD: u64 = 16_384;
 
 impl Rfc {
@@ -31,15 +31,15 @@ impl Rfc {
         self.q.iter().map(|h| u64::from(h.size)).sum()
     }
     fn drop_early(&mut self, size: u16, rng: &mut Rng) -> bool {
-        let qdelay_ref = self.p.target.as_secs();
-        if (self.qdelay_old < qdelay_ref / 2.0 && self.drop_prob < 0.2) || self.byte_length() <= 2 * self.p.mtu.0 {
+        let qdelay_ref = self.params.target.as_secs();
+        if (self.qdelay_old < qdelay_ref / 2.0 && self.drop_prob < 0.2) || self.byte_length() <= 2 * self.params.mtu.0 {
             return false;
         }
         let mut p = self.drop_prob;
-        if self.p.byte_mode && u64::from(size) <= self.p.mtu.0 {
-            p *= f64::from(size) / self.p.mtu.0 as f64;
+        if self.params.byte_mode && u64::from(size) <= self.params.mtu.0 {
+            p *= f64::from(size) / self.params.mtu.0 as f64;
         }
-        if self.p.derandomise {
+        if self.params.derandomise {
             if self.drop_prob == 0.0 {
                 self.accu_prob = 0.0;
             } else {
@@ -54,14 +54,14 @@ impl Rfc {
         }
         rng.uniform() < p
     }
-    /// An empty queue.
-    pub fn new(p: &Params) -> Rfc {
+    /// Returns an empty queue.
+    pub fn new(params: &Params) -> Rfc {
         Rfc {
-            p: p.clone(),
+            params: params.clone(),
             q: VecDeque::new(),
             drop_prob: 0.0,
             accu_prob: 0.0,
-            burst_allowance: p.burst.as_secs(),
+            burst_allowance: params.burst.as_secs(),
             current_qdelay: 0.0,
             qdelay_old: 0.0,
             in_measurement: false,
@@ -73,18 +73,18 @@ impl Rfc {
     /// Drops the arrival, or appends it to the queue; `full`: the buffer has no place for it.
     pub fn arrive(&mut self, arrival: &Arrival, full: bool, rng: &mut Rng, log: &mut Log) {
         let mut packet = Held::new(arrival);
-        let half = self.p.target.as_secs() / 2.0;
+        let half = self.params.target.as_secs() / 2.0;
         if full {
             log.push((packet.seq, Fate::Dropped(Reason::BufferFull)));
             self.accu_prob = 0.0;
             return;
         }
         if self.drop_prob == 0.0 && self.current_qdelay < half && self.qdelay_old < half {
-            self.burst_allowance = self.p.burst.as_secs();
+            self.burst_allowance = self.params.burst.as_secs();
         }
         if self.burst_allowance < 1e-9 && self.drop_early(packet.size, rng) {
             self.accu_prob = 0.0;
-            if self.p.ecn && packet.ect && self.drop_prob < self.p.mark_limit.0 {
+            if self.params.ecn && packet.ect && self.drop_prob < self.params.mark_limit.0 {
                 packet.marked = true;
             } else {
                 log.push((packet.seq, Fate::Dropped(Reason::Early)));
@@ -96,7 +96,7 @@ impl Rfc {
     /// Removes the oldest packet and returns its buffer bytes.
     pub fn leave(&mut self, now: Time, log: &mut Log) -> Option<u16> {
         let packet = self.q.pop_front()?;
-        match self.p.estimator {
+        match self.params.estimator {
             Estimator::Timestamp => {
                 self.current_qdelay = now.since(packet.at).as_secs();
                 if self.q.is_empty() {
@@ -128,13 +128,13 @@ impl Rfc {
         log.push((packet.seq, packet.sent()));
         Some(packet.size)
     }
-    /// `calculate_drop_prob()`.
+    /// Updates the drop probability (`calculate_drop_prob()`).
     pub fn update(&mut self) {
-        if self.p.estimator == Estimator::DepartureRate {
+        if self.params.estimator == Estimator::DepartureRate {
             self.current_qdelay = self.byte_length() as f64 * self.avg_dq_time / DQ_THRESHOLD as f64;
         }
         let (delay, old) = (self.current_qdelay, self.qdelay_old);
-        let mut p = self.p.alpha * (delay - self.p.target.as_secs()) + self.p.beta * (delay - old);
+        let mut p = self.params.alpha * (delay - self.params.target.as_secs()) + self.params.beta * (delay - old);
         p /= if self.drop_prob < 1e-6 {
             2048.0
         } else if self.drop_prob < 1e-5 {
@@ -153,7 +153,7 @@ impl Rfc {
         if self.drop_prob >= 0.1 && p > 0.02 {
             p = 0.02;
         }
-        if self.p.long_delay_step && delay > 0.25 {
+        if self.params.long_delay_step && delay > 0.25 {
             p += 0.02;
         }
         self.drop_prob += p;
@@ -162,6 +162,6 @@ impl Rfc {
         }
         self.drop_prob = self.drop_prob.clamp(0.0, 1.0);
         self.qdelay_old = delay;
-        self.burst_allowance = f64::max(0.0, self.burst_allowance - self.p.update.as_secs());
+        self.burst_allowance = f64::max(0.0, self.burst_allowance - self.params.update.as_secs());
     }
 }

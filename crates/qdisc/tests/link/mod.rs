@@ -7,7 +7,7 @@ use tailback_qdisc::{Cx, Discipline, Dropped, Ecn, Gate, Packet, Qdisc, Reason, 
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
-/// A packet to come.
+/// A packet that arrives.
 #[derive(Clone, Copy, Debug)]
 pub struct Arrival {
     pub at: Time,
@@ -17,9 +17,9 @@ pub struct Arrival {
     pub ecn: Ecn,
 }
 
-/// Buffer bytes of a packet of `wire` bytes on the wire: 4 to 40 fewer (at least 1), and not in proportion, so that a
-/// discipline that counts the wrong length serves in another order and has another limit. A packet of 1000 B on the wire
-/// takes 982 B in a buffer.
+/// Returns the buffer bytes of a packet of `wire` wire bytes: 4 to 40 fewer (at least 1), not in proportion, so that a
+/// discipline that counts the wrong length serves in another order and has another limit. A packet of 1000 B on the
+/// wire takes 1000 − (4 + 125 mod 37) = 982 B in a buffer.
 pub fn buffer(wire: u16) -> u16 {
     wire.saturating_sub(4 + wire / 8 % 37).max(1)
 }
@@ -32,7 +32,9 @@ pub struct Departure {
     pub flow: u32,
     /// Bytes on the wire.
     pub bytes: u16,
+    /// Start of the transmission.
     pub start: Time,
+    /// End of the transmission.
     pub end: Time,
     pub marked: bool,
 }
@@ -59,17 +61,20 @@ pub struct Log {
 }
 
 impl Log {
+    /// Returns the wire bytes of a flow's departed packets.
     pub fn bytes_of(&self, flow: u32) -> u64 {
         self.departed.iter().filter(|d| d.flow == flow).map(|d| u64::from(d.bytes)).sum()
     }
 }
 
+/// Returns the discipline of a document; panics if its parameters are invalid.
 pub fn build(document: serde_json::Value, site: &Site) -> Discipline {
     let spec: Spec = decode(document).unwrap();
     Checked::check(&spec).unwrap();
     spec.build(site)
 }
 
+/// Returns the packet of an arrival, with `index` as its sequence number.
 pub fn packet(arrival: &Arrival, index: usize) -> Packet {
     let traits = Traits::data(0, true).with_ecn(arrival.ecn);
     let mut packet = Packet::new(arrival.flow, traits, arrival.at, index as u32, 0);
@@ -77,7 +82,8 @@ pub fn packet(arrival: &Arrival, index: usize) -> Packet {
     packet
 }
 
-/// Sends the arrivals, in order of time, through the discipline onto a link; stops before the first event after `until`.
+/// Sends the arrivals, in order of time, through the discipline onto a link; stops before the first event after
+/// `until`.
 pub fn run(q: &mut Discipline, arrivals: &[Arrival], rate: Rate, seed: u64, until: Time) -> Log {
     let mut rng = Rng::named(seed, "port");
     let mut log = Log::default();
@@ -142,7 +148,7 @@ pub fn run(q: &mut Discipline, arrivals: &[Arrival], rate: Rate, seed: u64, unti
     log
 }
 
-/// Packets of `bytes` on the wire at equal intervals, at `rate`, at and after `from` and before `until`.
+/// Returns packets of `bytes` wire bytes at equal intervals, at `rate` on the wire, from `from` until before `until`.
 pub fn constant(flow: u32, bytes: u16, rate: Rate, from: Time, until: Time) -> Vec<Arrival> {
     let gap = Dur((u128::from(bytes) * 8_000_000_000_000 / u128::from(rate.0)) as u64);
     let mut at = from;
@@ -154,15 +160,15 @@ pub fn constant(flow: u32, bytes: u16, rate: Rate, from: Time, until: Time) -> V
     all
 }
 
-/// Merges sources by time; at equal times the first source goes first.
+/// Returns the arrivals of all sources in order of time; at equal times those of the earlier source come first.
 pub fn merged(sources: Vec<Vec<Arrival>>) -> Vec<Arrival> {
     let mut all: Vec<Arrival> = sources.into_iter().flatten().collect();
     all.sort_by_key(|a| a.at);
     all
 }
 
-/// At least `n` packets in bursts of random length from random flows, offering `load` times the link's `rate`; flows with
-/// even numbers are ECN-capable.
+/// Returns at least `n` packets in bursts of random length from random flows, which offer `load` times the link's
+/// `rate`; flows with even numbers are ECN-capable.
 pub fn random(seed: u64, flows: u32, n: usize, rate: Rate, load: f64) -> Vec<Arrival> {
     let mut rng = Rng::named(seed, "arrivals");
     let mut at = Time::ZERO;

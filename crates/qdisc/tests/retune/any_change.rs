@@ -11,7 +11,8 @@ use tailback_qdisc::{Discipline, Qdisc, Site, Spec};
 use tailback_random::Rng;
 use tailback_units::Time;
 
-/// Returns the waiting packets: number, buffer bytes, and `true` if the packet is marked.
+/// Returns the sequence number and the buffer bytes of each waiting packet, in ascending order, and `true` if it is
+/// marked.
 fn waiting(q: &Discipline) -> Vec<(u32, u16, bool)> {
     let mut all = Vec::new();
     q.visit(&mut |packet| all.push((packet.seq, packet.size, packet.ecn() == tailback_qdisc::Ecn::Ce)));

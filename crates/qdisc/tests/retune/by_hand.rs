@@ -15,7 +15,7 @@ fn ms(n: u64) -> Time {
     Time::ZERO + Dur::from_ms(n)
 }
 
-/// Packets of flows 0 to `flows` − 1 in turn, `load` times what the link carries, until `until`.
+/// Returns packets of flows 0 to `flows` − 1 in turn, at `load` times the rate of the link, before `until`.
 fn constant(load: f64, flows: u32, until: Time) -> Vec<Arrival> {
     let gap = Dur::from_secs_f64(f64::from(wire(SIZE)) * 8.0 / (10e6 * load));
     let mut all: Vec<Arrival> = Vec::new();
@@ -28,13 +28,13 @@ fn constant(load: f64, flows: u32, until: Time) -> Vec<Arrival> {
     all
 }
 
-/// A site for `packets` packets of any size at a link of 10 Mbit/s.
+/// Returns a site for `packets` packets of any size at a link of 10 Mbit/s.
 fn site(packets: u64) -> Site {
     Site { bytes: u64::MAX, packets, rate: Rate::mbit(10) }
 }
 
-/// Serves the traffic. A change consists of a time, parameters and a limit in packets; it is made before the next event, at
-/// the stated time or a little later.
+/// Serves the traffic and returns the ride. A change consists of a time, parameters and a limit in packets; it is made
+/// half-way between the first two events that allow this at or after the stated time.
 fn changed(first: Value, packets: u64, traffic: &[Arrival], changes: &[(Time, Value, u64)]) -> Ride {
     let mut ride = Ride::new(&spec(&first), &site(packets), 1);
     let (mut changes, mut before) = (changes.iter().peekable(), spec(&first));
@@ -89,8 +89,8 @@ fn mean_wait(ride: &Ride, traffic: &[Arrival], from: Time, to: Time) -> f64 {
 
 #[test]
 fn a_queue_above_its_new_limit_loses_no_packet_and_admits_none_until_it_is_below() {
-    // 20 packets wait, and two arrive per transmission. With a limit of 10 the next 10 transmissions empty 10 places;
-    // meanwhile each arrival is refused. After that each transmission makes room for one packet.
+    // 20 packets wait, and two arrive per transmission. With a limit of 10 the next 10 transmissions reduce the queue
+    // to 10 packets; meanwhile each arrival is refused. After that each transmission makes room for one packet.
     let traffic = constant(2.0, 1, ms(200));
     let (plain, packet) = (json!({ "kind": "drop-tail", "packets": 20 }), Dur::from_us(800));
     for (change, limit) in [(json!({ "kind": "drop-tail", "packets": 10 }), 1_000), (plain.clone(), 10)] {
@@ -121,23 +121,24 @@ fn a_queue_above_its_new_limit_loses_no_packet_and_admits_none_until_it_is_below
 
 #[test]
 fn codel_begins_to_drop_one_interval_after_its_target_falls_below_the_delay() {
-    // 40 packets wait about 32 ms: below a target of 1 s, above one of 5 ms. The first drop comes when the delay has been
-    // above the target for an interval, at the next departure.
+    // 40 packets wait about 32 ms: below a target of 1 s, above one of 5 ms. The first drop comes when the delay has
+    // been above the target for an interval, at the next departure.
     let traffic = constant(2.0, 1, ms(600));
     let codel = |target: &str, interval: &str| json!({ "kind": "codel", "target": target, "interval": interval });
     let ride = changed(codel("1s", "1s"), 40, &traffic, &[(ms(200), codel("5ms", "100ms"), 40)]);
     let drops = dropped(&ride, Time::ZERO, ms(600), Reason::Early);
     assert!((ms(300)..ms(302)).contains(&drops[0]), "{:?}", drops[0]);
-    // With the interval first at 1 s, the delay is above the target since the queue is filled; the shorter interval counts
-    // from the change on.
+    // With an interval of 1 s at first, the delay has been above the target since the queue filled; the shorter
+    // interval begins at the change.
     let ride = changed(codel("5ms", "1s"), 40, &traffic, &[(ms(200), codel("5ms", "100ms"), 40)]);
     let drops = dropped(&ride, Time::ZERO, ms(600), Reason::Early);
     assert!((ms(300)..ms(302)).contains(&drops[0]), "{:?}", drops[0]);
-    // After the first drop the next one is due an interval later, and with the shorter interval at its end.
+    // After the first drop, at about 300 ms, the next one is due 300 ms later. The shorter interval, set at 400 ms,
+    // ends first.
     let ride = changed(codel("5ms", "300ms"), 40, &traffic, &[(ms(400), codel("5ms", "50ms"), 40)]);
     let drops = dropped(&ride, Time::ZERO, ms(600), Reason::Early);
     assert!((ms(300)..ms(315)).contains(&drops[0]) && (ms(450)..ms(452)).contains(&drops[1]), "{drops:?}");
-    // A longer interval leaves the first signal where it was, and the next one at the new distance.
+    // A longer interval leaves the time of the first drop as it was; the next drop follows at the new distance.
     let ride = changed(codel("5ms", "100ms"), 40, &traffic, &[(ms(50), codel("5ms", "300ms"), 40)]);
     let drops = dropped(&ride, Time::ZERO, ms(600), Reason::Early);
     assert!((ms(100)..ms(115)).contains(&drops[0]) && drops[1] >= drops[0] + Dur::from_ms(300), "{drops:?}");
@@ -162,8 +163,8 @@ fn red_with_equal_thresholds_keeps_the_queue_at_them_before_and_after_a_change()
                 "gentle": false, "count": "packets" })
     };
     let ride = changed(red(20), 1_000, &traffic, &[(ms(200), red(5), 1_000), (ms(400), red(30), 1_000)]);
-    // A packet waits for those in front of it, and on average for half of the one in transmission: the queue is refilled at
-    // an arrival in the middle of each transmission or at its end.
+    // A packet waits for those in front of it, and on average for half of the one in transmission: the queue is
+    // refilled at an arrival in the middle of each transmission or at its end.
     for (from, to, packets) in [(100, 200, 20.0), (250, 400, 5.0), (500, 590, 30.0)] {
         let wait = mean_wait(&ride, &traffic, ms(from), ms(to)) / 0.8;
         assert!((packets - 1.0..packets + 1.0).contains(&wait), "{wait} of {packets}");
@@ -184,7 +185,7 @@ fn deficit_round_robin_shares_by_the_new_weights_from_the_next_round_on() {
     let ride = changed(drr(1.0), 1_000, &traffic, &[(ms(200), drr(3.0), 1_000)]);
     let before = sent(&ride, &traffic, ms(100), ms(200));
     assert!(before[0].abs_diff(before[1]) <= 1, "{before:?}");
-    // Rounds of four packets, in 3.2 ms.
+    // A round is four packets, 4 · 0.8 = 3.2 ms; 30 rounds are counted.
     let after = sent(&ride, &traffic, ms(200) + Dur::from_us(3200), ms(200) + Dur::from_us(3200 * 31));
     assert!(after[0].abs_diff(30) <= 1 && after[1].abs_diff(90) <= 1, "{after:?}");
 }
@@ -212,7 +213,8 @@ fn a_huge_quantum_has_no_effect_after_it_has_been_reduced() {
         let ride = changed(kind("1GB"), 1_000, &traffic, &[(ms(200), kind("1kB"), 1_000)]);
         let before = sent(&ride, &traffic, ms(10), ms(200));
         assert_eq!(before[0].min(before[1]), 0, "one turn");
-        // After the change the rest of the turn is at most the largest packet, 65 kB: 53 ms.
+        // After the change the rest of the turn is at most the new quantum and the largest packet of 65 kB, about 53 ms
+        // at 10 Mbit/s.
         let after = sent(&ride, &traffic, ms(260), ms(400));
         assert!(after[0].abs_diff(after[1]) <= 2, "{after:?}");
     }
@@ -223,6 +225,7 @@ fn weighted_round_robin_shares_by_the_new_weights_from_the_next_turn_on() {
     let traffic = constant(4.0, 2, ms(400));
     let wrr = |weight: u32| json!({ "kind": "wrr", "classes": [{ "match": { "flow": [1] }, "weight": weight }] });
     let ride = changed(wrr(9), 1_000, &traffic, &[(ms(200), wrr(2), 1_000)]);
+    // A round is 9 + 1 packets of 0.8 ms before the change and 2 + 1 after it: 10 rounds in 80 ms, 30 in 30 · 2.4 ms.
     let before = sent(&ride, &traffic, ms(100), ms(180));
     assert!(before[1].abs_diff(90) <= 2, "{before:?}");
     let after = sent(&ride, &traffic, ms(203), ms(203) + Dur::from_us(2400 * 30));
@@ -230,9 +233,9 @@ fn weighted_round_robin_shares_by_the_new_weights_from_the_next_turn_on() {
 }
 
 #[test]
-fn tags_of_waiting_packets_are_kept_so_that_weights_count_from_the_next_arrivals_on() {
-    // In these disciplines a packet has its tag from its arrival on. 60 packets wait, 30 of each flow, which are served in
-    // turn; then each round is one packet of flow 0 and three of flow 1.
+fn waiting_packets_keep_their_tags_and_new_weights_apply_to_later_arrivals() {
+    // In these disciplines a packet gets its tag when it arrives. 60 packets wait, 30 of each flow, which are served in
+    // turn; then each round is one packet of flow 0 and three of flow 1: of 100 packets in 80 ms 25 and 75.
     let traffic = constant(4.0, 2, ms(400));
     for kind in ["wfq", "wf2q-plus", "scfq", "stfq", "virtual-clock"] {
         let kind = |weight: f64| {
@@ -271,7 +274,7 @@ fn shares_of_a_class_based_policy_and_of_service_curves_change_at_once() {
     }
 }
 
-/// Disciplines that send at a rate: shapers, and service curves that limit or guarantee it.
+/// Returns disciplines that send at a rate: shapers, and service curves that limit or guarantee the rate.
 fn rated(rate: &str) -> [Value; 6] {
     [
         json!({ "kind": "shaper", "rate": rate, "burst": "2kB" }),
@@ -314,15 +317,15 @@ fn a_shaped_rate_changes_at_once_also_while_a_packet_waits_for_its_tokens() {
             Event::Sent { at, .. } if *at >= ms(400) => Some(*at),
             _ => None,
         });
-        // A packet takes 8 ms at 1 Mbit/s; 17 ms allow for two.
+        // A packet takes 7.8 ms at 1 Mbit/s; 17 ms allow for two.
         assert!(first.is_some_and(|at| at <= ms(400) + Dur::from_us(17_000)), "{}: {first:?}", kind("1bit/s"));
     }
 }
 
 #[test]
 fn packets_that_wait_for_a_slow_rate_leave_at_the_new_one_without_further_arrivals() {
-    // At 10 kbit/s a packet takes 783 ms. At 4 Mbit/s the 40 packets take 78 ms; the change comes between the last arrival
-    // and the time at which the next packet would have left.
+    // At 10 kbit/s a packet takes 783 ms. At 4 Mbit/s the 40 packets take 78 ms; the change comes between the last
+    // arrival and the time at which the next packet would have left.
     let traffic = constant(2.0, 1, ms(16));
     for kind in 0..6 {
         let (slow, fast) = (rated("10kbit/s")[kind].clone(), rated("4Mbit/s")[kind].clone());
@@ -403,8 +406,8 @@ fn packets_after_a_shorter_delay_do_not_overtake_those_that_wait() {
         .filter_map(|event| if let Event::Sent { seq, .. } = event { Some(*seq) } else { None })
         .collect();
     assert!(order.is_sorted(), "{order:?}");
-    // Packets that waited at the change leave after 50 ms. 100 ms after the change no packet waits behind them any more, and
-    // the delay is 5 ms.
+    // Packets that waited at the change leave after 50 ms. 100 ms after the change no packet waits behind them any
+    // more, and the delay is 5 ms.
     let wait = mean_wait(&ride, &traffic, ms(250), ms(300));
     assert!((4.99..5.01).contains(&wait), "{wait}");
     let wait = mean_wait(&ride, &traffic, ms(60), ms(149));
@@ -550,28 +553,28 @@ fn tables_and_counts_are_cut_to_their_new_length_or_begin_anew() {
         let after = states.pop().expect("a change");
         (states.pop().expect("a change"), after)
     };
-    // A queue, the frequency of hits, and 4 bytes for each recent flow.
+    // A queue of 24 bytes, the frequency of hits of 8, and 4 for each recent flow.
     let (before, after) = change(json!({ "kind": "sred", "zombies": 40 }), json!({ "kind": "sred", "zombies": 7 }));
     assert_eq!((before.0, after.0), (24 + 8 + 160, 24 + 8 + 28));
-    // A count for each of eight precedences.
+    // A count of 8 bytes for each of eight precedences.
     let (before, after) = change(json!({ "kind": "wred" }), json!({ "kind": "wred", "spread": true }));
     assert_eq!(after.0, before.0 + 64);
-    // Three of five intervals are forgotten: their lengths, 8 bytes each, and what was dropped in them.
+    // Three of five intervals are forgotten: their lengths, 8 bytes each, and the lists of flows dropped in them.
     let red_pd = |intervals: u32| json!({ "kind": "red-pd", "rtt": "10ms", "intervals": intervals, "needed": 1 });
     let (before, after) = change(red_pd(5), red_pd(2));
     let entries =
         |text: &str| text.split("history: ").nth(1).unwrap().split("], lengths: ").next().unwrap().matches('[').count();
     assert_eq!((entries(&before.1), entries(&after.1)), (1 + 5, 1 + 2));
     assert!(after.0 + 3 * 8 <= before.0, "{} {}", before.0, after.0);
-    // The burst of SFB's penalty box, of which no token is used.
+    // No token of SFB's penalty box has been used, so that the tokens are the burst.
     let sfb = |burst: u32| json!({ "kind": "sfb", "form": "linux", "penalty-box": { "burst": burst } });
     let (before, after) = change(sfb(60), sfb(5));
     assert!(before.1.contains("tokens: 60,") && after.1.contains("tokens: 5,"));
-    // Losses in bursts that end leave the bad state.
+    // A change to parameters without bursts ends the bad state.
     let netem = |bursts: Value| json!({ "kind": "netem", "bursts": bursts });
     let (before, after) = change(netem(json!({ "enter": 1.0, "leave": 0.0, "bad": 0.1 })), json!({ "kind": "netem" }));
     assert!(before.1.contains("bad: true") && after.1.contains("bad: false"));
-    // A measurement of the departure rate counts the packets that leave, and ends with the estimator.
+    // A measurement of the departure rate ends with the change of the estimator.
     let pie = |estimator: &str| json!({ "kind": "pie", "estimator": estimator });
     let (before, after) = change(pie("departure-rate"), pie("timestamp"));
     assert!(before.1.contains("measurement: Some") && after.1.contains("measurement: None"));
@@ -579,8 +582,8 @@ fn tables_and_counts_are_cut_to_their_new_length_or_begin_anew() {
     let sfq = |perturb: &str| json!({ "kind": "sfq", "perturb": perturb });
     let (before, after) = change(sfq("1h"), sfq("5ms"));
     assert!(before.1.contains("next: t=3600s") && after.1.contains("next: t=1.50"), "{}", after.1);
-    // The step of DualPI2 applies to the packets that wait when `min-qlen-step` begins to count.
-    let dualpi2 = |least: u64| json!({ "kind": "dualpi2", "min-qlen-step": least });
+    // When `min-qlen-step` becomes positive, the step of DualPI2 applies to all packets that wait then.
+    let dualpi2 = |min_qlen_step: u64| json!({ "kind": "dualpi2", "min-qlen-step": min_qlen_step });
     let (mut ride, mut log) = (Ride::new(&spec(&dualpi2(0)), &site(30), 1), Vec::new());
     let low: Vec<Arrival> = constant(2.0, 1, ms(20)).into_iter().map(|a| Arrival { ecn: Ecn::Ect1, ..a }).collect();
     ride.serve(&low, |ride, now| {
@@ -619,7 +622,8 @@ fn an_adaptation_of_red_that_begins_waits_for_its_interval() {
 
 #[test]
 fn packets_wait_for_the_tokens_that_the_new_accounting_counts() {
-    // With 1000 bytes more per packet one leaves each 15.8 ms, without them each 7.8 ms.
+    // With an overhead of 1000 bytes a packet leaves every (979 + 1000) · 8 us = 15.8 ms, without overhead every 7.8
+    // ms.
     let traffic = constant(2.0, 1, ms(600));
     let shaper = |more: &str| json!({ "kind": "shaper", "rate": "1Mbit/s", "burst": "10kB", "accounting": more });
     for change in [300, 304, 308, 312].map(ms) {
@@ -632,9 +636,9 @@ fn packets_wait_for_the_tokens_that_the_new_accounting_counts() {
     }
 }
 
-/// With the adaptation `max-p` is the value at its start, which may therefore be set when it begins or ends.
+/// With an adaptation `max-p` is the initial value only, and may therefore be set when an adaptation begins or ends.
 #[test]
-fn the_probability_of_red_may_change_together_with_the_begin_or_end_of_its_adaptation() {
+fn max_p_of_red_may_change_when_an_adaptation_begins_or_ends() {
     let plain = spec(&json!({ "kind": "red", "max-p": 0.1 }));
     let adaptive = |p: f64| spec(&json!({ "kind": "red", "max-p": p, "adaptive": { "kind": "floyd" } }));
     assert_eq!(plain.check_retune(&adaptive(0.2)), Ok(()));

@@ -7,7 +7,8 @@ use crate::every_discipline::documents;
 use proptest::prelude::*;
 use tailback_random::Rng;
 
-/// Fails at the first difference of two states, and shows only its surroundings, since states may be long.
+/// Fails at the first difference of two states. The message has only the text around the difference, since states may
+/// be long.
 fn assert_same_state(a: &str, b: &str, context: &str) {
     if let Some(at) = a.bytes().zip(b.bytes()).position(|(a, b)| a != b) {
         let near = |text: &str| text.chars().skip(at.saturating_sub(60)).take(120).collect::<String>();

@@ -1,6 +1,6 @@
-//! Every parameter of every kind, as the schema lists them: a discipline whose parameter changes before its first packet
-//! behaves as one that was built with the new value, or the parameter is in the list of fixed ones. The same for a change of
-//! the site; and the parameters that refusals name.
+//! Tests of every parameter of every kind of discipline, as the schema lists them. A discipline whose parameter changes
+//! before its first packet behaves as one that was built with the new value, or the parameter is in the list of fixed
+//! parameters. A change of the site has the same property. A refusal names the parameter.
 
 use super::parameters::{Schema, try_all};
 use super::ride::{Ride, assert_equal, site, spec, traffic};
@@ -162,7 +162,8 @@ pub fn bases() -> Vec<Value> {
     ]
 }
 
-/// Parameters that have no other valid value unless another parameter changes, too, so that they are never changed alone.
+/// Parameters that have no other valid value unless another parameter changes, too, so that they are never changed
+/// alone.
 const ALONE: &[&str] = &[
     "choke red.victim",
     "class-based classes[].priority",
@@ -182,7 +183,7 @@ const ALONE: &[&str] = &[
 const REFUSED: &[&str] = &[
     "avq initial: it is the virtual rate at the start of the run",
     "choke red.count: the average is kept in this unit",
-    "choke red.idle: the port reports idle times by it",
+    "choke red.idle: it selects the event that the port reports",
     "choke red.max-p: with `adaptive` it is only the value at the start",
     "class-based classes: packets wait in each class",
     "class-based classes[].discipline: each kind has its own state",
@@ -190,10 +191,10 @@ const REFUSED: &[&str] = &[
     "class-based classes[].name: it identifies the class",
     "class-based classes[].priority.level: it decides in which queue packets wait",
     "class-based default.discipline: each kind has its own state",
-    "drop-tail victim: a port handles a queue that drops waiting packets in another way",
+    "drop-tail victim: a port handles queues that drop waiting packets differently",
     "drr buckets: packets wait in these queues",
     "ered red.count: the average is kept in this unit",
-    "ered red.idle: the port reports idle times by it",
+    "ered red.idle: it selects the event that the port reports",
     "ered red.max-p: with `adaptive` it is only the value at the start",
     "fair-queue key: packets wait in the queues of these conversations",
     "fair-queue queues: packets wait in these queues",
@@ -206,11 +207,11 @@ const REFUSED: &[&str] = &[
     "fq-pie buckets: packets wait in these queues",
     "fred buckets: packets wait in these queues",
     "hfsc classes[].discipline: each kind has its own state",
-    "hfsc classes[].ls: without this curve the class is served in another way",
+    "hfsc classes[].ls: a class without this curve is served differently",
     "hfsc classes[].match: it decides which packets wait in the class",
     "hfsc classes[].name: it identifies the class",
     "hfsc classes[].parent: the hierarchy of the classes is fixed",
-    "hfsc classes[].rt: without this curve the class is served in another way",
+    "hfsc classes[].rt: a class without this curve is served differently",
     "hfsc default: it decides which packets wait in the class",
     "htb classes[].discipline: each kind has its own state",
     "htb classes[].match: it decides which packets wait in the class",
@@ -222,11 +223,11 @@ const REFUSED: &[&str] = &[
     "priority levels[].match: it decides which packets wait in the class",
     "priority levels[].name: it identifies the class",
     "red count: the average is kept in this unit",
-    "red idle: the port reports idle times by it",
+    "red idle: it selects the event that the port reports",
     "red max-p: with `adaptive` it is only the value at the start",
-    "red victim: a port handles a queue that drops waiting packets in another way",
+    "red victim: a port handles queues that drop waiting packets differently",
     "red-pd red.count: the average is kept in this unit",
-    "red-pd red.idle: the port reports idle times by it",
+    "red-pd red.idle: it selects the event that the port reports",
     "red-pd red.max-p: with `adaptive` it is only the value at the start",
     "rio green.count: the average is kept in this unit",
     "rio green.max-p: with `adaptive` it is only the value at the start",
@@ -243,7 +244,7 @@ const REFUSED: &[&str] = &[
     "sfq buckets: packets wait in these queues",
     "sfq-red buckets: packets wait in these queues",
     "sfq-red red.count: the average is kept in this unit",
-    "sfq-red red.idle: the port reports idle times by it",
+    "sfq-red red.idle: it selects the event that the port reports",
     "sfq-red red.max-p: with `adaptive` it is only the value at the start",
     "shaper discipline: each kind has its own state",
     "stfq buckets: packets wait in these queues",
@@ -258,7 +259,7 @@ const REFUSED: &[&str] = &[
     "wrr classes[].discipline: each kind has its own state",
     "wrr classes[].match: it decides which packets wait in the class",
     "wrr classes[].name: it identifies the class",
-    "wrr count: what is left of each turn is kept in this unit",
+    "wrr count: the rest of each turn is kept in this unit",
     "wrr default.discipline: each kind has its own state",
 ];
 
@@ -282,7 +283,7 @@ pub fn valid(document: &Value) -> Option<Spec> {
     decode::<Spec>(document.clone()).ok().filter(|spec| Checked::check(spec).is_ok())
 }
 
-/// A run with the parameters `spec`, changed to `to`, if any, before the first packet.
+/// Returns a run with the parameters `spec`, changed to `to`, if any, before the first packet.
 fn served(spec: &Spec, to: Option<&Spec>, packets: &[crate::common::Arrival]) -> Ride {
     let mut ride = Ride::new(spec, &site(), 1);
     if let Some(to) = to {

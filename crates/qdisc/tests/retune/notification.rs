@@ -18,14 +18,17 @@ fn us(n: u64) -> Time {
     Time::ZERO + Dur::from_us(n)
 }
 
+/// Returns the parameters of a congestion point. `None`: the document is invalid.
 fn point(document: &Value) -> Option<cp::Spec> {
     decode::<cp::Spec>(document.clone()).ok().filter(|spec| Checked::check(spec).is_ok())
 }
 
+/// Returns the parameters of a reaction law. `None`: the document is invalid.
 fn law(document: &Value) -> Option<rp::Spec> {
     decode::<rp::Spec>(document.clone()).ok().filter(|spec| Checked::check(spec).is_ok())
 }
 
+/// Returns congestion points in which each parameter has an effect.
 fn points() -> Vec<Value> {
     vec![
         json!({ "kind": "bcn", "sampling": 0.2, "above": [20.0, 40.0, 60.0], "below": [12.0, 8.0, 2.0] }),
@@ -37,6 +40,7 @@ fn points() -> Vec<Value> {
     ]
 }
 
+/// Returns reaction laws in which each parameter has an effect.
 fn laws() -> Vec<Value> {
     let drift = json!({ "step": "500Mbit/s", "every": "20us" });
     vec![
@@ -159,12 +163,14 @@ fn a_queue_between_two_equilibria_gets_feedback_of_the_other_sign_after_the_chan
     // The thresholds are evenly spaced: 30 frames are above T−0 = 16 and below T−1 = 34.5.
     assert_eq!(feedback(&mut bcn, 30), Some(Feedback::Change(-1.0)));
     bcn.retune(us(1), &with_equilibrium(40.0));
-    // 29 frames are fewer than at the previous sample. With an equilibrium of 40 they are below T+1 = 30 and above T+2 = 20.
+    // 29 frames are fewer than at the previous sample. With an equilibrium of 40 they are below T+1 = 30 and above T+2
+    // = 20.
     assert_eq!(feedback(&mut bcn, 29), Some(Feedback::Change(2.0)));
     bcn.retune(us(2), &with_equilibrium(16.0));
     assert_eq!(feedback(&mut bcn, 30), Some(Feedback::Change(-1.0)));
 }
 
+/// Returns the parameters of a reaction point with this law and a memory of its own of 30 kB.
 fn limiters(law: Value) -> LimitersSpec {
     LimitersSpec {
         filter: Filter::default(),
@@ -193,6 +199,7 @@ impl Bench {
         let limiters = Limiters::new(spec, &Spec::default(), &site, origins, Rng::named(1, "limiters"));
         Bench { limiters, dropped: Vec::new(), rng: Rng::named(2, "port"), seq: 0 }
     }
+    /// Passes a message of congestion point 3 about a frame to destination 5.
     fn hear(&mut self, now: Time, amount: f64) {
         self.limiters.hear(now, Frame { flow: 0, destination: 5, class: 0 }, 3, Feedback::Change(amount));
     }
@@ -212,6 +219,7 @@ impl Bench {
         from.check_retune(spec).expect("parameters that may change");
         self.limiters.retune(now, spec, &Spec::default(), &Site { rate: LINE, ..Site::default() });
     }
+    /// Returns the rate of the only limiter, bit/s.
     fn rate(&self) -> f64 {
         self.limiters.rates().next().expect("a limiter").1
     }
@@ -220,45 +228,45 @@ impl Bench {
 #[test]
 fn a_raised_minimum_rate_speeds_a_limiter_up_at_once_also_while_a_frame_waits() {
     let spec = |floor: &str| limiters(json!({ "kind": "bcn", "decrease": 0.25, "floor": floor }));
-    let mut b = Bench::new(spec("1Mbit/s"));
-    b.hear(Time::ZERO, -4.0);
-    assert_eq!(b.rate(), 1e6);
+    let mut bench = Bench::new(spec("1Mbit/s"));
+    bench.hear(Time::ZERO, -4.0);
+    assert_eq!(bench.rate(), 1e6);
     for _ in 0..4 {
-        b.put(us(1), 5);
+        bench.put(us(1), 5);
     }
-    assert!(b.take(us(1)).is_some() && b.take(us(1)).is_none());
+    assert!(bench.take(us(1)).is_some() && bench.take(us(1)).is_none());
     // 1500 bytes at 1 Mbit/s: 12 ms.
-    assert_eq!(b.limiters.next_wakeup(), Some(us(12_000)));
+    assert_eq!(bench.limiters.next_wakeup(), Some(us(12_000)));
     // At 100 Mbit/s, the rest of the wait, 9 ms, takes 90 us.
-    b.retune(us(3_000), &spec("100Mbit/s"));
-    assert_eq!(b.rate(), 1e8);
-    assert_eq!(b.limiters.next_wakeup(), Some(us(3_000)));
-    assert!(b.take(us(3_000)).is_none());
-    assert_eq!(b.limiters.next_wakeup(), Some(us(3_090)));
-    assert!(b.take(us(3_090)).is_some());
-    // A lower minimum leaves the rate as it is.
-    b.retune(us(3_092), &spec("10Mbit/s"));
-    assert_eq!(b.rate(), 1e8);
+    bench.retune(us(3_000), &spec("100Mbit/s"));
+    assert_eq!(bench.rate(), 1e8);
+    assert_eq!(bench.limiters.next_wakeup(), Some(us(3_000)));
+    assert!(bench.take(us(3_000)).is_none());
+    assert_eq!(bench.limiters.next_wakeup(), Some(us(3_090)));
+    assert!(bench.take(us(3_090)).is_some());
+    // A smaller minimum rate leaves the rate as it is.
+    bench.retune(us(3_092), &spec("10Mbit/s"));
+    assert_eq!(bench.rate(), 1e8);
 }
 
 #[test]
 fn a_smaller_memory_refuses_frames_until_it_has_room_and_drops_none_that_wait() {
     let spec = |buffer: u64| LimitersSpec { buffer, ..limiters(json!({ "kind": "bcn" })) };
-    let mut b = Bench::new(spec(30_000));
-    b.hear(Time::ZERO, -4.0);
-    (0..10).for_each(|_| b.put(us(1), 5));
-    b.retune(us(2), &spec(6_000));
-    assert_eq!((b.limiters.packets(), b.dropped.len()), (10, 0));
-    b.put(us(3), 5);
-    assert!(b.dropped.iter().all(|d| d.why == Reason::BufferFull) && b.dropped.len() == 1);
+    let mut bench = Bench::new(spec(30_000));
+    bench.hear(Time::ZERO, -4.0);
+    (0..10).for_each(|_| bench.put(us(1), 5));
+    bench.retune(us(2), &spec(6_000));
+    assert_eq!((bench.limiters.packets(), bench.dropped.len()), (10, 0));
+    bench.put(us(3), 5);
+    assert!(bench.dropped.iter().all(|d| d.why == Reason::BufferFull) && bench.dropped.len() == 1);
     let mut now = us(3);
-    while b.limiters.packets() > 3 {
-        now = b.limiters.next_wakeup().unwrap_or(now);
-        b.take(now);
+    while bench.limiters.packets() > 3 {
+        now = bench.limiters.next_wakeup().unwrap_or(now);
+        bench.take(now);
     }
-    b.put(now, 5);
-    b.put(now, 5);
-    assert_eq!((b.limiters.packets(), b.dropped.len()), (4, 2), "6000 bytes are four frames");
+    bench.put(now, 5);
+    bench.put(now, 5);
+    assert_eq!((bench.limiters.packets(), bench.dropped.len()), (4, 2), "6000 bytes are four frames");
 }
 
 #[test]
@@ -266,24 +274,25 @@ fn equal_parameters_change_nothing_at_a_reaction_point() {
     for law in laws() {
         let spec = LimitersSpec { discipline: decode(json!({ "kind": "red" })).unwrap(), ..limiters(law) };
         let run = |changes: bool| {
-            let (mut b, rng) = (Bench::new(spec.clone()), &mut Rng::named(3, "events"));
+            let (mut bench, rng) = (Bench::new(spec.clone()), &mut Rng::named(3, "events"));
             let mut log = Vec::new();
             for i in 0..3_000u64 {
                 let now = us(3 * i);
                 match rng.below(8) {
-                    0 => b.hear(now, rng.between(1, 4) as f64 * if rng.chance(0.7) { -1.0 } else { 1.0 }),
-                    1..5 => b.put(now, rng.below(2) as u16 + 5),
-                    _ => log.extend(b.take(now).map(|packet| (now, packet.seq))),
+                    0 => bench.hear(now, rng.between(1, 4) as f64 * if rng.chance(0.7) { -1.0 } else { 1.0 }),
+                    1..5 => bench.put(now, rng.below(2) as u16 + 5),
+                    _ => log.extend(bench.take(now).map(|packet| (now, packet.seq))),
                 }
                 if changes && i % 5 == 0 {
-                    // Reading the counters updates their integrals, as a change does, so that only other differences show.
-                    b.limiters.counters(now);
-                    let before = format!("{:?}", b.limiters);
-                    b.retune(now, &spec);
-                    assert!(format!("{:?}", b.limiters) == before, "{before}\n{:?}", b.limiters);
+                    // Reading the counters updates their integrals, as a change does, so that only other differences
+                    // show.
+                    bench.limiters.counters(now);
+                    let before = format!("{:?}", bench.limiters);
+                    bench.retune(now, &spec);
+                    assert!(format!("{:?}", bench.limiters) == before, "{before}\n{:?}", bench.limiters);
                 }
             }
-            (log, b.dropped.len(), b.limiters.counters(us(9_000)))
+            (log, bench.dropped.len(), bench.limiters.counters(us(9_000)))
         };
         assert_eq!(run(true), run(false));
     }
@@ -304,7 +313,7 @@ fn the_assignment_of_frames_to_limiters_is_fixed() {
 }
 
 #[test]
-fn a_drift_that_changes_counts_from_the_change_on() {
+fn the_steps_of_a_changed_drift_are_counted_from_the_change() {
     let of =
         |drift: Value| law(&json!({ "kind": "bcn", "decrease": 0.25, "floor": "10Mbit/s", "drift": drift })).unwrap();
     let step = |step: &str| json!({ "step": step, "every": "1ms" });
@@ -316,7 +325,8 @@ fn a_drift_that_changes_counts_from_the_change_on() {
         law.advance(us(15_000), rng);
         law.rate()
     };
-    // Ten steps of 1 Mbit/s before the change, or none, and five of 2 Mbit/s after it.
+    // From the minimum rate of 10 Mbit/s: ten steps of 1 Mbit/s before the change, or none, and five of 2 Mbit/s after
+    // it.
     assert_eq!(rate(step("1Mbit/s")), 30e6);
     assert_eq!(rate(Value::Null), 20e6);
 }
@@ -342,10 +352,10 @@ fn the_queues_of_limiters_take_their_new_parameters() {
         discipline: decode(json!({ "kind": "drop-tail", "packets": packets })).unwrap(),
         ..limiters(json!({ "kind": "bcn" }))
     };
-    let mut b = Bench::new(spec(10));
-    b.hear(Time::ZERO, -4.0);
-    (0..6).for_each(|_| b.put(us(1), 5));
-    b.retune(us(2), &spec(3));
-    b.put(us(3), 5);
-    assert_eq!((b.limiters.packets(), b.dropped.len()), (6, 1));
+    let mut bench = Bench::new(spec(10));
+    bench.hear(Time::ZERO, -4.0);
+    (0..6).for_each(|_| bench.put(us(1), 5));
+    bench.retune(us(2), &spec(3));
+    bench.put(us(3), 5);
+    assert_eq!((bench.limiters.packets(), bench.dropped.len()), (6, 1));
 }

@@ -10,7 +10,9 @@ use tailback_document::{Invalid, Path, Step};
 pub struct Leaf {
     /// Kind and parameter, with `[]` for any element and `*` for any key.
     pub label: String,
+    /// Place in the document.
     pub at: Path,
+    /// Values to try; null: the key is removed.
     pub values: Vec<Value>,
 }
 
@@ -35,8 +37,8 @@ impl Schema {
         vec![node]
     }
 
-    /// Adds the parameters below a node of the schema to `out`: all of them if `value` is `None`, otherwise those that the
-    /// document's value at this place can have. A null value: the document does not have this key.
+    /// Adds the parameters below a node of the schema to `out`. `value` is the document's value at the place `at`;
+    /// null: the document does not have this key. `None`: there is no document, and all parameters are added.
     pub fn visit(&self, node: &Value, label: &str, at: &Path, value: Option<&Value>, out: &mut Vec<Leaf>) {
         let last = label.rsplit(['.', ' ']).next().unwrap_or("");
         let mut leaf = |values: Vec<Value>| out.push(Leaf { label: label.to_owned(), at: at.clone(), values });
@@ -92,6 +94,7 @@ impl Schema {
         }
     }
 
+    /// Adds the parameters of a table to `out`, unless `value` is a table of another kind.
     fn table(
         &self,
         properties: &Map<String, Value>,
@@ -116,7 +119,7 @@ impl Schema {
     }
 }
 
-/// Returns the values to try for a scalar.
+/// Returns the values to try for a scalar; none if the node is not a scalar.
 fn values(node: &Value) -> Vec<Value> {
     let words = node.get("enum").and_then(Value::as_array).into_iter().flatten().chain(node.get("const"));
     let mut all: Vec<Value> = words.cloned().collect();
@@ -140,8 +143,8 @@ fn values(node: &Value) -> Vec<Value> {
     all
 }
 
-/// Returns the document with `value` at the place `at`; null removes the key. `None`: the document has no table or list that
-/// could hold the value.
+/// Returns the document with `value` at the place `at`; null removes the key. `None`: the document has no table or list
+/// that could hold the value.
 pub fn replaced(document: &Value, at: &Path, value: &Value) -> Option<Value> {
     let (mut all, (last, init)) = (document.clone(), at.0.split_last()?);
     let mut node = &mut all;
@@ -159,22 +162,26 @@ pub fn replaced(document: &Value, at: &Path, value: &Value) -> Option<Value> {
     Some(all)
 }
 
-/// Labels of all parameters and of those whose changes were accepted, refused (with the reason) or had an effect; and
-/// descriptions of the changes after which a run differed from one that was built with the new parameters.
+/// Results of [`try_all`].
 pub struct Found {
+    /// Labels of all parameters.
     pub all: BTreeSet<String>,
+    /// Labels of the parameters of which a change was accepted.
     accepted: BTreeSet<String>,
+    /// Labels of the parameters of which a change was refused, with the reason.
     refused: BTreeSet<(String, String)>,
+    /// Labels of the parameters of which a change had an effect on packets.
     effective: BTreeSet<String>,
+    /// Descriptions of the changes after which a run differed from one that was built with the new parameters.
     unequal: Vec<String>,
 }
 
-/// Runs a discipline with the first parameters, changed to the second, if any, at the start. Returns all that a caller can
-/// observe, and the part of it that shows an effect on packets.
+/// Runs a discipline with the first parameters, changed to the second, if any, at the start. Returns all that a caller
+/// can observe, and the part of it that shows an effect on packets.
 pub type Run<'a, S, E> = dyn Fn(&S, Option<&S>) -> (Vec<E>, Vec<E>) + 'a;
 
-/// Tries other values of each parameter of each document: those that `check` accepts must make no difference between a run
-/// that begins with a change and one that begins with the new parameters.
+/// Tries other values of each parameter of each document. For each value that `check` accepts, a run that begins with a
+/// change to the value must equal one that is built with it.
 pub fn try_all<S: PartialEq, E: Debug + PartialEq>(
     schema: &Schema,
     bases: &[Value],
@@ -224,8 +231,9 @@ pub fn try_all<S: PartialEq, E: Debug + PartialEq>(
 }
 
 impl Found {
-    /// Fails if a change made a difference, or the lists are not exact: parameters never changed, those refused with the
-    /// reason, and those without effect.
+    /// Fails if a run differed, or if a list is not exact: `alone` has the parameters that were never changed,
+    /// `refused` those of which a change was refused, with the reason, and `without_effect` those of which no change
+    /// had an effect.
     pub fn assert_as_listed(&self, alone: &[&str], refused: &[&str], without_effect: &[&str]) {
         assert!(self.unequal.is_empty(), "{} differ:\n{}", self.unequal.len(), self.unequal.join("\n"));
         let changed = self.accepted.iter().chain(self.refused.iter().map(|(label, _)| label));
@@ -237,6 +245,7 @@ impl Found {
     }
 }
 
+/// Fails unless `found` and `listed` are equal.
 #[track_caller]
 fn assert_listed(found: &BTreeSet<String>, listed: &[&str], context: &str) {
     let listed: BTreeSet<String> = listed.iter().map(|label| (*label).to_owned()).collect();

@@ -11,7 +11,7 @@ use tailback_units::{Dur, Rate, Time};
 /// Rate of the link.
 pub const RATE: Rate = Rate::mbit(10);
 
-/// An observation of a caller.
+/// An event that a caller can observe.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Event {
     Sent {
@@ -33,18 +33,20 @@ pub enum Event {
     },
 }
 
+/// Returns the parameters of a document; panics if they are invalid.
 pub fn spec(document: &Value) -> Spec {
     let spec: Spec = decode(document.clone()).unwrap_or_else(|e| panic!("{document}: {e}"));
     Checked::check(&spec).unwrap_or_else(|e| panic!("{document}: {e}"));
     spec
 }
 
+/// Returns a site for 60 kB and 30 packets, at the link of [`RATE`].
 pub fn site() -> Site {
     Site { bytes: 60_000, packets: 30, rate: RATE }
 }
 
-/// Packets of six flows, each with its own code point, colour and ECN codepoint, in bursts that the link can and cannot
-/// carry.
+/// Returns packets of six flows in phases in which they offer less or more than the link can send. The flow determines
+/// the code point, the colour and the ECN codepoint.
 pub fn traffic(seed: u64, packets: u32) -> Vec<Arrival> {
     let rng = &mut Rng::named(seed, "traffic");
     let (mut at, mut load, mut change) = (Time::ZERO, 1.0, Time::ZERO);
@@ -56,7 +58,7 @@ pub fn traffic(seed: u64, packets: u32) -> Vec<Arrival> {
             }
             let size = if rng.chance(0.3) { 1500 } else { rng.between(40, 1500) as u16 };
             at += Dur::from_secs_f64(rng.exponential(f64::from(size) * 8.0 / (load * RATE.0 as f64)));
-            // Flows with lower numbers send more.
+            // The minimum makes flows with smaller numbers send more.
             let flow = rng.below(6).min(rng.below(7)) as u32;
             let ecn = [Ecn::Ect0, Ecn::NotEct, Ecn::Ect1][flow as usize % 3];
             let colour = [Colour::Green, Colour::Yellow, Colour::Red][flow as usize / 2];
@@ -65,7 +67,7 @@ pub fn traffic(seed: u64, packets: u32) -> Vec<Arrival> {
         .collect()
 }
 
-/// Code points by flow.
+/// Code point of each flow.
 const CODES: [u8; 6] = [0, 46, 44, 34, 26, 8];
 
 /// A discipline that a link serves, and the log of its events.
@@ -82,6 +84,7 @@ impl Ride {
         let rng = Rng::named(seed, "port");
         Ride { q: spec.build(site), log: Vec::new(), rng, dropped: Vec::new(), marked: 0 }
     }
+    /// Calls `f` with the discipline and its context, and logs the drops.
     fn call<T>(&mut self, at: Time, f: impl FnOnce(&mut Discipline, &mut Cx<'_>) -> T) -> T {
         let cx = &mut Cx { rng: &mut self.rng, dropped: &mut self.dropped, marked: &mut self.marked };
         let out = f(&mut self.q, cx);
@@ -89,11 +92,13 @@ impl Ride {
         self.log.extend(drops);
         out
     }
+    /// Returns the state that a caller can observe.
     pub fn seen(&self, at: Time) -> Event {
         let mut probes = Vec::new();
         self.q.probe(&mut |_, value| probes.push(value.to_bits()));
         Event::Seen { at, wake: self.q.next_wakeup(), state: self.q.state_bytes(), probes }
     }
+    /// Returns the value of the probed variable `name`; NaN if there is none.
     pub fn probe(&self, name: &str) -> f64 {
         let mut found = f64::NAN;
         self.q.probe(&mut |n, value| {
@@ -126,7 +131,7 @@ impl Ride {
             if event > end {
                 break;
             }
-            // A change comes between two events, and may set the timer to an earlier time.
+            // `between` may change parameters, half-way between two events, and so set the timer to an earlier time.
             now = Time(now.0 + (event.0 - now.0) / 2);
             between(self, now);
             now = next(self, now);
@@ -171,7 +176,7 @@ impl Ride {
         assert_eq!(waiting, self.q.packets());
         assert_eq!(counted.len() as u32, arrived);
     }
-    /// Returns the events of packets sent and dropped, without the states between.
+    /// Returns the events of packets sent and dropped, without the states.
     pub fn fates(&self) -> Vec<&Event> {
         self.log.iter().filter(|event| !matches!(event, Event::Seen { .. })).collect()
     }

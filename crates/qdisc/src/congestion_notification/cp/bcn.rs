@@ -41,14 +41,14 @@ pub struct Params {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub below: Option<[f64; 3]>,
     /// `true` if negative feedback is sent only if the queue has grown since the last sample, and positive feedback
-    /// only if it has shrunk or has at most one frame; for frames with the Solicit bit also if it is at most T+3.
+    /// only if the queue has shrunk or has at most one frame, or, for frames with the Solicit bit, is at most T+3.
     /// Default true.
     pub derivative: bool,
     /// `true` if frames with the Solicit bit get positive feedback even if they are not sampled.
     /// Default true.
     pub solicit: bool,
-    /// Number of buffer bytes that count as one frame, 1 B to 65535 B. Default: each frame counts as one,
-    /// whatever its length.
+    /// Number of buffer bytes that count as one frame, 1 B to 65535 B. Default: frames are counted, whatever their
+    /// length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame: Option<Size>,
 }
@@ -78,14 +78,14 @@ impl Params {
     /// Returns the congestion point in its initial state.
     pub fn build(&self) -> Bcn {
         let (t0, full) = (self.equilibrium, self.full);
-        let up = |k: f64| t0 + k * (full - t0) / 4.0;
-        let [a, b, c] = self.above.unwrap_or([up(1.0), up(2.0), up(3.0)]);
-        let [d, e, f] = self.below.unwrap_or([0.75 * t0, 0.5 * t0, 0.25 * t0]);
+        let spaced_above = |k: f64| t0 + k * (full - t0) / 4.0;
+        let above = self.above.unwrap_or([spaced_above(1.0), spaced_above(2.0), spaced_above(3.0)]);
+        let below = self.below.unwrap_or([0.75 * t0, 0.5 * t0, 0.25 * t0]);
         Bcn {
             sampling: self.sampling.0,
             occupancy: Occupancy::new(self.frame),
-            above: [t0, a, b, c, full],
-            below: [t0, d, e, f],
+            above: [t0, above[0], above[1], above[2], full],
+            below: [t0, below[0], below[1], below[2]],
             derivative: self.derivative,
             solicit: self.solicit,
             last: 0.0,
@@ -94,9 +94,9 @@ impl Params {
     /// Refuses parameters out of range and thresholds out of order.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
-        check::some("sampling", self.sampling)?;
+        check::positive_fraction("sampling", self.sampling)?;
         check::above("equilibrium", self.equilibrium, 0.0, MAX_QUEUE)?;
         check::above("full", self.full, self.equilibrium, MAX_QUEUE)?;
         Occupancy::check(self.frame)?;
@@ -126,9 +126,9 @@ impl Params {
 pub struct Bcn {
     sampling: f64,
     occupancy: Occupancy,
-    /// T+0, T−1, T−2, T−3, T−4, rising.
+    /// T+0, T−1, T−2, T−3, T−4, ascending, frames.
     above: [f64; 5],
-    /// T+0, T+1, T+2, T+3, falling; T+4 is the empty queue.
+    /// T+0, T+1, T+2, T+3, descending, frames; T+4 is the empty queue.
     below: [f64; 4],
     derivative: bool,
     solicit: bool,
@@ -138,8 +138,8 @@ pub struct Bcn {
 }
 
 impl Bcn {
-    /// Returns the level of feedback for a queue of `length` frames, before the tests of the frame's tag and of the
-    /// queue's growth: −5 is BCN 0 (stop), 0 no message.
+    /// Returns the level of feedback for a queue of `length` frames, −5 to 4, whatever the frame's tag and the queue's
+    /// growth: −5 is BCN 0 (stop), 0 is no message.
     fn level(&self, length: f64) -> i32 {
         let above = self.above.iter().filter(|t| length > **t).count() as i32;
         let below = self.below.iter().filter(|t| length < **t).count() as i32;
@@ -174,8 +174,8 @@ impl Watch for Bcn {
             (false, _) if solicits => self.level(length).max(0),
             (false, _) => 0,
         };
-        // An empty queue cannot shrink: by the letter of the slides, sources would never be speeded up again. Frames
-        // that solicit get positive feedback even from a growing queue, if it is at most T+3.
+        // An empty queue cannot shrink, so that by the letter of the slides an idle queue would never speed sources up
+        // again. Frames that solicit get positive feedback even from a growing queue, if the queue is at most T+3.
         let falls = length < before || length <= 1.0 || solicits && length <= self.below[3];
         let feedback = match level {
             ..=-5 => Some(Feedback::Stop),

@@ -14,7 +14,7 @@ use tailback_units::{Fraction, Size, Time};
 
 /// BCN version 2.0, known as ECM (D. Bergamasco and R. Pan, IEEE 802.1, September 2005; J. Jiang and R. Jain,
 /// July 2006): the feedback to the source of a sampled frame is Fb = (Qeq − Q) − w ΔQ, with Q the queue length
-/// and ΔQ its growth since the sample before, in frames; Qeq − Q is clamped to ±Qeq and ΔQ to ±2 Qeq. Negative
+/// and ΔQ its growth since the previous sample, in frames; Qeq − Q is clamped to ±Qeq and ΔQ to ±2 Qeq. Negative
 /// Fb slows sources down; positive Fb speeds up sources that this congestion point has limited. Above `severe`
 /// the feedback is BCN(0,0): stop.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -30,8 +30,8 @@ pub struct Params {
     /// 1000000. Default: sources are never stopped.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub severe: Option<f64>,
-    /// Number of buffer bytes that count as one frame, 1 B to 65535 B. Default: each frame counts as one,
-    /// whatever its length.
+    /// Number of buffer bytes that count as one frame, 1 B to 65535 B. Default: frames are counted, whatever their
+    /// length.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame: Option<Size>,
 }
@@ -62,9 +62,9 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
-        check::some("sampling", self.sampling)?;
+        check::positive_fraction("sampling", self.sampling)?;
         check::above("equilibrium", self.equilibrium, 0.0, 1e6)?;
         check::within("weight", self.weight, 0.0, 100.0)?;
         if let Some(severe) = self.severe {
@@ -78,8 +78,10 @@ impl Params {
 #[derive(Debug)]
 pub struct Ecm {
     sampling: f64,
+    /// Frames.
     equilibrium: f64,
     weight: f64,
+    /// Frames; infinite: sources are never stopped.
     severe: f64,
     occupancy: Occupancy,
     /// Queue length at the last sample, frames.

@@ -1,5 +1,5 @@
-//! Congestion points (CP, IEEE 802.1Qau): each watches one output queue and returns the feedback to the source of an arriving
-//! frame.
+//! Congestion points (CP, IEEE 802.1Qau): each watches one output queue and returns feedback for the source of an
+//! arriving frame.
 
 pub mod bcn;
 pub mod ecm;
@@ -15,7 +15,7 @@ use tailback_random::Rng;
 use tailback_units::Time;
 pub use watch::{Answer, Arrival, Watch};
 
-/// Makes the document's enum ([`Spec`]) and the run-time enum ([`Point`]) from one list.
+/// Generates the enum of parameters ([`Spec`]) and the enum of states ([`Point`]) from one list.
 macro_rules! points {
     ($($name:literal => $variant:ident($params:path => $state:ty)),+ $(,)?) => {
         tailback_document::kinds! {
@@ -33,13 +33,12 @@ macro_rules! points {
         }
 
         impl Spec {
-            /// Returns the congestion point in its initial state. The parameters have passed
-            /// `check`.
+            /// Returns the congestion point in its initial state. The parameters must have passed `check`.
             pub fn build(&self) -> Point {
                 match self { $(Spec::$variant(params) => Point::$variant(params.build()),)+ }
             }
-            /// Refuses parameters that a congestion point built from `self` cannot take while it runs: another
-            /// kind, or another unit of the queue length. `self` and `to` have passed `check`.
+            /// Refuses parameters `to` that a congestion point built from `self` cannot take while it runs: those of
+            /// another kind, or with another unit of the queue length. `self` and `to` must have passed `check`.
             ///
             /// # Errors
             /// If such a parameter differs: the error names it and says why it is fixed.
@@ -49,8 +48,8 @@ macro_rules! points {
                     _ => Err(other_kind(self.kind(), to.kind())),
                 }
             }
-            /// Returns the thresholds of the queue length, each with the name of its parameter, ascending; without
-            /// those in BCN's lists `above` and `below`.
+            /// Returns the thresholds of the queue length, ascending, each with the name of its parameter. Those in
+            /// BCN's lists `above` and `below` are left out.
             pub fn thresholds(&self) -> Vec<(&'static str, Length)> {
                 match self { $(Spec::$variant(params) => params.thresholds(),)+ }
             }
@@ -82,7 +81,7 @@ macro_rules! points {
 }
 
 impl Point {
-    /// Replaces the parameters and keeps the state. [`Spec::check_retune`] must have accepted them.
+    /// Replaces the parameters and keeps the state. [`Spec::check_retune`] must have accepted the parameters.
     pub fn retune(&mut self, now: Time, spec: &Spec) {
         self.adopt(now, spec.build());
     }

@@ -55,7 +55,7 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         for (field, size) in [("equilibrium", self.equilibrium), ("sample", self.sample)] {
             if !(1..=1_000_000_000).contains(&size.0) {
@@ -63,7 +63,7 @@ impl Params {
             }
         }
         check::above("weight", self.weight, 0.0, 100.0)?;
-        self.least.map_or(Ok(()), |least| check::some("least", least))
+        self.least.map_or(Ok(()), |least| check::positive_fraction("least", least))
     }
 }
 
@@ -86,7 +86,7 @@ pub struct Qcn {
     remaining: f64,
 }
 
-/// The remaining distance to the next sample is scaled to the new distance.
+/// Scales the remaining distance to the next sample in proportion to `sample`.
 impl Retune for Qcn {
     fn adopt(&mut self, _now: Time, fresh: Qcn) {
         self.remaining = scaled(self.remaining, self.params.sample, fresh.params.sample);

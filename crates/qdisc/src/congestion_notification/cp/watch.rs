@@ -11,12 +11,12 @@ pub struct Arrival {
     pub queued: Backlog,
     /// Buffer bytes of the frame.
     pub size: u16,
-    /// Solicit bit of the frame's tag. `None`: the frame has no tag, or the tag of another
-    /// congestion point.
+    /// Solicit bit of the frame's tag. `None`: the frame has no tag, or a tag with the number of another congestion
+    /// point.
     pub limited: Option<bool>,
 }
 
-/// Result of a congestion point for a frame.
+/// Decision of a congestion point about a frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Answer {
     /// `true` if the frame was sampled.

@@ -11,7 +11,7 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 
-/// Upper bound on the doublings of the longest stop and on the halvings of the rate after a stop.
+/// Upper bound on the number of doublings of the longest stop, and of halvings of the rate after a stop.
 const MAX_HITS: u32 = 10;
 
 /// Growth of the rate with time, without messages.
@@ -28,7 +28,7 @@ impl Drift {
     /// Refuses a step of 0, and a time of 0 or above 24 h.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.step.0 == 0 {
             return Err(Invalid::new("step", "the step is zero; write a rate above zero, such as \"1Mbit/s\""));
@@ -52,7 +52,7 @@ pub struct Constants {
     pub restart: f64,
     /// `true` if each further stop before an increase halves the rate after the stop.
     pub halve: bool,
-    /// Longest duration of a first stop.
+    /// Longest duration of a first stop. Each further stop before an increase doubles it, up to 1024-fold.
     pub stop: Dur,
     /// Rate below which frames have the Solicit bit, bit/s; 0: never.
     pub solicit: f64,
@@ -79,10 +79,10 @@ pub struct Aimd {
 }
 
 impl Aimd {
-    /// Returns a limiter at the rate of the link.
+    /// Returns the state of a limiter that is set up at `now`, at the rate of the link (`line`).
     ///
-    /// If the link is slower than the minimum rate, its rate is the minimum, and no message slows
-    /// the limiter down.
+    /// If the link is slower than the minimum rate, the rate of the link is the minimum, and no message slows the
+    /// limiter down.
     pub fn new(mut constants: Constants, line: Rate, now: Time) -> Aimd {
         let line = line.0 as f64;
         constants.floor = constants.floor.min(line);
@@ -99,7 +99,7 @@ impl Aimd {
     }
 }
 
-/// Clamps the rate to its new bounds. The steps of a new or changed drift are counted from the change on.
+/// Clamps the rate to its new bounds. The first step of a new or changed drift is one period after `now`.
 impl Retune for Aimd {
     fn adopt(&mut self, now: Time, fresh: Aimd) {
         if self.constants.drift != fresh.constants.drift {
@@ -114,31 +114,33 @@ impl Retune for Aimd {
 impl React for Aimd {
     fn hear(&mut self, now: Time, point: u16, feedback: Feedback, rng: &mut Rng) -> bool {
         self.advance(now, rng);
-        let c = &self.constants;
+        let constants = &self.constants;
         match feedback {
             Feedback::Stop => {
                 // Messages about frames that were in flight at the stop cause no second stop.
                 if self.until > now {
                     return false;
                 }
-                let times = self.hits.min(MAX_HITS);
+                let doublings = self.hits.min(MAX_HITS);
                 self.hits += 1;
                 self.point = point;
-                self.until = now + Dur((rng.uniform() * (c.stop.0 as f64 * f64::from(1u32 << times))) as u64);
-                let parts = if c.halve { f64::from(1u32 << times) } else { 1.0 };
-                self.rate = (c.restart / parts).clamp(c.floor, self.line);
+                self.until =
+                    now + Dur((rng.uniform() * (constants.stop.0 as f64 * f64::from(1u32 << doublings))) as u64);
+                let divisor = if constants.halve { f64::from(1u32 << doublings) } else { 1.0 };
+                self.rate = (constants.restart / divisor).clamp(constants.floor, self.line);
             }
             Feedback::Change(amount) if amount < 0.0 => {
                 if self.until > now {
                     return false;
                 }
                 self.point = point;
-                self.rate = (self.rate * (1.0 - (-amount * c.decrease).min(c.most))).max(c.floor);
+                self.rate =
+                    (self.rate * (1.0 - (-amount * constants.decrease).min(constants.most))).max(constants.floor);
             }
             Feedback::Change(_) if point != self.point => return false,
             Feedback::Change(amount) => {
                 self.hits = 0;
-                self.rate = (self.rate + c.increase * amount).min(self.line);
+                self.rate = (self.rate + constants.increase * amount).min(self.line);
             }
         }
         true

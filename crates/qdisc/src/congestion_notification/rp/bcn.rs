@@ -22,7 +22,7 @@ pub struct Params {
     /// Minimum rate Rmin, also the rate after a stop; above 0. On a slower link the rate of the link
     /// is the minimum. Default 10 Mbit/s.
     pub floor: Rate,
-    /// Rate Rsolicit below which a limiter sets the Solicit bit in its frames. Default 100 Mbit/s.
+    /// Rate Rsolicit below which a limiter sets the Solicit bit in its frames; 0bit/s: never. Default 100 Mbit/s.
     pub solicit: Rate,
     /// Longest stop: the duration of a stop is uniform from 0 to this time, which doubles with each
     /// further stop until the next increase, up to 1024-fold; above 0s and at most 24h. Default 10
@@ -47,7 +47,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Returns the law of a new limiter on a link of this rate.
+    /// Returns the law of a limiter that is set up at `now` on a link of rate `line`.
     pub fn build(&self, line: Rate, now: Time) -> Aimd {
         let constants = Constants {
             decrease: self.decrease.0,
@@ -65,7 +65,7 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("decrease", self.decrease.0, 0.0, 0.25)?;
         above_zero("increase", self.increase)?;

@@ -47,7 +47,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Returns the law of a new limiter on a link of this rate.
+    /// Returns the law of a limiter that is set up at `now` on a link of rate `line`.
     pub fn build(&self, line: Rate, now: Time) -> Aimd {
         let constants = Constants {
             decrease: self.decrease.0,
@@ -65,9 +65,9 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
-        check::some("decrease", self.decrease)?;
+        check::positive_fraction("decrease", self.decrease)?;
         for (field, rate) in [("increase", self.increase), ("floor", self.floor), ("restart", self.restart)] {
             above_zero(field, rate)?;
         }

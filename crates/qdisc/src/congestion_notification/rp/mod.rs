@@ -13,7 +13,7 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
-/// Makes the document's enum ([`Spec`]) and the run-time enum ([`Reaction`]) from one list.
+/// Generates the enum of parameters ([`Spec`]) and the enum of states ([`Reaction`]) from one list.
 macro_rules! reactions {
     ($($name:literal => $variant:ident($params:path => $state:ty)),+ $(,)?) => {
         tailback_document::kinds! {
@@ -31,13 +31,13 @@ macro_rules! reactions {
         }
 
         impl Spec {
-            /// Returns the law of a new limiter on a link of this rate. The parameters have passed
-            /// `check`.
+            /// Returns the law of a limiter that is set up at `now` on a link of rate `line`. The parameters must have
+            /// passed `check`.
             pub fn build(&self, line: Rate, now: Time) -> Reaction {
                 match self { $(Spec::$variant(params) => Reaction::$variant(params.build(line, now)),)+ }
             }
-            /// Refuses parameters that a law built from `self` cannot take while it runs: those of another kind. `self`
-            /// and `to` have passed `check`.
+            /// Refuses parameters `to` that a law built from `self` cannot take while it runs: those of another kind.
+            /// `self` and `to` must have passed `check`.
             ///
             /// # Errors
             /// If the kinds differ.
@@ -95,8 +95,8 @@ macro_rules! reactions {
 }
 
 impl Reaction {
-    /// Replaces the parameters and the rate of the link, and keeps the state. [`Spec::check_retune`] must have
-    /// accepted them.
+    /// Replaces the parameters and the rate of the link (`line`), and keeps the state. [`Spec::check_retune`] must have
+    /// accepted the parameters.
     pub fn retune(&mut self, now: Time, spec: &Spec, line: Rate) {
         self.adopt(now, spec.build(line, now));
     }

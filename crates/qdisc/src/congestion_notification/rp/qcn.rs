@@ -14,19 +14,19 @@ use tailback_units::{Dur, Fraction, Rate, Size, Time};
 /// Number of cycles of each counter in fast recovery.
 const FAST: u32 = 5;
 
-/// Ratio of target and rate above which the target is reduced (the standard's constant).
-const FAR: f64 = 10.0;
-/// Divisor that reduces a target above [`FAR`] times the rate.
-const NEARER: f64 = 8.0;
+/// Ratio of target to rate above which the target is reduced (the standard's constant).
+const MAX_TARGET_RATIO: f64 = 10.0;
+/// Divisor that reduces a target above [`MAX_TARGET_RATIO`] times the rate.
+const TARGET_DIVISOR: f64 = 8.0;
 
 /// Reaction to QCN's messages (IEEE 802.1Qau-2010; R. Pan's pseudo-code for it): a message reduces the rate by the
 /// share `decrease` × |Fb|, at most by half. The rate before the message becomes the target, unless the byte counter
-/// has completed no cycle since the previous message. Then the rate recovers in cycles of a byte counter and of a
-/// timer: at the end of each cycle the distance to the target is halved. During the first five cycles (fast recovery)
-/// the target is constant; once one of the counters has completed five, the target grows by `increase` per cycle
-/// (active increase); once both have, by a multiple of `hyper` (hyper-active increase). While a counter has completed
-/// exactly one cycle, a target of more than ten times the rate is divided by eight instead. Cycles after fast recovery
-/// are half as long.
+/// has completed no cycle since the previous message. Afterwards the rate recovers in cycles of a byte counter and of a
+/// timer: at the end of each cycle the distance to the target is halved. During the first five cycles of both counters
+/// (fast recovery) the target is constant. Once one counter has completed five, each further cycle adds `increase` to
+/// the target (active increase); once both have, a multiple of `hyper` (hyper-active increase). While a counter has
+/// completed exactly one cycle, a target of more than ten times the rate is divided by eight instead. After its fifth
+/// cycle, the cycles of a counter are half as long.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
@@ -44,8 +44,8 @@ pub struct Params {
     pub bytes: Size,
     /// Duration of a cycle of the timer, above 0s and at most 24h. Default 15 ms.
     pub timer: Dur,
-    /// Random variation of each cycle's length to either side, uniform, as a share of it, 0 to 1, so that limiters
-    /// are not synchronised. Default 0.15.
+    /// Random variation of each cycle's length to either side, uniform, as a share of the length, 0 to 1, so that
+    /// limiters are not synchronised. Default 0.15.
     pub jitter: Fraction,
 }
 
@@ -64,7 +64,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Returns the law of a new limiter on a link of this rate.
+    /// Returns the law of a limiter that is set up at `now` on a link of rate `line`.
     pub fn build(&self, line: Rate, now: Time) -> Qcn {
         let line = line.0 as f64;
         Qcn {
@@ -81,7 +81,7 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::above("decrease", self.decrease.0, 0.0, 1.0 / 126.0)?;
         for (field, rate) in [("increase", self.increase), ("hyper", self.hyper), ("floor", self.floor)] {
@@ -118,8 +118,8 @@ impl Qcn {
     /// Adapts target and rate at the end of a cycle.
     fn step(&mut self) {
         let both = self.by_bytes.min(self.by_time);
-        if (self.by_bytes == 1 || self.by_time == 1) && self.target > FAR * self.rate {
-            self.target /= NEARER;
+        if (self.by_bytes == 1 || self.by_time == 1) && self.target > MAX_TARGET_RATIO * self.rate {
+            self.target /= TARGET_DIVISOR;
         } else if both > FAST {
             self.target += self.params.hyper.0 as f64 * f64::from(both - FAST);
         } else if self.by_bytes.max(self.by_time) > FAST {
@@ -127,29 +127,29 @@ impl Qcn {
         }
         self.target = self.target.min(self.line);
         self.rate = 0.5 * (self.rate + self.target);
-        // Halving alone would never reach the rate of the link.
+        // By halving the distance alone the rate would never reach that of the link.
         if self.line - self.rate < 1e-3 * self.line {
             self.rate = self.line;
         }
     }
-    /// Returns the bytes of the byte counter's next cycle.
+    /// Returns the length of the byte counter's next cycle, wire bytes.
     fn byte_cycle(&self, rng: &mut Rng) -> f64 {
-        self.params.bytes.0 as f64 * self.share(self.by_bytes, rng)
+        self.params.bytes.0 as f64 * self.relative_length(self.by_bytes, rng)
     }
     /// Returns the duration of the timer's next cycle.
     fn time_cycle(&self, rng: &mut Rng) -> Dur {
-        Dur((self.params.timer.0 as f64 * self.share(self.by_time, rng)) as u64)
+        Dur((self.params.timer.0 as f64 * self.relative_length(self.by_time, rng)) as u64)
     }
     /// Returns the length of the next cycle after `cycles` cycles, as a multiple of the nominal
     /// length in fast recovery.
-    fn share(&self, cycles: u32, rng: &mut Rng) -> f64 {
+    fn relative_length(&self, cycles: u32, rng: &mut Rng) -> f64 {
         let jitter = 1.0 + self.params.jitter.0 * (2.0 * rng.uniform() - 1.0);
         if cycles < FAST { jitter } else { 0.5 * jitter }
     }
 }
 
-/// The rest of a cycle of the byte counter is scaled to the new length; a cycle of the timer ends at the latest when a
-/// new one would. Rate and target are clamped to their new bounds.
+/// Scales the rest of the byte counter's cycle in proportion to its new length. The present cycle of the timer ends no
+/// later than the longest cycle that begins at `now`. Clamps rate and target to their new bounds.
 impl Retune for Qcn {
     fn adopt(&mut self, now: Time, fresh: Qcn) {
         self.bytes_left = scaled(self.bytes_left, self.params.bytes, fresh.params.bytes);
@@ -201,8 +201,7 @@ impl React for Qcn {
     fn stopped_until(&self) -> Time {
         Time::ZERO
     }
-    /// Returns a constant: the standard's tag identifies the limiter, and congestion points do not read
-    /// it.
+    /// Returns 1 always: the standard's tag identifies the limiter, and congestion points do not read the tag.
     fn point(&self) -> u16 {
         1
     }

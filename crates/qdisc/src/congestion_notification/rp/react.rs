@@ -14,7 +14,7 @@ pub trait React {
     fn advance(&mut self, _now: Time, _rng: &mut Rng) {}
     /// Returns the rate, bit/s, above 0 and at most that of the link.
     fn rate(&self) -> f64;
-    /// Returns the end of the last stop, the earliest time of the next frame.
+    /// Returns the end of the last stop, before which no frame may be sent; [`Time::ZERO`]: there was no stop.
     fn stopped_until(&self) -> Time;
     /// Returns the number of the congestion point for the tags of the limiter's frames: the last one that slowed the
     /// limiter; 0 before the first.

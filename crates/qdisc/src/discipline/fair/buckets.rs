@@ -26,7 +26,7 @@ impl Buckets {
     /// Checks that the number of buckets is 1 to 2^20.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If the number is out of range: the error names `field` and says what to write.
     pub fn check(self, field: &str) -> Result<(), Invalid> {
         match self {
             Buckets::Hashed(n) if !(1..=MAX_BUCKETS).contains(&n) => Err(Invalid::new(

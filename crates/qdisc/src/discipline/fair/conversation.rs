@@ -10,7 +10,7 @@ use std::collections::BTreeMap;
 use tailback_random::Rng;
 use tailback_units::Time;
 
-/// Definition of a conversation. A flow has one set of addresses, ports and protocol.
+/// Definition of a conversation. All packets of a flow have the same addresses, ports and protocol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum KeyBy {
@@ -23,8 +23,8 @@ pub enum KeyBy {
     One,
 }
 
-/// Assigns packets to queues by conversation: one queue for each, numbered in the order of their first packets, or by
-/// hash. The weight of a queue is that of its last packet's precedence.
+/// Assigns packets to queues by conversation: one queue for each conversation, in the order of their first packets, or
+/// the bucket that a salted hash selects. The weight of a queue is that of its last packet's precedence.
 #[derive(Debug)]
 pub struct ByConversation {
     by: KeyBy,
@@ -35,12 +35,12 @@ pub struct ByConversation {
     salt: Option<u64>,
     /// Queue of each conversation, if each has its own.
     slots: BTreeMap<u64, u32>,
-    /// By queue: weight of its last packet.
+    /// Weight of the last packet of each queue.
     last: Vec<f64>,
 }
 
 impl ByConversation {
-    /// Returns an assignment to `queues` by `by`, with these weights by precedence.
+    /// Returns an assignment to `queues` of the conversations that `by` defines, with these weights by precedence.
     pub fn new(by: KeyBy, queues: Buckets, weights: [f64; 8]) -> ByConversation {
         ByConversation { by, queues, weights, salt: None, slots: BTreeMap::new(), last: Vec::new() }
     }

@@ -33,7 +33,7 @@ struct Fifo<I> {
     place: usize,
 }
 
-/// First-in-first-out queues by number, created at first use.
+/// First-in-first-out queues by index (`slot`), created at first use.
 #[derive(Debug)]
 pub struct Fifos<I> {
     queues: Vec<Fifo<I>>,
@@ -76,8 +76,8 @@ impl<I: Item> Fifos<I> {
         self.taken(slot, &item);
         Some(item)
     }
-    /// Removes the oldest entry of the queue `slot`; returns it with the backlog behind it in that
-    /// queue.
+    /// Removes the oldest entry of the queue `slot` and returns it with the backlog that remains in that queue. `None`:
+    /// the queue is empty.
     #[inline]
     pub fn pop_and_count(&mut self, slot: usize) -> Option<(I, Backlog)> {
         let item = self.pop_front(slot)?;
@@ -90,7 +90,7 @@ impl<I: Item> Fifos<I> {
         self.taken(slot, &item);
         Some(item)
     }
-    /// Removes and returns the victim of the queue `slot`. `None`: the queue is empty.
+    /// Removes and returns the entry of the queue `slot` that `victim` selects. `None`: the queue is empty.
     pub fn remove(&mut self, slot: usize, victim: Victim, rng: &mut Rng) -> Option<I> {
         match victim {
             Victim::Tail => self.pop_back(slot),
@@ -106,14 +106,15 @@ impl<I: Item> Fifos<I> {
     pub fn peek(&self, slot: usize, i: u64) -> Option<&I> {
         self.queues.get(slot)?.waiting.get(i as usize)
     }
-    /// Removes and returns the entry at position `i` of the queue `slot`, in O(n).
+    /// Removes and returns the entry at position `i` of the queue `slot`, counted from the oldest at 0, in O(n).
+    /// `None`: the queue is shorter.
     pub fn take(&mut self, slot: usize, i: u64) -> Option<I> {
         let item = self.queues.get_mut(slot)?.waiting.remove(i as usize)?;
         self.taken(slot, &item);
         Some(item)
     }
-    /// Drops victims of the longest queue until the limits of `site` hold; of equally long queues
-    /// `grown` counts as the longest.
+    /// Drops victims of the longest queue until the limits of `site` hold. The longest queue is that with the most
+    /// bytes, `grown` if it is as long as any other.
     pub fn trim(&mut self, grown: usize, victim: Victim, site: &Site, cx: &mut Cx<'_>) {
         while self.overflow(site) {
             let longest = self.longest(grown);
@@ -137,12 +138,12 @@ impl<I: Item> Fifos<I> {
             }
         }
     }
-    /// Returns the oldest entry of the queue `slot`.
+    /// Returns the oldest entry of the queue `slot`. `None`: the queue is empty.
     #[inline]
     pub fn head(&self, slot: usize) -> Option<&I> {
         self.queues.get(slot)?.waiting.front()
     }
-    /// Returns the newest entry of the queue `slot`.
+    /// Returns the newest entry of the queue `slot`. `None`: the queue is empty.
     #[inline]
     pub fn tail(&self, slot: usize) -> Option<&I> {
         self.queues.get(slot)?.waiting.back()
@@ -157,7 +158,7 @@ impl<I: Item> Fifos<I> {
     pub fn packets_of(&self, slot: usize) -> u64 {
         self.queues.get(slot).map_or(0, |q| q.waiting.len() as u64)
     }
-    /// Returns the waiting packets of the queue `slot`.
+    /// Returns the backlog of the queue `slot`.
     #[inline]
     pub fn backlog_of(&self, slot: usize) -> Backlog {
         Backlog { packets: self.packets_of(slot), bytes: self.bytes_of(slot) }
@@ -177,14 +178,14 @@ impl<I: Item> Fifos<I> {
     pub fn overflow(&self, site: &Site) -> bool {
         self.bytes > site.bytes || self.packets > site.packets
     }
-    /// Returns the queues that are not empty, in no particular order (the same in each run).
+    /// Returns the indices of the queues that are not empty, in no particular order, which is the same in each run.
     pub fn occupied(&self) -> impl ExactSizeIterator<Item = usize> + '_ {
         self.occupied.iter().map(|slot| *slot as usize)
     }
-    /// Returns the queue with the most bytes; of equally long queues `first`, the one that has just
-    /// grown.
-    pub fn longest(&self, first: usize) -> usize {
-        let mut longest = first;
+    /// Returns the index of the queue with the most bytes, `grown` if it is as long as any other. `grown` must be the
+    /// index of a queue that has been used.
+    pub fn longest(&self, grown: usize) -> usize {
+        let mut longest = grown;
         for slot in self.occupied() {
             if self.queues[slot].bytes > self.queues[longest].bytes {
                 longest = slot;
@@ -196,7 +197,7 @@ impl<I: Item> Fifos<I> {
     pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         self.queues.iter().flat_map(|q| &q.waiting).for_each(|item| f(item.packet()));
     }
-    /// Removes and returns all entries, queue by queue.
+    /// Removes and returns all entries, queue by queue, each in order of arrival.
     pub fn drain(&mut self) -> Vec<I> {
         let all = self.queues.iter_mut().flat_map(|q| q.waiting.drain(..)).collect();
         *self = Fifos::default();

@@ -10,12 +10,13 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::Time;
 
-/// Assigns packets to queues, which are numbered from 0: by first use, or by hash bucket.
+/// Assigns packets to queues. A queue's index counts from 0 in the order of first use, or is that of its hash bucket.
 pub trait Key: Debug {
     /// Returns the index of the queue of `packet`, a new one for a flow without a queue; `rng` is used only for the
     /// salt of a hash.
     fn slot(&mut self, packet: &Packet, rng: &mut Rng) -> usize;
-    /// Returns the weight of queue `slot` relative to those of the other queues, above 0.
+    /// Returns the weight of queue `slot` relative to those of the other queues, above 0; 1 for a queue without a
+    /// packet so far.
     fn weight(&self, slot: usize) -> f64;
     /// Returns the size in bytes of the tables of the assignment.
     fn state_bytes(&self) -> usize;

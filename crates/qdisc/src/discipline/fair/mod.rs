@@ -1,7 +1,7 @@
-//! Common part of the fair disciplines: the assignment of packets to queues ([`Key`]), the queues ([`Fifos`]), service in
-//! rounds ([`Round`]; with new flows first, [`NewOld`]) and service by tags ([`Tagged`]).
+//! Common part of the fair disciplines: the assignment of packets to queues ([`Key`]), the queues ([`Fifos`]), service
+//! in rounds ([`Round`]; with new flows first, [`NewOld`]) and service by tags ([`Tagged`]).
 //!
-//! Service is counted in wire bytes, for which the link needs time; limits are in buffer bytes.
+//! Service is counted in wire bytes, which determine the transmission time; limits are in buffer bytes.
 
 mod buckets;
 mod conversation;

@@ -14,7 +14,9 @@ use tailback_units::Time;
 pub struct NewOld {
     new: VecDeque<u32>,
     old: VecDeque<u32>,
+    /// State of each queue, by its index.
     seats: Vec<Seat>,
+    /// Wire bytes per queue and round.
     quantum: i64,
 }
 

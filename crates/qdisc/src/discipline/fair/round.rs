@@ -5,13 +5,13 @@ use std::collections::VecDeque;
 
 /// The queues that take turns, and their deficits.
 ///
-/// With a quantum: deficit round robin (Shreedhar and Varghese, SIGCOMM 1995), O(1) per packet
-/// where the quantum is no smaller than the largest packet. Without: one packet per turn.
+/// With a quantum this is deficit round robin (Shreedhar and Varghese, SIGCOMM 1995), O(1) per packet if the quantum is
+/// no smaller than the largest packet. Without a quantum each turn is one packet.
 #[derive(Debug)]
 pub struct Round {
     /// Queues in the order of their turns.
     turns: VecDeque<u32>,
-    /// By queue.
+    /// State of each queue, by its index.
     seats: Vec<Seat>,
     /// `true` if the queue in front has not yet received its quantum for this turn.
     fresh: bool,
@@ -44,8 +44,9 @@ impl Round {
             self.turns.push_back(slot as u32);
         }
     }
-    /// Returns the queue that sends next; `head` returns the wire bytes of a queue's oldest packet (`None`: drops have emptied
-    /// it), `quantum` its quantum in wire bytes (`None`: one packet per turn).
+    /// Returns the queue that sends next. `None`: all queues are empty. `head` returns the wire bytes of a queue's
+    /// oldest packet (`None`: drops have emptied the queue), `quantum` its quantum in wire bytes (`None`: one packet
+    /// per turn).
     #[inline]
     pub fn next(
         &mut self,
@@ -72,8 +73,8 @@ impl Round {
         }
         None
     }
-    /// Notes that the queue returned by `next` has sent `size` wire bytes; `more`: it has another packet; `by_packet`: a turn is
-    /// one packet.
+    /// Notes that the queue returned by [`Round::next`] has sent `size` wire bytes. `more`: the queue has another
+    /// packet; `by_packet`: a turn is one packet.
     #[inline]
     pub fn sent(&mut self, size: u16, more: bool, by_packet: bool) {
         if !more {

@@ -31,27 +31,27 @@ pub trait Clock: Debug {
     fn advance(&mut self, _now: Time) {}
     /// Notes the first use of a queue of this weight.
     fn join(&mut self, _weight: f64) {}
-    /// Returns the start tag of a packet that arrives now after one with finish tag `last`.
-    /// `backlogged`: that packet is still waiting.
+    /// Returns the start tag of a packet that arrives now in a queue whose last packet has the finish tag `last` (0:
+    /// there was no packet). `backlogged`: the queue is not empty.
     fn start(&self, last: f64, backlogged: bool) -> f64;
-    /// Returns the finish tag minus the start tag of a packet of `bytes` wire bytes.
+    /// Returns the finish tag minus the start tag of a packet of `bytes` wire bytes in a queue of this weight.
     fn span(&self, bytes: u16, weight: f64) -> f64 {
         f64::from(bytes) / weight
     }
     /// Notes that the last finish tag of the queue `slot` is now `finish`: a packet was added to
     /// it, or its last packet was dropped.
     fn stamped(&mut self, _slot: usize, _weight: f64, _finish: f64) {}
-    /// Returns the largest start tag that may be served now; `least` is the smallest start tag of
-    /// the waiting heads.
-    fn eligible(&mut self, _least: f64) -> f64 {
+    /// Returns the largest start tag that may be served now. `smallest_start` is the smallest start tag of all head
+    /// packets, or negative infinity if a head is eligible already.
+    fn eligible(&mut self, _smallest_start: f64) -> f64 {
         f64::INFINITY
     }
-    /// Notes that the transmission of a packet of the queue `slot` begins: its start and finish tag, and its wire
-    /// bytes.
+    /// Notes that the transmission of a packet of the queue `slot` begins. `tags` are its start and finish tag, `bytes`
+    /// its wire bytes.
     fn serve(&mut self, _slot: usize, _tags: (f64, f64), _bytes: u16) {}
     /// Notes that the link is idle.
     fn idle(&mut self) {}
-    /// Notes a change of the link's rate.
+    /// Notes that the link now has the rate `rate`.
     fn set_rate(&mut self, _rate: Rate) {}
     /// Takes the parameters of `fresh`, and the new `weights` of the queues that have joined, in the order of joining.
     fn adopt(&mut self, _fresh: Self, _weights: &mut dyn Iterator<Item = f64>)
@@ -70,13 +70,14 @@ pub trait Clock: Debug {
 pub struct Work {
     /// Time of the last call of [`Work::until`].
     at: Time,
-    /// Bytes of the packet in service that are not yet sent.
+    /// Bytes of the packet in transmission that are not yet sent.
     unsent: f64,
+    /// Rate of the link in bytes per picosecond.
     bytes_per_ps: f64,
 }
 
 impl Work {
-    /// Returns the work of a link of `rate`, zero so far.
+    /// Returns the state for a link of `rate` that has not sent anything yet.
     pub fn new(rate: Rate) -> Work {
         Work { at: Time::ZERO, unsent: 0.0, bytes_per_ps: rate.0 as f64 / 8e12 }
     }
@@ -87,8 +88,8 @@ impl Work {
         self.unsent -= done;
         done
     }
-    /// Notes that the transmission of a packet of `bytes` begins; returns the bytes that rounding
-    /// has left of the packet before.
+    /// Notes that the transmission of a packet of `bytes` wire bytes begins; returns the unsent bytes of the previous
+    /// packet, which remain by rounding.
     pub fn begin(&mut self, bytes: u16) -> f64 {
         core::mem::replace(&mut self.unsent, f64::from(bytes))
     }
@@ -106,7 +107,7 @@ impl Work {
     }
 }
 
-/// A tag in an order; of equal tags the earlier arrival is first.
+/// Position of a packet in the order of tags; of equal tags the earlier arrival is first.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Rank {
     tag: f64,
@@ -126,7 +127,7 @@ impl PartialOrd for Rank {
     }
 }
 
-/// A packet with its tags and the number of its arrival.
+/// A packet with its tags and its arrival number.
 #[derive(Debug)]
 struct Stamped {
     packet: Packet,
@@ -154,15 +155,14 @@ impl Item for Stamped {
 /// Queues assigned by `K`, served by the tags of `C`. O(log n) per packet for n non-empty queues; a
 /// packet that does not fit costs O(n).
 ///
-/// When the limit is exceeded, the packet with the largest finish tag is dropped, which is the last
-/// of its queue; the last finish tag of its queue is set back to the start tag of the dropped packet (Demers, Keshav
-/// and Shenker 1990).
+/// When the limit is exceeded, the packet with the largest finish tag is dropped, which is the last of its queue. The
+/// last finish tag of that queue is set back to the start tag of the dropped packet (Demers, Keshav and Shenker 1990).
 #[derive(Debug)]
 pub struct Tagged<K, C> {
     key: K,
     clock: C,
     fifos: Fifos<Stamped>,
-    /// By queue: finish tag of its last packet. `None`: no packet has arrived yet.
+    /// Finish tag of the last packet of each queue. `None`: no packet has arrived yet.
     last: Vec<Option<f64>>,
     /// Head packets that are not yet eligible, by start tag.
     early: BTreeSet<Rank>,
@@ -187,7 +187,7 @@ impl<K: Key, C: Clock> Tagged<K, C> {
             site: *site,
         }
     }
-    /// Returns the queue of a packet.
+    /// Returns the index of the packet's queue; `rng` is used only for the salt of a hash.
     pub fn slot(&mut self, packet: &Packet, rng: &mut Rng) -> usize {
         self.key.slot(packet, rng)
     }
@@ -219,12 +219,12 @@ impl<K: Key, C: Clock> Tagged<K, C> {
         self.clock.stamped(slot, weight, victim.start);
         cx.drop(victim.packet, Reason::BufferFull);
     }
-    /// Makes the head packets ready that are eligible now.
+    /// Moves the head packets that are eligible now from `early` to `ready`.
     fn promote(&mut self) {
-        let Some(least) = self.early.first() else { return };
-        // Ready heads were eligible before, so their start tags are at most the virtual time.
-        let least = if self.ready.is_empty() { least.tag } else { f64::NEG_INFINITY };
-        let bound = self.clock.eligible(least);
+        let Some(first) = self.early.first() else { return };
+        // Heads in `ready` became eligible earlier: their start tags are at most the virtual time.
+        let smallest_start = if self.ready.is_empty() { first.tag } else { f64::NEG_INFINITY };
+        let bound = self.clock.eligible(smallest_start);
         while let Some(head) = self.early.first().copied().filter(|head| head.tag <= bound) {
             self.early.pop_first();
             let slot = head.slot as usize;

@@ -13,7 +13,7 @@ use tailback_units::{Dur, Rate};
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Curve {
     /// Slope of the first piece. Default 0bit/s.
-    #[serde(default = "nothing", skip_serializing_if = "is_nothing")]
+    #[serde(default = "zero_rate", skip_serializing_if = "is_zero_rate")]
     pub m1: Rate,
     /// Duration of the first piece. Default 0s.
     #[serde(default, skip_serializing_if = "is_zero")]
@@ -22,10 +22,10 @@ pub struct Curve {
     pub m2: Rate,
 }
 
-fn nothing() -> Rate {
+fn zero_rate() -> Rate {
     Rate(0)
 }
-fn is_nothing(rate: &Rate) -> bool {
+fn is_zero_rate(rate: &Rate) -> bool {
     rate.0 == 0
 }
 fn is_zero(d: &Dur) -> bool {
@@ -34,10 +34,10 @@ fn is_zero(d: &Dur) -> bool {
 
 /// Service of one byte, 10^-12 bit.
 const BYTE: u128 = 8_000_000_000_000;
-/// Time without an event.
+/// Time of an event that never occurs.
 pub(super) const NEVER: u128 = u128::MAX;
 
-/// Returns the service of `bytes` bytes.
+/// Returns the service of `bytes` bytes in 10^-12 bit.
 pub(super) fn service(bytes: u32) -> u128 {
     u128::from(bytes) * BYTE
 }
@@ -71,8 +71,8 @@ impl Running {
         Running { x: 0, y: 0, dx, dy: dx * u128::from(curve.m1.0), curve }
     }
 
-    /// Takes the service curve `fresh` from the point (x, y) on if it differs from the present one (`rtsc_init` in
-    /// `hfsc_change_rsc`, `hfsc_change_fsc` and `hfsc_change_usc`); returns `true` if it differs.
+    /// If the service curve of `fresh` differs from the present one, replaces the present curve by `fresh`, beginning
+    /// at (x, y), and returns `true` (`rtsc_init` in `hfsc_change_rsc`, `hfsc_change_fsc` and `hfsc_change_usc`).
     pub fn change(&mut self, fresh: Running, x: u128, y: u128) -> bool {
         let changes = self.curve != fresh.curve;
         if changes {
@@ -87,9 +87,9 @@ impl Running {
         (self.x, self.y) = (x, y);
     }
 
-    /// Returns the eligible curve for this deadline curve: the same if it is concave; if it is convex, the line with
-    /// its second slope, so that the class is served in advance of its later demand (Stoica, Zhang and Ng, section
-    /// 4.1).
+    /// Returns the eligible curve for this deadline curve. A concave deadline curve is its own eligible curve; for a
+    /// convex one it is the line with the second slope, so that the class is served in advance of its later demand
+    /// (Stoica, Zhang and Ng, section 4.1).
     pub fn eligible(self) -> Running {
         if self.curve.is_convex() { Running { dx: 0, dy: 0, ..self } } else { self }
     }
@@ -110,17 +110,17 @@ impl Running {
         if y < self.y {
             return self.x;
         }
-        let over = |service: u128, slope: Rate| match slope.0 {
+        let time_for = |service: u128, slope: Rate| match slope.0 {
             _ if service == 0 => 0,
             0 => NEVER,
             slope => service.div_ceil(u128::from(slope)),
         };
         if y <= self.y + self.dy {
             // A first piece with slope 0 is skipped.
-            let time = if self.dy == 0 { self.dx } else { over(y - self.y, self.curve.m1) };
+            let time = if self.dy == 0 { self.dx } else { time_for(y - self.y, self.curve.m1) };
             return self.x + time;
         }
-        (self.x + self.dx).saturating_add(over(y - self.y - self.dy, self.curve.m2))
+        (self.x + self.dx).saturating_add(time_for(y - self.y - self.dy, self.curve.m2))
     }
 
     /// Replaces the curve by the minimum of itself and of the service curve from the point (x, y), at which the class

@@ -13,8 +13,8 @@ use tailback_units::Amount;
 
 /// Hierarchical fair service curves (Stoica, Zhang and Ng, SIGCOMM 1997), as in Linux. Leaves with a real-time curve
 /// are served by deadlines, whatever their place in the hierarchy. The remaining capacity is shared along the hierarchy
-/// in proportion to link-sharing curves, by virtual times; an upper-limit curve bounds the service that a class gets in
-/// this way.
+/// in proportion to link-sharing curves, by virtual times; an upper-limit curve bounds the service of a class by link
+/// sharing.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
@@ -88,7 +88,7 @@ impl Params {
     /// (except a real-time curve with a first piece), and parameters that have no effect on their class.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.accounting.check("accounting")?;
         check_names("classes", self.classes.iter().map(|class| Some(&class.name)))?;
@@ -115,7 +115,7 @@ impl Params {
             }
             for (key, curve) in [("rt", class.rt), ("ls", class.ls), ("ul", class.ul)] {
                 let Some(curve) = curve else { continue };
-                check::pause(&format!("{field}.{key}.d"), curve.d)?;
+                check::at_most_a_day(&format!("{field}.{key}.d"), curve.d)?;
                 if curve.m2.0 == 0 && (curve.m1.0 == 0 || curve.d.0 == 0 || key != "rt") {
                     return invalid(
                         &format!("{key}.m2"),
@@ -152,7 +152,7 @@ impl Params {
             _ => Ok(()),
         }
     }
-    /// Visits the matches and disciplines of the classes, each with its path.
+    /// Passes the path, the match and the inner discipline of each class to `f`.
     pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
         for (i, class) in self.classes.iter_mut().enumerate() {
             f(format!("classes[{i}]"), class.matches.as_mut(), class.discipline.as_deref_mut());
@@ -172,7 +172,7 @@ impl Fixed for Params {
         }
         check_classes_retune("classes", classes(self), classes(to))?;
         for (i, (from, to)) in self.classes.iter().zip(&to.classes).enumerate() {
-            let why = "without this curve the class is served in another way";
+            let why = "a class without this curve is served differently";
             fixed(&format!("classes[{i}].rt"), from.rt.is_some(), to.rt.is_some(), why)?;
             fixed(&format!("classes[{i}].ls"), from.ls.is_some(), to.ls.is_some(), why)?;
         }

@@ -15,36 +15,36 @@ use tailback_units::{Rate, Time};
 #[derive(Debug)]
 pub struct Hfsc {
     tree: Tree,
-    /// By class of `classes`: its index in the tree. The last class is that of packets without a match, which are
-    /// dropped, and has no index.
+    /// Index in the tree of each of `classes`. The classifier assigns packets without a match to a further class, which
+    /// has no index: they are dropped.
     leaves: Vec<usize>,
-    /// By index in the tree: its class; `usize::MAX` for a class with children.
+    /// For each index in the tree, the index of the class in `classes`; `usize::MAX` for a class with children.
     numbers: Vec<usize>,
     classes: Classes,
-    /// By class: the packet taken in advance.
+    /// The packet of each class that is taken in advance.
     ready: Vec<Option<Packet>>,
-    /// By class: its limits.
+    /// Limits of each class.
     sites: Vec<Site>,
     /// Limits of all classes together.
     site: Site,
-    /// By index in the tree: `true` if the leaf's discipline holds back its packets in this dequeue.
+    /// For each index in the tree `true` if the leaf's discipline holds back its packets in this dequeue.
     withholding: Vec<bool>,
     /// Class of the packet in transmission. `None`: there is no such packet.
     served: Option<usize>,
     accounting: Accounting,
-    /// Time at which a leaf may be served next, as of the last dequeue without a packet.
+    /// Time at which a leaf may be served next, computed at the last dequeue without a packet. `None`: no timer is set.
     wake_at: Option<Time>,
 }
 
 impl Params {
-    /// Returns the empty queues at their site.
+    /// Returns the discipline with empty queues; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Hfsc {
         Hfsc::new(self, site)
     }
 }
 
 impl Hfsc {
-    /// Returns the empty queues; the parameters have passed `check`.
+    /// Returns the discipline with empty queues. The parameters must have passed `check`.
     pub(super) fn new(params: &Params, site: &Site) -> Hfsc {
         let leaves: Vec<usize> = (0..params.classes.len()).filter(|place| params.is_leaf(*place)).collect();
         let numbered = || leaves.iter().enumerate().map(|(class, place)| (class, &params.classes[*place]));
@@ -73,11 +73,12 @@ impl Hfsc {
         }
     }
 
-    /// Returns the packets and bytes of a class, the packet taken in advance included.
+    /// Returns the numbers of packets and buffer bytes that wait in a class, with the packet taken in advance.
     fn waiting(&self, class: usize) -> (u64, u64) {
         let (inside, ready) = (self.classes.backlog_of(class), self.ready[class].as_ref());
         (inside.packets + u64::from(ready.is_some()), inside.bytes + ready.map_or(0, |packet| u64::from(packet.size)))
     }
+    /// Returns the buffer bytes of the packets taken in advance.
     fn ready_bytes(&self) -> u64 {
         self.ready.iter().flatten().map(|packet| u64::from(packet.size)).sum()
     }
@@ -168,7 +169,7 @@ impl Qdisc for Hfsc {
             let class = self.numbers[leaf];
             let Some(packet) = self.take(class, now, gate, cx) else {
                 if self.waiting(class).0 == 0 {
-                    // Its discipline has dropped its remaining packets.
+                    // The leaf's discipline has dropped all remaining packets.
                     self.tree.emptied(leaf);
                 } else {
                     self.withholding[leaf] = true;

@@ -10,9 +10,13 @@ struct Node {
     /// `None`: the root, which is not a class.
     parent: Option<usize>,
     is_leaf: bool,
+    /// Deadline curve. `None`: the class has no real-time curve.
     deadline: Option<Running>,
+    /// Eligible curve. `None`: the class has no real-time curve.
     eligible: Option<Running>,
+    /// Link-sharing curve over virtual time. `None`: the class takes no part in link sharing.
     virtual_: Option<Running>,
+    /// Upper-limit curve. `None`: no limit.
     limit: Option<Running>,
     /// Service by deadlines and by link sharing.
     total: u128,
@@ -24,7 +28,7 @@ struct Node {
     d: u128,
     /// Virtual time.
     vt: u128,
-    /// Time at which its own upper limit allows service.
+    /// Time from which the class's own upper limit allows service.
     myf: u128,
     /// Fit time: the later of `myf` and `cfmin`.
     f: u128,
@@ -34,19 +38,19 @@ struct Node {
     cvtmin: u128,
     /// Maximum virtual time of the children that have become passive.
     cvtoff: u128,
-    /// Lead of its virtual time over its curve, because of times when its upper limit prevented
-    /// service.
+    /// Lead of the class's virtual time over its link-sharing curve, because its upper limit prevented service at
+    /// times.
     vtadj: u128,
-    /// Number of its busy periods so far.
+    /// Number of the class's busy periods so far.
     vtperiod: u64,
-    /// Busy period of its parent, by number, in which it last became active.
+    /// Number of the parent's busy period in which the class last became active.
     parentperiod: u64,
     /// Number of active children; for a leaf 1 if it is active.
     active: u32,
-    /// Number of its insertion into its parent's order of virtual times, which breaks ties. `None`: it is not in the
-    /// order.
+    /// Number of the class's last insertion into its parent's order of virtual times, which breaks ties. `None`: the
+    /// class is not in that order.
     in_order: Option<u64>,
-    /// `true` if it is in the order of deadlines: a leaf with a real-time curve and packets.
+    /// `true` if the class is in the order of deadlines: a leaf with a real-time curve and packets.
     waits: bool,
 }
 
@@ -61,11 +65,14 @@ pub(super) struct Tree {
 /// Criterion by which a leaf was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum By {
+    /// Real-time curve: the earliest deadline of the eligible leaves.
     Deadline,
+    /// Link sharing: the smallest virtual time on each level.
     Share,
 }
 
 impl Tree {
+    /// Returns the classes of `params`; no class is active.
     pub fn new(params: &Params) -> Tree {
         let root = params.classes.len();
         let node = |place: usize| {
@@ -100,8 +107,8 @@ impl Tree {
         Tree { nodes: (0..=root).map(node).collect(), insertions: 0 }
     }
 
-    /// Takes the curves of `fresh`: a changed one begins with the service received so far, at `now` or, for link
-    /// sharing, at the present virtual time. `next` returns the bytes that count for the next packet of a leaf. Returns
+    /// Takes the curves of `fresh`: a changed curve begins with the service received so far, at `now` or, for link
+    /// sharing, at the present virtual time. `next` returns the counted bytes of the next packet of a leaf. Returns
     /// `true` if a curve has changed.
     ///
     /// Differs from Linux, where a changed upper limit of a class with children applies from the next packet on, and
@@ -163,10 +170,11 @@ impl Tree {
         node.waits || node.in_order.is_some()
     }
 
+    /// Returns the indices of a class's children.
     fn children(&self, parent: usize) -> impl Iterator<Item = usize> + '_ {
         (0..self.nodes.len()).filter(move |i| self.nodes[*i].parent == Some(parent))
     }
-    /// Returns the children with packets to send.
+    /// Returns the indices of a class's active children, those in the order of virtual times.
     fn busy(&self, parent: usize) -> impl Iterator<Item = usize> + '_ {
         self.children(parent).filter(|i| self.nodes[*i].in_order.is_some())
     }
@@ -177,12 +185,11 @@ impl Tree {
     }
     /// Computes the minimum fit time of a parent's active children.
     fn update_cfmin(&mut self, parent: usize) {
-        let least = self.busy(parent).map(|i| self.nodes[i].f).min();
-        self.nodes[parent].cfmin = least.unwrap_or(0);
+        let earliest = self.busy(parent).map(|i| self.nodes[i].f).min();
+        self.nodes[parent].cfmin = earliest.unwrap_or(0);
     }
 
-    /// Activates a leaf at its first packet, for which `next` bytes count (`init_ed` and
-    /// `init_vf`).
+    /// Activates a leaf at its first packet, of `next` counted bytes (`init_ed` and `init_vf`).
     pub fn activate(&mut self, leaf: usize, next: u32, now: u128) {
         let node = &mut self.nodes[leaf];
         if let Some(deadline) = &mut node.deadline {
@@ -213,17 +220,17 @@ impl Tree {
         }
     }
 
-    /// Enters a class among its siblings: sets its virtual time and restarts its curves at `now`.
+    /// Enters a class into the order of its siblings: sets its virtual time and restarts its curves at `now`.
     fn join(&mut self, place: usize, parent: usize, now: u128) {
-        let last = self.busy(parent).map(|i| self.nodes[i].vt).max();
+        let largest_vt = self.busy(parent).map(|i| self.nodes[i].vt).max();
         let above = self.nodes[parent].clone();
         let node = &mut self.nodes[place];
-        match last {
-            Some(last) => {
-                // Between the smallest and the largest virtual time of the siblings, but not earlier than
-                // before in the same busy period of the parent.
+        match largest_vt {
+            Some(largest_vt) => {
+                // Half-way between the smallest and the largest virtual time of the siblings, but no smaller than the
+                // class's own virtual time in the same busy period of the parent.
                 #[expect(clippy::manual_midpoint, reason = "the kernel's formula (init_vf)")]
-                let vt = if above.cvtmin != 0 { (above.cvtmin + last) / 2 } else { last };
+                let vt = if above.cvtmin != 0 { (above.cvtmin + largest_vt) / 2 } else { largest_vt };
                 if above.vtperiod != node.parentperiod || vt > node.vt {
                     node.vt = vt;
                 }
@@ -241,14 +248,14 @@ impl Tree {
             limit.restart(now, node.total);
             node.myf = limit.time_of(node.total);
         }
-        if last.is_none() {
+        if largest_vt.is_none() {
             self.nodes[parent].cvtmin = 0;
         }
         self.insert(place);
     }
 
-    /// Returns the leaf to serve at `now`, and why. Leaves whose discipline holds back its packets, `true` in
-    /// `withholding`, are passed over. `None`: no leaf may be served.
+    /// Returns the leaf to serve at `now` and the criterion of the choice. Leaves whose discipline holds back its
+    /// packets (`true` in `withholding`; a missing entry is `false`) are passed over. `None`: no leaf may be served.
     pub fn choose(&mut self, now: u128, withholding: &[bool]) -> Option<(usize, By)> {
         let releases = |i: usize| !withholding.get(i).copied().unwrap_or(false);
         let all_release = !withholding.contains(&true);
@@ -271,7 +278,7 @@ impl Tree {
         Some((place, By::Share))
     }
 
-    /// Returns `true` if a class, or a class within it, does not hold back its packets.
+    /// Returns `true` if the class is a leaf that does not hold back its packets, or contains such an active leaf.
     fn releases_within(&self, place: usize, withholding: &[bool]) -> bool {
         if self.nodes[place].is_leaf {
             return !withholding.get(place).copied().unwrap_or(false);
@@ -279,8 +286,8 @@ impl Tree {
         self.busy(place).any(|i| self.releases_within(i, withholding))
     }
 
-    /// Notes that a packet of `bytes` bytes has left a leaf, chosen by `by`; `more`: another packet follows, of `next`
-    /// bytes (`update_vf`, `update_ed` and `update_d`).
+    /// Notes that a packet of `bytes` counted bytes has left a leaf that was chosen by `by` (`update_vf`, `update_ed`
+    /// and `update_d`). `more`: another packet follows, of `next` counted bytes.
     pub fn served(&mut self, leaf: usize, bytes: u32, by: By, more: bool, next: u32) {
         self.advance(leaf, service(bytes), !more);
         let node = &mut self.nodes[leaf];
@@ -310,7 +317,7 @@ impl Tree {
         goes_passive &= self.nodes[leaf].in_order.is_some();
         let mut place = leaf;
         while let Some(parent) = self.nodes[place].parent {
-            let below = self.nodes[parent].cvtmin;
+            let parent_cvtmin = self.nodes[parent].cvtmin;
             let node = &mut self.nodes[place];
             node.total += served;
             let (Some(curve), true) = (node.virtual_, node.active > 0) else {
@@ -322,10 +329,10 @@ impl Tree {
                 goes_passive = node.active == 0;
             }
             node.vt = curve.time_of(node.total).saturating_add(node.vtadj);
-            if node.vt < below {
+            if node.vt < parent_cvtmin {
                 // The class has been passed over because of its upper limit.
-                node.vtadj += below - node.vt;
-                node.vt = below;
+                node.vtadj += parent_cvtmin - node.vt;
+                node.vt = parent_cvtmin;
             }
             if goes_passive {
                 let vt = node.vt;
@@ -344,7 +351,8 @@ impl Tree {
         }
     }
 
-    /// Returns the first time after `now` at which a further leaf may be served. `None`: never.
+    /// Returns the first time after `now` at which another active leaf becomes eligible or fits its upper limits, in
+    /// picoseconds. `None`: there is no such time.
     pub fn next_change(&self, now: u128) -> Option<u128> {
         let eligible = self.nodes.iter().filter(|node| node.waits).map(|node| node.e);
         let fits = self.nodes.iter().filter(|node| node.in_order.is_some()).map(|node| node.f);
@@ -353,7 +361,8 @@ impl Tree {
 
     /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
-        // Sixteen-byte times and services, their adjustments, periods and counts, and the four running curves.
+        // Of each class: 12 times and services of 16 bytes, 2 periods, the count of active children, the position in
+        // the order, and 2 flags; of each curve its 4 numbers.
         const NUMBERS: usize = 12 * 16 + 2 * 8 + 4 + 8 + 2;
         const RUNNING: usize = 4 * 16;
         let curves =
@@ -374,8 +383,8 @@ mod tests {
     use serde_json::json;
     use tailback_document::decode;
 
-    /// As `hfsc_qlen_notify` in Linux: `update_vf` without service, and the leaf leaves the order of deadlines. None of
-    /// the present disciplines drops its last packet at a dequeue.
+    /// The expectation is `hfsc_qlen_notify` in Linux: `update_vf` without service, and the leaf leaves the order of
+    /// deadlines. The test calls the tree itself, since no present discipline drops its last packet at a dequeue.
     #[test]
     fn a_leaf_whose_last_packet_was_dropped_is_passive_and_returns_without_credit() {
         let class = |name: &str| json!({ "name": name, "ls": { "m2": "8Mbit/s" }, "rt": { "m2": "1Mbit/s" } });
@@ -393,8 +402,8 @@ mod tests {
             assert_eq!(tree.choose(0, &[]), Some((1, by)));
             tree.served(1, 1000, by, true, 1000);
         }
-        // 3000 B of leaf 1 at 8 Mbit/s are 3 ms of virtual time, and the last one served by its share was at 2 ms: leaf 0
-        // returns half-way between (`init_vf`), although it had received 1 ms only.
+        // The 3000 B of leaf 1 at 8 Mbit/s are 3 ms of virtual time; its last packet served by link sharing was chosen
+        // at 2 ms. Leaf 0 returns half-way between 2 and 3 ms (`init_vf`), although its own virtual time was 1 ms.
         tree.activate(0, 1000, 0);
         assert_eq!(tree.nodes[0].vt, 2_500_000_000);
     }

@@ -108,12 +108,12 @@ impl Params {
     /// Refuses a parent that does not precede its child, and parameters out of range or without effect on their class.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.accounting.check("accounting")?;
         check::within("r2q", f64::from(self.r2q), 1.0, 1e6)?;
         check_names("classes", self.classes.iter().map(|class| Some(&class.name)))?;
-        let unknown = |name: &str, names: &[&str]| {
+        let advice = |name: &str, names: &[&str]| {
             suggest(name, names.iter().copied()).map_or_else(
                 || format!("the classes are {}", listed(names.iter().copied())),
                 |near| format!("did you mean `{near}`?"),
@@ -124,7 +124,7 @@ impl Params {
             let field = format!("classes[{i}]");
             let invalid = |key: &str, message: String| Err(Invalid::new(format!("{field}.{key}"), message));
             if let Some(parent) = class.parent.as_deref().filter(|parent| !above.contains(parent)) {
-                return invalid("parent", format!("no class above is named `{parent}`; {}", unknown(parent, &above)));
+                return invalid("parent", format!("no class above is named `{parent}`; {}", advice(parent, &above)));
             }
             above.push(&class.name);
             if self.depth(i) >= MAX_DEPTH {
@@ -166,7 +166,7 @@ impl Params {
         }
         match self.default.as_deref().map(|name| (name, self.place(name))) {
             Some((name, None)) => {
-                Err(Invalid::new("default", format!("no class is named `{name}`; {}", unknown(name, &above))))
+                Err(Invalid::new("default", format!("no class is named `{name}`; {}", advice(name, &above))))
             }
             Some((name, Some(place))) if !self.is_leaf(place) => {
                 Err(Invalid::new("default", format!("`{name}` has children and holds no packets; name a leaf")))
@@ -174,7 +174,7 @@ impl Params {
             _ => Ok(()),
         }
     }
-    /// Visits the matches and disciplines of the classes, each with its path.
+    /// Passes the path, the match and the inner discipline of each class to `f`.
     pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
         for (i, class) in self.classes.iter_mut().enumerate() {
             f(format!("classes[{i}]"), class.matches.as_mut(), class.discipline.as_deref_mut());

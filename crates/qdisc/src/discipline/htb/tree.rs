@@ -24,29 +24,35 @@ const FULL_PACKET: u64 = 1_600;
 #[derive(Debug)]
 pub struct Htb {
     nodes: Vec<Node>,
-    /// By class of `classes`: its node. The last class is that of packets that are not shaped.
+    /// Index in `nodes` of each of `classes`, except the last class, that of packets that are not shaped.
     leaves: Vec<usize>,
     classes: Classes,
-    /// By level of the lender and priority: class whose turn it is.
+    /// Class whose turn it is, for each level of the lender and each priority.
     turns: [[u8; 8]; TOP + 1],
-    /// By class: `true` if its discipline holds back its packets in this dequeue.
+    /// For each of `leaves` `true` if its discipline holds back its packets in this dequeue.
     withholding: Vec<bool>,
-    /// Time at which a class may send next, as of the last dequeue without a packet.
+    /// Time at which a class may send next, computed at the last dequeue without a packet. `None`: no timer is set.
     wake_at: Option<Time>,
 }
 
+/// A class of the hierarchy.
 #[derive(Debug)]
 struct Node {
+    /// Index of the parent. `None`: the class has no parent.
     parent: Option<usize>,
+    /// 0 for a leaf, else [`TOP`] minus the number of ancestors.
     level: usize,
+    /// Priority in borrowing, 0 (first) to 7.
     prio: usize,
     /// Wire bytes per turn.
     quantum: i64,
-    /// By level of the lender: wire bytes that the class may still send in its turn.
+    /// Wire bytes that the class may still send in its turn, for each level of the lender.
     deficit: [i64; TOP + 1],
+    /// Bucket of the assured rate.
     rate: TokenBucket,
+    /// Bucket of the ceiling.
     ceil: TokenBucket,
-    /// Overhead that its buckets count for a packet.
+    /// Overhead that the class's buckets count for a packet.
     accounting: Accounting,
 }
 
@@ -77,20 +83,20 @@ impl Node {
     }
 }
 
-/// Returns the bucket of a rate. `None`: with the default burst.
+/// Returns the token bucket of a rate, with the default burst if `burst` is `None`.
 fn bucket(rate: Rate, burst: Option<Burst>) -> TokenBucket {
     TokenBucket::new(rate, burst.map_or_else(|| TICK.at(rate) + FULL_PACKET, |burst| burst.at(rate)))
 }
 
 impl Params {
-    /// Returns the empty classes at their site.
+    /// Returns the discipline with empty queues; the limits of `site` hold for all classes together.
     pub fn build(&self, site: &Site) -> Htb {
         Htb::new(self, site)
     }
 }
 
 impl Htb {
-    /// Returns the empty classes; the parameters have passed `check`.
+    /// Returns the discipline with empty queues. The parameters must have passed `check`.
     pub(super) fn new(params: &Params, site: &Site) -> Htb {
         let nodes = params.classes.iter().enumerate().map(|(i, class)| {
             let quantum = class
@@ -142,7 +148,8 @@ impl Htb {
         }
     }
 
-    /// Returns the time at which the mode of the leaf or an ancestor changes. `None`: never.
+    /// Returns the first time at which a bucket of the leaf or of an ancestor is no longer in debt. `None`: no bucket
+    /// is in debt.
     fn next_change(&self, leaf: usize) -> Option<Time> {
         let mut soonest: Option<Time> = None;
         let mut place = Some(leaf);
@@ -158,8 +165,8 @@ impl Htb {
         soonest
     }
 
-    /// Charges a packet of this leaf to the buckets: to rates from the lender's level up, and to
-    /// the ceilings of the leaf and all ancestors.
+    /// Charges a packet of the leaf to the rate buckets of the classes from the lender's level (`level`) up, and to the
+    /// ceiling buckets of the leaf and all ancestors.
     fn charge(&mut self, leaf: usize, level: usize, packet: &Packet) {
         let mut place = Some(leaf);
         while let Some(at) = place {
@@ -173,8 +180,8 @@ impl Htb {
         }
     }
 
-    /// Returns the class whose turn it is among those with packets that may send, with the level of its lender. `None`: no class
-    /// may send.
+    /// Returns the class whose turn it is, among the classes with packets that may send, and the level of its lender.
+    /// `None`: no class may send.
     fn choose(&mut self) -> Option<(usize, usize)> {
         let mut best: Option<(usize, usize)> = None;
         for class in 0..self.leaves.len() {
@@ -183,7 +190,7 @@ impl Htb {
             }
             let Some(level) = self.lender(self.leaves[class]) else { continue };
             let rank = (level, self.nodes[self.leaves[class]].prio);
-            best = Some(best.map_or(rank, |least| least.min(rank)));
+            best = Some(best.map_or(rank, |best| best.min(rank)));
         }
         let (level, prio) = best?;
         // In circular order from the class whose turn it is.

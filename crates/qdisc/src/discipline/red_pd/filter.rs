@@ -10,8 +10,8 @@ use crate::{Fate, Reason, Site, Watch};
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
 
-/// RED with a filter for monitored flows, at one queue. O(1) per packet; each interval costs O(n log n)
-/// with n the flows dropped in it, and O(m) with m the flows seen so far.
+/// RED with a filter for monitored flows, at one queue. O(1) per packet; each interval costs O(n log n) for n flows
+/// with drops in it, plus O(m) for m flows seen so far.
 #[derive(Debug)]
 pub struct RedPd {
     key: ByFlow,
@@ -45,8 +45,8 @@ impl Retune for RedPd {
 impl ArrivalLaw for RedPd {
     fn judge(&mut self, arrival: &Arrival<'_>, rng: &mut Rng) -> Fate {
         let (slot, size) = (self.key.slot(arrival.packet, rng), arrival.packet.size);
-        // The filter must not idle the link: it drops only if more than one packet waits and the average
-        // is at least the minimum threshold.
+        // So that the filter does not idle the link, it drops only if more than one packet waits and the average is at
+        // least `min`.
         let busy = self.law.average() >= self.law.thresholds().0 && arrival.queue.packets > 1;
         if self.monitor.filters(slot, busy, rng) {
             return Fate::Dropped(Reason::Unresponsive);

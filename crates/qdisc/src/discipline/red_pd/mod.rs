@@ -1,4 +1,4 @@
-//! RED-PD: packets of flows that RED drops too regularly pass a filter in front of RED.
+//! RED-PD: RED behind a filter, which drops packets of the flows that RED drops too regularly.
 
 mod filter;
 mod monitor;

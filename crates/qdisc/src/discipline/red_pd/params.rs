@@ -9,14 +9,13 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_units::Dur;
 
-/// RED with preferential dropping (Mahajan, Floyd and Wetherall, ICNP 2001; constants and order of
-/// steps from ns-2.35): a flow is considered to send more than a TCP with the round-trip time `rtt`
-/// if RED has dropped packets of it in at least `needed` of the last `intervals` intervals. A
-/// filter in front of RED then drops its packets with a probability that rises while this condition
-/// holds and RED still drops them, and falls once RED has dropped none of its packets in all
-/// remembered intervals. The filter drops packets only while RED's average is at least `min` and
-/// more than one packet waits; its drops have the reason "unresponsive flow". Marks count as drops.
-/// The paper's test for unresponsive flows is left out.
+/// RED with preferential dropping (Mahajan, Floyd and Wetherall, ICNP 2001; constants and order of steps from ns-2.35):
+/// a flow is considered to send more than a TCP with the round-trip time `rtt` if RED has dropped packets of it in at
+/// least `needed` of the last `intervals` intervals. A filter in front of RED then drops its packets with a probability
+/// that rises while this condition holds and RED still drops packets of the flow, and falls once RED has dropped no
+/// packet of the flow in all remembered intervals. The filter drops packets only while RED's average is at least `min`
+/// and more than one packet waits; its drops have the reason "unresponsive flow". Marks count as drops. The paper's
+/// test for unresponsive flows is left out.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
@@ -33,9 +32,8 @@ pub struct Params {
     /// Number of flows that an interval records, those with the most dropped bytes, 1 to 1000000.
     /// Default 50.
     pub flows: u32,
-    /// Lower bound of the time between two changes of a flow's filter probability, at most 24h; the
-    /// time is that of the last 4 intervals before an increase, and of the last 3 before a
-    /// decrease, if this is longer. Default 400ms.
+    /// Lower bound of the time between two changes of a flow's filter probability, at most 24h. If the last 4 intervals
+    /// (before an increase) or the last 3 (before a decrease) are longer, they are the minimum. Default 400ms.
     pub hold: Dur,
     /// RED behind the filter; its `victim` must be "tail". Default: the defaults of the discipline
     /// `red`.
@@ -59,10 +57,10 @@ impl Params {
     /// Refuses parameters out of range.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("rtt", self.rtt)?;
-        check::pause("hold", self.hold)?;
+        check::at_most_a_day("hold", self.hold)?;
         check::within("intervals", f64::from(self.intervals), 1.0, 100.0)?;
         check::within("needed", f64::from(self.needed), 1.0, f64::from(self.intervals))?;
         check::within("flows", f64::from(self.flows), 1.0, 1e6)?;

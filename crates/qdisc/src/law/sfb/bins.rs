@@ -1,4 +1,4 @@
-//! One set of bins and the hashes that lead to them.
+//! One set of bins and the hashes that assign flows to them.
 
 use super::params::{BinFull, Form, LowerAt, Settings};
 use crate::law::blue::{Stepped, Timers};
@@ -53,12 +53,12 @@ impl Found {
 }
 
 impl Bins {
-    /// Returns empty bins whose hashes are not drawn yet.
+    /// Returns `per_level` empty bins on each level, with one freeze timer per bin. [`Bins::draw`] must draw the
+    /// hashes.
     pub fn new(levels: usize, per_level: usize) -> Bins {
         Bins::with_timers(levels, per_level, Timers::Shared)
     }
-    /// Returns empty bins, with one freeze timer per bin or separate ones for increases and
-    /// decreases.
+    /// Does the same as [`Bins::new`], with one freeze timer per bin or separate ones for increases and decreases.
     pub fn with_timers(levels: usize, per_level: usize, timers: Timers) -> Bins {
         let empty = Bin { probability: Stepped::new(timers), packets: 0 };
         Bins { bins: vec![empty; levels * per_level], per_level, seed: 0, empty }
@@ -88,11 +88,11 @@ impl Bins {
         let bin = self.empty.probability.state_bytes() + bytes_of!(self.empty; packets);
         self.bins.len() * bin + bytes_of!(self; seed)
     }
-    /// Returns the flow's bin at each level, 0 to bins per level − 1.
+    /// Returns the flow's bin at each level, first level first, each 0 to bins per level − 1.
     pub fn of(&self, flow: u32) -> impl Iterator<Item = usize> + use<> {
         hashes(self.seed, flow, self.bins.len() / self.per_level, self.per_level)
     }
-    /// Returns the bins of a flow, numbered consecutively through all levels.
+    /// Returns the flow's bin at each level, first level first, as indices that count through all levels.
     pub fn indices(&self, flow: u32) -> impl Iterator<Item = usize> + use<> {
         self.indices_by(self.seed, flow)
     }
@@ -100,7 +100,7 @@ impl Bins {
     pub fn p_min(&self, flow: u32) -> f64 {
         self.indices(flow).map(|i| self.bins[i].probability.p()).fold(1.0, f64::min)
     }
-    /// Returns the mean probability of all bins.
+    /// Returns the mean probability of all bins; NaN if there are no bins.
     pub fn mean_p(&self) -> f64 {
         self.bins.iter().map(|bin| bin.probability.p()).sum::<f64>() / self.bins.len() as f64
     }
@@ -142,7 +142,7 @@ impl Bins {
             self.bins[i].probability.raise(now, settings.increment, settings.freeze);
         }
     }
-    /// Prevents the probabilities of the flow's bins from being lowered for a freeze time.
+    /// Delays decreases of the probabilities of the flow's bins for a freeze time.
     pub(super) fn keep(&mut self, now: Time, flow: u32) {
         for i in self.indices(flow) {
             self.bins[i].probability.keep(now);
@@ -175,7 +175,7 @@ impl Bins {
         }
     }
 
-    /// Returns the flow's bins by the hashes of `seed`, numbered consecutively through all levels.
+    /// Returns the flow's bin at each level by the hashes of `seed`, as indices that count through all levels.
     fn indices_by(&self, seed: u64, flow: u32) -> impl Iterator<Item = usize> + use<> {
         let per_level = self.per_level;
         let levels = self.bins.len() / per_level;
@@ -183,7 +183,7 @@ impl Bins {
     }
 }
 
-/// Keeps the bins and the hashes.
+/// Keeps the bins and the hashes; changes the kind of the freeze timers.
 impl Retune for Bins {
     fn adopt(&mut self, _now: Time, fresh: Bins) {
         let timers = fresh.empty.probability.timers();
@@ -207,8 +207,8 @@ impl Bin {
     }
 }
 
-/// Returns the flow's bins by one hash per level: the finaliser of SplitMix64 (Steele, Lea and
-/// Flood 2014) over the flow and a salt, which is such a hash of seed and level.
+/// Returns the flow's bin at each level. The hash is the finaliser of SplitMix64 (Steele, Lea and Flood 2014), applied
+/// to the flow and a salt; the salt is such a hash of seed and level.
 fn hashes(seed: u64, flow: u32, levels: usize, per_level: usize) -> impl Iterator<Item = usize> {
     (1..=levels as u64).map(move |level| {
         let salt = mix(seed.wrapping_add(level.wrapping_mul(GOLDEN)));

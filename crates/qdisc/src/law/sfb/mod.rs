@@ -1,8 +1,7 @@
-//! Stochastic fair Blue (Feng, Kandlur, Saha and Shin, UM CSE-TR-387-99 and INFOCOM 2001): Blue per
-//! bin. Independent hashes assign each flow a bin at each level. The probability of a flow is the
-//! smallest of its bins, so that it is large only if an unresponsive flow shares each of its bins.
-//! Flows whose bins all have probability 1 do not respond to signals and are put into a penalty
-//! box.
+//! Stochastic fair Blue (Feng, Kandlur, Saha and Shin, UM CSE-TR-387-99 and INFOCOM 2001): Blue per bin. Independent
+//! hashes assign each flow a bin at each level. The probability of a flow is the smallest of its bins, so that the
+//! probability of a responsive flow is large only if unresponsive flows share all of its bins. A flow whose bins all
+//! have probability 1 does not respond to signals and is put into a penalty box.
 
 mod bins;
 mod params;
@@ -22,10 +21,9 @@ use tailback_units::Time;
 /// The decision about an arriving packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
-    /// The packet is queued and passed to [`Sfb::accept`].
+    /// The packet is queued; the caller then calls [`Sfb::accept`].
     Pass(Ticket),
-    /// The packet is marked and queued (and passed to [`Sfb::accept`]), or dropped if it cannot be
-    /// marked.
+    /// The packet is marked and queued (the caller then calls [`Sfb::accept`]), or dropped if it cannot be marked.
     Signal(Ticket),
     /// The packet is dropped by the law.
     Drop,
@@ -33,7 +31,8 @@ pub enum Verdict {
     Boxed,
 }
 
-/// Seeds of the sets of bins in which a waiting packet is counted; 0: not counted in this set.
+/// For each of the two sets of bins, the seed of the hashes by which a waiting packet is counted in it; 0: the packet
+/// is not counted in this set.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Ticket([u64; 2]);
 
@@ -48,14 +47,14 @@ pub struct Sfb {
     /// Time at which the current set began to decide.
     since: Time,
     limiter: Limiter,
-    /// Flows seen so far, one bit each.
+    /// Bit set of the flows of which a packet has arrived.
     seen: Vec<u64>,
 }
 
-/// A moving hash that begins with the change has its first move one interval later.
+/// If the change switches the moving hash on, the first change of the set is one interval later.
 impl Retune for Sfb {
     fn adopt(&mut self, now: Time, fresh: Sfb) {
-        if self.settings.interval.is_none() && fresh.settings.interval.is_some() {
+        if self.settings.rehash_interval.is_none() && fresh.settings.rehash_interval.is_some() {
             self.since = now;
         }
         self.settings = fresh.settings;
@@ -67,7 +66,8 @@ impl Retune for Sfb {
 }
 
 impl Sfb {
-    /// Returns the law in its initial state; the parameters have passed `check`. The hashes are drawn at the first arrival.
+    /// Returns the law in its initial state; the parameters must have passed `check`. The hashes are drawn at the first
+    /// arrival.
     pub fn new(params: &Params) -> Sfb {
         let settings = params.settings();
         let timers = if settings.freeze_down.is_some() { Timers::Separate } else { Timers::Shared };
@@ -80,9 +80,9 @@ impl Sfb {
     pub fn arrive(&mut self, now: Time, flow: u32, rng: &mut Rng) -> Verdict {
         self.move_hash(now, rng);
         self.note(flow);
-        let flagged = self.holds(flow);
+        let hold = self.holds(flow);
         let set = &mut self.sets[self.current];
-        let found = set.update(now, flow, &self.settings, flagged);
+        let found = set.update(now, flow, &self.settings, hold);
         if found.is_refused(&self.settings) {
             return Verdict::Drop;
         }
@@ -91,7 +91,7 @@ impl Sfb {
         if self.is_warming(now) && (boxed || self.settings.warmed == Warmed::All) {
             let next = &mut self.sets[1 - self.current];
             if boxed && self.settings.form == Form::Thesis {
-                // The penalty box keeps the flow's queue short, so that its bins would not fill: they
+                // The penalty box admits few packets of the flow, so that its bins would not fill: their probabilities
                 // are raised directly.
                 next.press(now, flow, &self.settings);
             } else {
@@ -135,7 +135,7 @@ impl Sfb {
         }
     }
 
-    /// Returns `true` if packets that find the queue full, too, must be passed to [`Sfb::arrive`].
+    /// Returns `true` if [`Sfb::arrive`] must be called also for packets that find the queue full.
     pub fn hears_of_overflow(&self) -> bool {
         self.settings.form == Form::Thesis
     }
@@ -152,8 +152,8 @@ impl Sfb {
     pub fn depart(&mut self, now: Time, flow: u32, ticket: Ticket) {
         let hold = self.settings.lower_at == LowerAt::Departure && self.holds(flow);
         for (set, seed) in self.sets.iter_mut().zip(ticket.0) {
-            // A set with new hashes does not count packets that were queued before. Linux keeps the
-            // counts of a set when its hashes change.
+            // A set with new hashes has empty bins and does not count packets that were queued before the change. Linux
+            // keeps the counts of a set when its hashes change.
             if seed == set.seed() || self.settings.form == Form::Linux {
                 set.discount(now, flow, seed, &self.settings, hold);
             }
@@ -176,19 +176,19 @@ impl Sfb {
         let others: Vec<Vec<usize>> = others.iter().map(|other| self.bins(*other)).collect();
         self.bins(flow).iter().enumerate().all(|(level, bin)| others.iter().any(|other| other[level] == *bin))
     }
-    /// Returns the flows seen so far that are in the penalty box, in ascending order.
+    /// Returns the flows in the penalty box, in ascending order, among those of which a packet has arrived.
     pub fn boxed_flows(&self) -> impl Iterator<Item = u32> + '_ {
         let flows = self.seen.iter().enumerate().flat_map(|(word, bits)| {
             (0..64).filter(move |bit| bits >> bit & 1 == 1).map(move |bit| word as u32 * 64 + bit)
         });
         flows.filter(|flow| self.probability(*flow) >= self.settings.threshold)
     }
-    /// Returns the size of its variables in bytes: the set of bins that decides, the other set if the hash moves, and
-    /// the penalty box. The list of flows seen, used for time series only, is not counted.
+    /// Returns the size of the variables in bytes: the set of bins that decides, the other set if the hash moves, and
+    /// the penalty box. The bit set of flows, used for time series only, is not counted.
     pub fn state_bytes(&self) -> usize {
         let bins = self.sets[0].state_bytes();
         let moving = bins + bytes_of!(self; since) + size_of::<bool>();
-        bins + self.limiter.state_bytes() + if self.settings.interval.is_some() { moving } else { 0 }
+        bins + self.limiter.state_bytes() + if self.settings.rehash_interval.is_some() { moving } else { 0 }
     }
     /// Reports the mean and the largest probability of the bins, the packets in the fullest bin, and the number of
     /// flows in the penalty box.
@@ -206,7 +206,7 @@ impl Sfb {
         matches!(self.settings.boxed, Boxed::Hold | Boxed::Keep) && self.probability(flow) >= self.settings.threshold
     }
 
-    /// Adds the flow to those seen so far.
+    /// Adds the flow to those of which a packet has arrived.
     fn note(&mut self, flow: u32) {
         let word = flow as usize / 64;
         if word >= self.seen.len() {
@@ -220,7 +220,7 @@ impl Sfb {
         if self.sets[0].seed() == 0 {
             self.sets.iter_mut().for_each(|set| set.draw(rng));
         }
-        let Some(interval) = self.settings.interval else { return };
+        let Some(interval) = self.settings.rehash_interval else { return };
         if now.since(self.since) <= interval {
             return;
         }
@@ -241,7 +241,9 @@ impl Sfb {
 
     /// Returns `true` during the warm-up of the next set of bins.
     fn is_warming(&self, now: Time) -> bool {
-        let (Some(interval), Some(warm_up)) = (self.settings.interval, self.settings.warm_up) else { return false };
+        let (Some(interval), Some(warm_up)) = (self.settings.rehash_interval, self.settings.warm_up) else {
+            return false;
+        };
         now.since(self.since) > interval - warm_up
     }
 }

@@ -107,7 +107,7 @@ pub enum BinFull {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct PenaltyBox {
-    /// Probability at or above which a flow is in the penalty box, above 0. Default 1.
+    /// Probability at or above which a flow is in the penalty box, above 0 and at most 1. Default 1.
     pub threshold: Fraction,
     /// Minimum time between two boxed packets that pass, above 0s and at most 24h. Default 50ms, which limits 1000-byte
     /// packets to 0.16 Mbit/s. In form "linux" it is the time per token, default 100ms.
@@ -172,8 +172,8 @@ pub enum Boxed {
     Keep,
 }
 
-/// A moving hash: of two sets of bins one decides about packets; after each interval the sets change
-/// roles, and the set that decided before gets new hashes.
+/// Moving hash: one of two sets of bins decides about packets. After each interval the sets change roles, and the set
+/// that decided before gets new hashes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Rehash {
@@ -191,8 +191,8 @@ pub struct Rehash {
     /// true.
     #[serde(default = "yes")]
     pub double_buffer: bool,
-    /// Upper bound of a bin's probability at the change: with less than `threshold` of the penalty
-    /// box no flow is boxed right after a change. Default 1.
+    /// Upper bound of a bin's probability at a change of the set, 0 to 1. With a bound below `threshold` of the penalty
+    /// box, no flow is boxed right after a change. Default 1.
     #[serde(default = "one")]
     pub cap: Fraction,
 }
@@ -234,7 +234,8 @@ pub(super) struct Settings {
     pub burst: u64,
     pub scope: Scope,
     pub boxed: Boxed,
-    pub interval: Option<Dur>,
+    /// Time between two changes of the set. `None`: the hashes never change.
+    pub rehash_interval: Option<Dur>,
     /// `None`: no double buffering.
     pub warm_up: Option<Dur>,
     pub warmed: Warmed,
@@ -264,31 +265,31 @@ impl Params {
             burst: self.penalty_box.burst,
             scope: self.penalty_box.scope,
             boxed: self.penalty_box.boxed,
-            interval: rehash.as_ref().map(|rehash| rehash.interval),
+            rehash_interval: rehash.as_ref().map(|rehash| rehash.interval),
             warm_up: rehash.as_ref().and_then(|r| r.double_buffer.then_some(r.warm_up.unwrap_or(r.interval))),
             warmed: rehash.as_ref().map_or(Warmed::All, |rehash| rehash.warmed_by),
             cap: rehash.as_ref().map_or(1.0, |rehash| rehash.cap.0),
         }
     }
 
-    /// Refuses parameters out of range, and a warm-up longer than `interval`.
+    /// Refuses parameters out of range, a warm-up longer than `interval`, and `lower-at` "departure" in form "linux".
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         let settings = self.settings();
         check::within("levels", settings.levels as f64, 1.0, 32.0)?;
         check::within("bins", settings.bins as f64, 1.0, 65_535.0)?;
         check::above("increment", settings.increment, 0.0, 1.0)?;
         check::above("decrement", settings.decrement, 0.0, 1.0)?;
-        check::pause("freeze", settings.freeze)?;
-        check::pause("freeze-down", settings.freeze_down.unwrap_or(Dur::ZERO))?;
+        check::at_most_a_day("freeze", settings.freeze)?;
+        check::at_most_a_day("freeze-down", settings.freeze_down.unwrap_or(Dur::ZERO))?;
         if self.form == Form::Linux && self.lower_at == LowerAt::Departure {
             let advice =
                 "form \"linux\" lowers probabilities at arrivals only; write \"arrival\" or `form = \"thesis\"`";
             return Err(Invalid::new("lower-at", advice));
         }
-        check::some("penalty-box.threshold", self.penalty_box.threshold)?;
+        check::positive_fraction("penalty-box.threshold", self.penalty_box.threshold)?;
         check::duration("penalty-box.interval", settings.penalty_interval)?;
         let Some(rehash) = &self.rehash else { return Ok(()) };
         check::duration("rehash.interval", rehash.interval)?;

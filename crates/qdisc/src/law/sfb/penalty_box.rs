@@ -14,17 +14,20 @@ pub struct Limiter {
     interval: Dur,
 }
 
-/// Time of the last boxed packet that passed, in total, by bin or by flow; or Linux's token bucket, whose
-/// tokens are packets and whose `rate` is in tokens per second.
+/// State of the rate limit.
 #[derive(Clone, Debug)]
 enum Kind {
+    /// Time of the last boxed packet that passed. `None`: no packet has passed.
     Global(Option<Time>),
+    /// The same for each bin.
     PerBin(Vec<Option<Time>>),
+    /// The same for each flow of which a boxed packet has passed.
     PerFlow(BTreeMap<u32, Time>),
+    /// Linux's token bucket: a token is a packet, `rate` is in tokens per second, `filled` the time of the last refill.
     Bucket { rate: f64, burst: u64, tokens: u64, filled: Time },
 }
 
-/// Keeps the times of the last packets, and the tokens up to the new depth.
+/// Keeps the times of the last packets; keeps the tokens, limited to the new depth.
 impl Retune for Limiter {
     fn adopt(&mut self, _now: Time, fresh: Limiter) {
         self.interval = fresh.interval;
@@ -79,8 +82,8 @@ impl Limiter {
             }
             Kind::Bucket { rate, burst, tokens, filled } => {
                 if *tokens < 1 {
-                    // The kernel discards the fraction of a token that has accumulated since the
-                    // last call.
+                    // As in the kernel, the fraction of a token that has accumulated since the last refill is
+                    // discarded.
                     let age = now.since(*filled).min(Dur::from_secs(10));
                     *tokens = ((age.as_secs() * *rate) as u64).min(*burst);
                     *filled = now;
