@@ -1,13 +1,13 @@
 # Tasks of the project; `make` lists them.
 #
-# Steps that install or build leave stamps in .venv, so that the next call skips them. Files outside this folder are not
-# changed, except the package caches of cargo and pip, components of rustup, and its target wasm32-unknown-unknown.
+# Steps that install or build leave stamp files in .venv, so that the next call skips them. Nothing outside this folder
+# is changed, except the package caches of cargo and pip, and rustup's components and its target wasm32-unknown-unknown.
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-# The targets share caches, and each uses all cores.
+# Targets run one after another, since they share caches and each uses all cores.
 .NOTPARALLEL:
 
 PYTHON ?= python3
@@ -79,8 +79,9 @@ dev: $(VENV)/.needed ## Build the extension for development: rebuilds in seconds
 	@command -v cargo >/dev/null || { echo "Tailback needs Rust 1.88 or newer; see https://rustup.rs"; exit 1; }
 	$(BIN)/maturin develop --locked --quiet
 
-# Takes hours; the same command resumes it after a stop or a kill. `make results RUN=lan` runs one group or experiment and keeps
-# the pages of the others. Exit code 5, failed or undecided claims, is no error here: the pages show them.
+# Takes hours; the same command resumes an interrupted run. `make results RUN=lan` runs one group or experiment and
+# keeps the results of the others. Exit code 5 (claims that failed or are undecided) is not an error here, since the
+# pages show the verdicts.
 RUN ?= all
 .PHONY: results
 results: $(VENV)/.installed ## Reproduce every experiment at full length (hours) and write docs/results
@@ -133,7 +134,7 @@ lock: ## Renew the pinned versions and hashes in requirements/
 	tools/lock.sh $(PYTHON)
 
 .PHONY: check-bounds
-check-bounds: $(VENV)/.installed ## Run the Python tests with the oldest versions that pyproject.toml allows
+check-bounds: $(VENV)/.installed ## Run the Python tests with the oldest dependencies that pyproject.toml allows
 	$(BIN)/python tools/check_bounds.py
 
 .PHONY: validate
@@ -147,20 +148,21 @@ validate: $(VENV)/.tested ## Run the long tests too (random networks, every clai
 	$(BIN)/python validation/tcp.py --out $(OUT)/validation
 	$(BIN)/python validation/linux/compare.py --out $(OUT)/validation
 
-# `validate` compares policies with this kernel, and skips the comparison without it.
+# `validate` compares policies with this kernel; without the kernel it skips the comparison.
 .PHONY: kernel
 kernel: $(OUT)/validation/kernel/linux ## Build a Linux kernel with virtual time for `validate` (5 to 10 minutes on 2 cores)
 
 $(OUT)/validation/kernel/linux:
 	validation/linux/build_kernel.sh $(dir $@)
 
-# Time for each target; default: an hour.
+# Time for each fuzz target, seconds; default: an hour.
 FUZZ_SECONDS ?= 3600
 .PHONY: fuzz
 fuzz: ## Fuzz the readers of documents, assignments, traces, studies and router configurations
 	tools/fuzz.sh $(FUZZ_SECONDS)
 
-# A larger draw than that of `validate`; the same command resumes it. The default of SEED is the hash of HEAD.
+# More mutants than `validate` tests; the same command resumes an interrupted run. Default of SEED: the first 8 hex
+# digits of HEAD.
 COUNT ?= 500
 SEED ?=
 .PHONY: mutants
@@ -184,7 +186,8 @@ bench-disciplines: $(VENV)/.installed ## Count the instructions per packet of ea
 	$(CARGO) build --locked --release -p tailback-bench
 	$(BIN)/python tools/bench_disciplines.py --binary $(TARGET)/release/tailback-bench --out $(OUT)/bench-disciplines.md
 
-# The same command resumes it; a new program is measured again. PERFORMANCE="--parts instructions" measures only a part.
+# The same command resumes an interrupted run; after a change of the program everything is measured again.
+# PERFORMANCE="--parts instructions" measures only that part.
 PERFORMANCE ?=
 .PHONY: performance
 performance: $(VENV)/.installed ## Measure this version and write the tables of docs/performance.md (minutes)

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Checks licences and sources of all pinned crates, and known advisories of the crates and of all pinned Python packages. If a
-# database of advisories cannot be reached, a message is printed, and its check is skipped; a violation or an advisory is an error.
-# Usage: audit.sh PYTHON
+# Checks licences and sources of all pinned crates, and known advisories about the crates and all pinned Python
+# packages. A violation or an advisory is an error. If a database of advisories cannot be reached, its check is skipped
+# with a message. Usage: audit.sh PYTHON
 set -euo pipefail
 cd "$(dirname "$0")/.."
 tools=$(mktemp -d)
@@ -15,12 +15,12 @@ PATH="$tools/bin:$PATH:$PWD/target/tools/bin"
 echo "crates: licences, sources, wildcards"
 cargo-deny --workspace --all-features check --hide-inclusion-graph licenses bans sources
 
-# look WHAT UNREACHABLE COMMAND...: runs a check against a database on the network. If the check fails and its output matches the
-# expression UNREACHABLE, the database cannot be reached, which is no error.
-look() {
-  local what=$1 unreachable=$2
+# check_advisories SUBJECT UNREACHABLE COMMAND...: runs a check against a database on the network. A failure whose
+# output matches the expression UNREACHABLE means that the database cannot be reached, and is not an error.
+check_advisories() {
+  local subject=$1 unreachable=$2
   shift 2
-  echo "$what: known advisories"
+  echo "$subject: known advisories"
   local log="$tools/log"
   "$@" >"$log" 2>&1 && { tail -n 1 "$log"; return; }
   if grep -qE "$unreachable" "$log"; then
@@ -30,5 +30,5 @@ look() {
     return 1
   fi
 }
-look crates "failed to fetch|failed to (clone|open) advisory|unable to (fetch|connect)" cargo-deny --workspace check advisories
-look packages "ConnectionError|ServiceError|Failed to (query|connect)|HTTPError|not found on PyPI" pip-audit --strict --require-hashes --disable-pip -r requirements/dev.txt
+check_advisories crates "failed to fetch|failed to (clone|open) advisory|unable to (fetch|connect)" cargo-deny --workspace check advisories
+check_advisories packages "ConnectionError|ServiceError|Failed to (query|connect)|HTTPError|not found on PyPI" pip-audit --strict --require-hashes --disable-pip -r requirements/dev.txt

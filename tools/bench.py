@@ -39,7 +39,7 @@ def instructions_and_hops(binary: str, workload: str, duration: str) -> tuple[in
 
 
 def instructions_per_hop(binary: str, workload: str) -> float:
-    """Return the additional instructions of the longer of two runs, divided by its additional packet-hops."""
+    """Return the difference of the instructions of runs of two durations, divided by that of the packet-hops."""
     (short, few), (long, many) = (instructions_and_hops(binary, workload, duration) for duration in DURATIONS[workload])
     return (long - short) / (many - few)
 
@@ -52,12 +52,12 @@ def main() -> None:
     parser.add_argument("--out", required=True, type=Path, help="file to write the table to")
     options = parser.parse_args()
 
-    answer = subprocess.run([options.tailback, "bench", "--json"], stdout=subprocess.PIPE, check=True, text=True)
+    result = subprocess.run([options.tailback, "bench", "--json"], stdout=subprocess.PIPE, check=True, text=True)
     valgrind = shutil.which("valgrind") is not None
     if not valgrind:
         print("no instruction counts: they need valgrind (Debian package valgrind)")
     rows = []
-    for run in json.loads(answer.stdout):
+    for run in json.loads(result.stdout):
         speed = measure.Run(run["packet_hops"], run["cpu_s"]).speed
         row = [run["workload"], f"{speed:.2f}", f"{run['rss_mb']:.0f}"]
         rows.append(

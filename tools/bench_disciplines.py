@@ -23,7 +23,7 @@ from tailback.scenario import Value, toml_value
 # Simulated durations of the two runs.
 SHORT, LONG = "5s", "10s"
 BASE = "drop-tail"
-"""Discipline whose instructions are subtracted."""
+"""Discipline whose instructions are subtracted from those of the others."""
 
 
 def instructions_and_packets(binary: str, queue: dict[str, Value], buffer: str, duration: str) -> tuple[int, int]:
@@ -35,7 +35,7 @@ def instructions_and_packets(binary: str, queue: dict[str, Value], buffer: str, 
 
 
 def per_packet(binary: str, queue: dict[str, Value], buffer: str) -> float:
-    """Return the additional instructions of the longer run, divided by its additional arriving packets."""
+    """Return the difference of the instructions of two runs, divided by that of the arriving packets."""
     (short, few), (long, many) = (
         instructions_and_packets(binary, queue, buffer, duration) for duration in (SHORT, LONG)
     )

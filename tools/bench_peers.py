@@ -33,7 +33,7 @@ class Peer:
 
     name: str
     prepare: Callable[[Path], list[str]]
-    """Builds the peer below the given folder, if necessary, and returns the command without the workload."""
+    """Builds the peer below the given folder if necessary; returns its command without workload; raises `Absent`."""
     arguments: list[str] = field(default_factory=list)
     """Arguments after the workload."""
     workloads: tuple[str, ...] = WORKLOADS
@@ -53,7 +53,7 @@ def need(program: str, package: str) -> str:
 
 
 def compiled(command: list[str], source: Path, program: Path, libraries: list[str], package: str) -> list[str]:
-    """Compile `source` if `program` is missing or older, and return the command; raises `Absent` if that fails."""
+    """Compile `source` if `program` is missing or older than it, and return the command; raises `Absent` on failure."""
     if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
         program.parent.mkdir(parents=True, exist_ok=True)
         result = subprocess.run([*command, str(source), "-o", str(program), *libraries], capture_output=True, text=True)
@@ -89,7 +89,7 @@ ALL = (
 
 
 def compare(peer: Peer, command: list[str], ours: list[str], workload: str, rounds: int) -> list[str]:
-    """Measure one peer on one workload; return workload and peer, median speeds of Tailback and peer, median ratio."""
+    """Measure one peer on one workload; return a row of the table: names, median speeds of Tailback and peer, ratio."""
     counted = None
     if peer.counting_arguments or peer.counting_env:
         counted = measure.run([*command, workload, *peer.counting_arguments], {**PEER_ENV, **peer.counting_env}).hops

@@ -19,10 +19,10 @@ def oldest(requirement: str) -> str:
 
 
 def main() -> None:
-    """Make an environment of the oldest versions and run the tests in it."""
+    """Make an environment of the oldest versions and run the tests in it; raises CalledProcessError if one fails."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
-    # Test tools are installed in their newest versions: only the dependencies of users are tested.
+    # Only the dependencies of users have their oldest versions; the test tools are the newest ones.
     pins = [oldest(r) for r in [*project["dependencies"], *extras["plot"], *extras["pandas"]]]
     env = {name: value for name, value in os.environ.items() if name not in ("PIP_CONSTRAINT", "VIRTUAL_ENV")}
     with tempfile.TemporaryDirectory() as folder:
@@ -30,9 +30,9 @@ def main() -> None:
         subprocess.run([sys.executable, "-m", "venv", python.parent.parent], check=True)
         pip = [str(python), "-m", "pip", "install", "--quiet", "pytest", "hypothesis", "scipy"]
         subprocess.run([*pip, *pins], check=True, env=env)
-        # The extension that `make build` made is for the stable ABI: it works with every CPython from 3.11 on.
+        # The extension from `make build` uses the stable ABI, so it works with every CPython from 3.11 on.
         env["PYTHONPATH"] = str(ROOT / "python")
-        # Old versions give warnings about their own use of newer packages.
+        # Warnings are not errors here, since old versions warn about their own use of newer packages.
         command = [str(python), "-m", "pytest", "-m", "not slow", "-W", "default"]
         subprocess.run(command, check=True, env=env, cwd=ROOT)
 

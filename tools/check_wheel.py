@@ -1,7 +1,7 @@
 """Checks the wheel and the source package in a folder.
 
-Their files are compared with those that git tracks; size and platform tag of the wheel are checked; and the wheel is
-installed and used in an environment without Rust.
+The files of both packages are compared with those that git tracks; size and platform tag of the wheel are checked; and
+the wheel is installed and used in an environment without Rust. Exits with a message if a check fails.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def tracked(prefix: str) -> set[str]:
 
 
 def check_contents(wheel: Path, sdist: Path) -> None:
-    """Exit if a package has files that git does not track, or lacks files of the Python package."""
+    """Exit if a package has files that git does not track, or lacks files of `python/tailback`."""
     with zipfile.ZipFile(wheel) as archive:
         names = [name for name in archive.namelist() if not name.endswith("/")]
     packed = {f"python/{name}" for name in names if name.startswith("tailback/")}
@@ -63,7 +63,7 @@ def check_contents(wheel: Path, sdist: Path) -> None:
 
 
 def without_rust() -> dict[str, str]:
-    """Return the environment variables without those of Rust, and with a search path without cargo and rustc."""
+    """Return the environment variables without those of Rust, and with a PATH without cargo and rustc."""
     env = {name: value for name, value in os.environ.items() if not name.startswith(("CARGO", "RUST", "VIRTUAL_ENV"))}
     folders = [folder for folder in env["PATH"].split(os.pathsep) if not Path(folder, "cargo").exists()]
     env["PATH"] = os.pathsep.join(folder for folder in folders if not Path(folder, "rustc").exists())

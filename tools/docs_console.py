@@ -1,8 +1,8 @@
 """Runs the commands and the Python sessions of the documentation, and compares their output with that on the pages.
 
-A fenced block of kind `console` has commands after `$ ` and, below each, its output (both streams); a block of kind
-`pycon` has a Python session. All blocks of a page run in one copy of docs/examples. With --write, the output on the
-pages is replaced, after intended changes.
+A fenced block of kind `console` has commands after `$ ` and, below each, its output (standard output and error); a
+block of kind `pycon` has a Python session. All blocks of a page run in one copy of docs/examples. With --write, which
+is for intended changes, the output on the pages is replaced.
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ def refreshed(text: str, folder: Path) -> str:
 
 
 def _console(body: str, folder: Path) -> Iterator[str]:
+    """Yield the commands of a block, each followed by the lines of its current output."""
     for command in _commands(body):
         done = subprocess.run(
             ["bash", "-c", command],
@@ -73,6 +74,7 @@ def _commands(body: str) -> Iterator[str]:
 
 
 def _session(body: str, variables: dict[str, object]) -> Iterator[str]:
+    """Yield the lines of a Python session with its current output."""
     for example in doctest.DocTestParser().get_examples(body):
         first, *rest = example.source.splitlines()
         yield f">>> {first}"
@@ -85,7 +87,7 @@ def _session(body: str, variables: dict[str, object]) -> Iterator[str]:
 
 @contextlib.contextmanager
 def workplace() -> Iterator[Path]:
-    """Change into a copy of the examples that has the command `tailback` of this interpreter in `.bin`."""
+    """Change into a copy of docs/examples and yield its path; its `.bin` has the `tailback` of this interpreter."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name) / "examples"
@@ -102,7 +104,7 @@ def workplace() -> Iterator[Path]:
 
 
 def main() -> int:
-    """Compare or rewrite the given pages; default: all."""
+    """Compare or rewrite the given pages, by default all; return 1 if a page is stale and was not rewritten."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("pages", nargs="*", type=Path, help="default: all pages with commands or sessions")
     parser.add_argument("--write", action="store_true", help="write the current output to the pages")

@@ -1,4 +1,4 @@
-"""Draws the figures of the documentation from scenarios of the gallery and of docs/examples, by functions of drawings/.
+"""Draws the figures of the documentation by functions of drawings/, from scenarios of the gallery or docs/examples.
 
     python tools/docs_figures.py                   draws all figures, in about a minute
     python tools/docs_figures.py merging video     draws the named figures
@@ -62,9 +62,9 @@ def pinned() -> bool:
 
 
 def stale(name: str, exact: bool) -> str:
-    """Return the difference of a committed figure from the one drawn now, in words; empty if there is none.
+    """Return the difference between a committed figure and the one drawn now, in words; empty if there is none.
 
-    With `exact`, other bytes are a difference even if the appearance is the same.
+    With `exact`, different bytes are a difference even if the appearance is the same.
     """
     path = FOLDER / f"{name}.svg"
     if not path.exists():
@@ -72,8 +72,8 @@ def stale(name: str, exact: bool) -> str:
     now, committed = as_svg(FIGURES[name]()), path.read_bytes()
     if now == committed:
         return ""
-    found = difference(committed, now)
-    return found or ("same appearance, other bytes" if exact else "")
+    text = difference(committed, now)
+    return text or ("same appearance, other bytes" if exact else "")
 
 
 def check(names: list[str]) -> int:

@@ -59,7 +59,7 @@ class Schema:
         return [] if node.get("type") == "null" else [node]
 
     def tables(self, node: Node, within: tuple[str, ...] = ()) -> list[Node]:
-        """Return the tables that a node may be, or contain in a list or under free keys.
+        """Return the tables that a node may be, or may contain in a list or under keys chosen by the user.
 
         `within` are the references followed so far; a reference to one of them has no tables, so recursion ends.
         """
@@ -137,7 +137,7 @@ def one_line(text: object) -> str:
 
 
 def table(schema: Schema, node: Node) -> Iterator[str]:
-    """Yield the lines of a Markdown table with a row per key; nothing if `kind` is the only key."""
+    """Yield the lines of a Markdown table with a row for each key; no lines if `kind` is the only key."""
     keys = [(key, found) for key, found in sorted(node["properties"].items(), key=_rank) if key != "kind"]
     if not keys:
         return

@@ -6,7 +6,7 @@
 There is one page per group, with every claim (its verdict, the expected and the measured values at all points, its
 source, and why it is not asserted) and every figure, and an index that begins with the scoreboard of headlines. The
 results of each experiment are kept next to its figures as `results.json`, so that groups can be run separately: an
-experiment without finished results in the folder keeps the earlier ones, and its section names their commit.
+experiment without finished results in the folder keeps its earlier results, and its section names their commit.
 Experiments without any results are listed as missing. All other files in docs/results are removed.
 """
 
@@ -31,6 +31,7 @@ TARGET = Path(__file__).resolve().parent.parent / "docs" / "results"
 MAX_FILE = 2_000_000
 """Upper bound of the size of a file in docs/results, bytes."""
 RESULTS = "results.json"
+"""Name of the file with the results of an experiment."""
 MAX_FOLDER = 40_000_000
 """Upper bound of the size of docs/results, bytes."""
 
@@ -51,7 +52,7 @@ def cell(text: object) -> str:
 
 
 def found(claim: Json) -> str:
-    """Return the interval at the deciding point of a claim; for a comparison of several points, their number."""
+    """Return the measured interval at a claim's deciding point; for a comparison of several points, their number."""
     if claim["verdict"] == "comparison" and claim["points"] > 1:
         return f"{claim['points']} points, below"
     where = f" at {claim['at']}" if claim["at"] else ""
@@ -122,8 +123,8 @@ def section(experiment: Json) -> list[str]:
     page = f"../../python/tailback/gallery/{folder(name)}/README.md"
     low, high = experiment["replications"]["least"], experiment["replications"]["most"]
     effort = f"{low} to {high} replications" if high > low else f"{low} replications"
-    late = experiment["imprecise_points"]
-    missed = f"; the precision target is missed at {late} points" if late else ""
+    imprecise = experiment["imprecise_points"]
+    missed = f"; the precision target is missed at {imprecise} points" if imprecise else ""
     lines = [
         f"## {name}: {experiment['title']}",
         "",
@@ -156,7 +157,7 @@ def section(experiment: Json) -> list[str]:
 
 
 def counted(experiments: Iterable[Json]) -> list[int]:
-    """Return the number of claims by verdict, in the order of `WORDS`."""
+    """Return the number of claims with each verdict, in the order of `WORDS`."""
     words = [claim["verdict"] for experiment in experiments for claim in experiment["claims"]]
     return [words.count(word) for word in WORDS]
 
@@ -188,10 +189,10 @@ def anchor(experiment: Json) -> str:
     return re.sub(r"[^\w\- ]", "", heading).replace(" ", "-")
 
 
-def missing(known: Iterable[str], there: Iterable[Json]) -> list[str]:
+def missing(known: Iterable[str], present: Iterable[Json]) -> list[str]:
     """Return the lines that name the experiments without results."""
-    absent = [name for name in known if name not in {experiment["id"] for experiment in there}]
-    return [f"Not run for these pages: {', '.join(absent)}.", ""] if absent else []
+    missing_names = [name for name in known if name not in {experiment["id"] for experiment in present}]
+    return [f"Not run for these pages: {', '.join(missing_names)}.", ""] if missing_names else []
 
 
 def finished(file: Path) -> Json | None:
@@ -216,31 +217,31 @@ def gather(folder: Path) -> list[Json]:
             shutil.rmtree(path)
     for experiment in new.values():
         take(folder, experiment)
-    both = new | old
-    return [both[name] for name in EXPERIMENTS if name in both]
+    every = new | old
+    return [every[name] for name in EXPERIMENTS if name in every]
 
 
-def commits(there: Iterable[Json]) -> list[str]:
+def commits(experiments: Iterable[Json]) -> list[str]:
     """Return the lines with the number of experiments that were run at each commit."""
-    found = Counter(experiment["provenance"]["commit"] or "unknown" for experiment in there)
+    found = Counter(experiment["provenance"]["commit"] or "unknown" for experiment in experiments)
     return ["Run at commit " + ", ".join(f"`{name}` ({count} experiments)" for name, count in found.items()) + ".", ""]
 
 
 def write(folder: Path) -> int:
     """Write all pages; return the size of docs/results in bytes. Exits if a file is larger than `MAX_FILE`."""
-    there = gather(folder)
+    experiments = gather(folder)
     index = ["# Results", "", "`make results` writes these pages.", "", WORDS_MEAN, ""]
     for group, title in GROUPS.items():
-        own = [experiment for experiment in there if experiment["id"].startswith(f"{group}-")]
-        if not own:
+        in_group = [experiment for experiment in experiments if experiment["id"].startswith(f"{group}-")]
+        if not in_group:
             continue
         lines = [f"# {title}: results", "", "[All groups](README.md). " + WORDS_MEAN, ""]
-        lines += missing([name for name in EXPERIMENTS if name.startswith(f"{group}-")], own)
-        for experiment in own:
+        lines += missing([name for name in EXPERIMENTS if name.startswith(f"{group}-")], in_group)
+        for experiment in in_group:
             lines += section(experiment)
         _page(f"{group}.md", lines)
         index.append(f"- [{title}]({group}.md)")
-    index += ["", *commits(there), *missing(EXPERIMENTS, there), *board(there)]
+    index += ["", *commits(experiments), *missing(EXPERIMENTS, experiments), *board(experiments)]
     _page("README.md", index)
     sizes = {path: path.stat().st_size for path in TARGET.rglob("*") if path.is_file()}
     for path, size in sizes.items():
@@ -254,7 +255,7 @@ def _page(name: str, lines: Sequence[str]) -> None:
 
 
 def main() -> int:
-    """Write the pages."""
+    """Write the pages; return 1 if docs/results is larger than `MAX_FOLDER`, else 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path, help="folder given to `tailback reproduce` as `--out`")
     total = write(parser.parse_args().folder)

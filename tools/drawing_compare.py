@@ -2,7 +2,7 @@
 
 Texts and elements, their order and their styles must be equal. Positions may differ by `NEAR`: each vertex of a line
 must be within that distance of the corresponding line of the other drawing, so that two lines along the same course
-with different vertices are equal. The pixels of images are not compared.
+are equal although their vertices differ. The pixels of images are not compared.
 """
 
 from __future__ import annotations
@@ -44,11 +44,11 @@ class Shape:
     style: tuple[tuple[str, str], ...]
     """Properties with their values, in the order of their names."""
     lines: tuple[tuple[Point, ...], ...]
-    """Lines of a path, corners of an image, or the position of a text."""
+    """Lines of a path, two opposite corners of an image, or the position of a text; in points."""
 
 
 def difference(first: bytes, second: bytes) -> str:
-    """Return the first difference in words; empty if the drawings look the same."""
+    """Return the first difference of two SVG files in words; empty if the drawings look the same."""
     one, other = (ElementTree.fromstring(drawing) for drawing in (first, second))
     if one.get("viewBox") != other.get("viewBox"):
         return f"size {one.get('viewBox')} against {other.get('viewBox')}"
@@ -64,10 +64,10 @@ def difference(first: bytes, second: bytes) -> str:
             return f"{left.kind} {dict(left.style)} against {right.kind} {dict(right.style)}"
         if len(left.lines) != len(right.lines):
             return f"{left.kind} of {len(left.lines)} lines against {len(right.lines)}"
-        far = max((_apart(p, q) for p, q in zip(left.lines, right.lines, strict=True)), default=0.0)
-        if far > NEAR:
+        apart = max((_apart(p, q) for p, q in zip(left.lines, right.lines, strict=True)), default=0.0)
+        if apart > NEAR:
             where = left.lines[0][0]
-            return f"{left.kind} {left.text!r} at {where[0]:.0f}, {where[1]:.0f}: {far:.2f} points apart"
+            return f"{left.kind} {left.text!r} at {where[0]:.0f}, {where[1]:.0f}: {apart:.2f} points apart"
     return ""
 
 
@@ -109,11 +109,13 @@ def _shapes(root: ElementTree.Element) -> Iterator[Shape]:
 
 
 def _declared(text: str) -> dict[str, str]:
+    """Return the properties in a `style` attribute or a rule, with their values."""
     parts = [part.partition(":") for part in text.split(";")]
     return {key.strip(): value.strip() for key, _, value in parts if value}
 
 
 def _moved(line: Line, by: Point) -> Iterator[Point]:
+    """Yield the points of a line after a translation."""
     return ((x + by[0], y + by[1]) for x, y in line)
 
 
@@ -151,7 +153,7 @@ def _lines(path: str) -> Iterator[Line]:
 
 
 def _apart(one: Sequence[Point], other: Sequence[Point]) -> float:
-    """Return 0 if each vertex of either line is within `NEAR` of the other line, else the distance of a vertex."""
+    """Return 0 if each vertex of either line is within `NEAR` of the other, else the distance of one that is not."""
     return max(_beside(one, other), _beside(other, one))
 
 
@@ -162,16 +164,16 @@ def _beside(points: Sequence[Point], line: Sequence[Point]) -> float:
     least twice `NEAR` even if the point is near an earlier part of the line.
     """
     if len(line) == 1:
-        far = max(math.dist(point, line[0]) for point in points)
-        return far if far > NEAR else 0.0
+        distance = max(math.dist(point, line[0]) for point in points)
+        return distance if distance > NEAR else 0.0
     segments = list(pairwise(line))
     at = 0
     for point in points:
         near = (index for index in range(at, len(segments)) if _distance(point, *segments[index]) <= NEAR)
-        found = next(near, None)
-        if found is None:
+        segment_index = next(near, None)
+        if segment_index is None:
             return max(min(_distance(point, *segment) for segment in segments), 2 * NEAR)
-        at = found
+        at = segment_index
     return 0.0
 
 

@@ -9,19 +9,21 @@ from itertools import groupby, pairwise
 TOLERANCE = 0.05
 """Maximum distance of a removed vertex from the remaining line, points."""
 COLUMN = 0.1
-"""Width of a column, points, in which a polyline keeps at most its first, lowest, highest and last vertex."""
+"""Width of the columns, points, in each of which a thinned polyline keeps at most its first, lowest, highest and last
+vertex.
+"""
 
 Point = tuple[float, float]
 
 _STEPS = re.compile(r"([A-DF-Za-df-z])([^A-DF-Za-df-z]*)")
-"""A command and its numbers, which may have an exponent."""
+"""Expression for a command of a path and its numbers, which may have an exponent."""
 _SPACE = re.compile(r" (?=-)")
 _PER_COLUMN = 4
 """Maximum number of vertices of a column that are kept."""
 
 
 def number(value: float) -> str:
-    """Return a number with at most two decimals, without trailing zeros and without a leading zero."""
+    """Return a number with at most two decimals, without trailing zeros and without a zero before the point."""
     text = f"{value:.2f}".rstrip("0").rstrip(".")
     if text in ("-0", "0"):
         return "0"
@@ -29,7 +31,7 @@ def number(value: float) -> str:
 
 
 def shortened(path: str, thinned: bool = False) -> str:
-    """Return a path of matplotlib, which has absolute M, L, Q, C and z only, in fewer characters.
+    """Return a path in fewer characters; a path with other commands than absolute M, L, Q, C and z is unchanged.
 
     Vertices of polylines within `TOLERANCE` of the remaining line are removed; with `thinned`, for lines that are
     neither dashed nor filled, also all vertices of each `COLUMN` except the extreme ones.

@@ -34,7 +34,10 @@ def _font(name: str) -> FT2Font:
 
 
 def as_text(label: str, attributes: dict[str, str], glyphs: list[ElementTree.Element]) -> ElementTree.Element | None:
-    """Return glyphs as a `<text>` element; `None`: they are not the characters of the label on one line (a formula)."""
+    """Return glyphs as a `<text>` element; `None`: they are not the label's characters on one line, but a formula.
+
+    `label` is the text that was drawn, and `attributes` are those of the group of the glyphs.
+    """
     place = _PLACE.fullmatch(attributes.get("transform", ""))
     found = [glyph.get(HREF, "").removeprefix("#").rpartition("-") for glyph in glyphs]
     # In matplotlib 3.9 the position of a glyph is its `x`.
@@ -46,7 +49,7 @@ def as_text(label: str, attributes: dict[str, str], glyphs: list[ElementTree.Ele
     joined = label
     for letters, ligature in _LIGATURES.items():
         joined = joined.replace(letters, ligature)
-    # Glyphs are named by their index in the font; before matplotlib 3.11, by their code point, without ligatures.
+    # Glyphs are named by their index in the font; before matplotlib 3.11, by their code point, and without ligatures.
     by_index, by_code = [font.get_char_index(ord(c)) for c in joined], [ord(c) for c in label]
     named = [identifier[2] for identifier in found]
     if {identifier[:2] for identifier in found} != {(name, "-")} or not label.strip():

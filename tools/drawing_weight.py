@@ -1,4 +1,4 @@
-"""Makes SVG files of matplotlib smaller, with the same look.
+"""Makes SVG files of matplotlib smaller, with the same appearance.
 
     python tools/drawing_weight.py FILE...    rewrites the files in place
 
@@ -39,18 +39,18 @@ _NAMESPACES = {
     "rdf": "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
 }
 _DEFAULTS = b"*{stroke-linejoin: round; stroke-linecap: butt}"
-"""Style sheet in each file of matplotlib."""
+"""Style sheet that each SVG file of matplotlib has."""
 _COMMENT = "comment"
 _JOINS = ("stroke-linejoin", "stroke-linecap")
 _HYPHENS = re.compile("- (?=-)")
-"""Form of -- in a comment of matplotlib."""
+"""Form in which matplotlib writes -- in a comment, where XML forbids it."""
 _COORDINATE = re.compile(r"[-+.\d]+(?:e[-+]?\d+)?")
 _TURNED = re.compile(r"(?<=translate\()[^)]*|(?<=rotate\()[^)]*")
 _TARGET = re.compile(r"(?<=url\(#)[^)]+|(?<=^#).+")
 
 
 def lighter(drawing: bytes) -> bytes:
-    """Return a drawing of matplotlib with fewer bytes and the same look; other drawings are returned unchanged."""
+    """Return a drawing of matplotlib in fewer bytes, with the same appearance; other drawings are unchanged."""
     if _DEFAULTS not in drawing:
         return drawing
     for prefix, address in _NAMESPACES.items():
@@ -183,7 +183,7 @@ def _shorten(element: ElementTree.Element, style: Style) -> None:
 def _joined(
     drawn: Iterable[ElementTree.Element], styles: dict[ElementTree.Element, Style]
 ) -> Iterator[ElementTree.Element]:
-    """Yield the elements; consecutive lines, or bars from left to right, of the same opaque style become one path."""
+    """Yield the elements; consecutive lines, or bars from left to right, with the same opaque style become one path."""
     last: ElementTree.Element | None = None
     right = math.inf
     for element in drawn:
@@ -210,7 +210,7 @@ def _names() -> Iterator[str]:
 
 
 def _classes(elements: list[ElementTree.Element], styles: dict[ElementTree.Element, Style]) -> str:
-    """Set the style of each element, as a class if several elements have the same style; return the style sheet."""
+    """Set the style of each element, as a class if other elements have the same style; return the style sheet."""
     texts = {element: ";".join(f"{key}:{value}" for key, value in styles[element].items()) for element in elements}
     counted = Counter(text for text in texts.values() if text)
     classes = dict(zip((text for text, times in counted.items() if times > 1), _names(), strict=False))

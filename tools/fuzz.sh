@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Runs all fuzz targets, or the named ones, for SECONDS each: tools/fuzz.sh SECONDS [TARGET...]. A crash is an error, and its input is
-# in fuzz/artifacts. Without cargo-fuzz or a C++ compiler, prints the reason and does nothing.
+# Runs all fuzz targets, or the named ones, for SECONDS each. Usage: tools/fuzz.sh SECONDS [TARGET...]. A crash is an
+# error, and its input is in fuzz/artifacts. Without cargo-fuzz or a C++ compiler, prints the reason and does nothing.
 set -euo pipefail
 cd "$(dirname "$0")/../fuzz"
 seconds=$1
@@ -18,11 +18,12 @@ targets=("$@")
 for target in "${targets[@]}"; do
     # New inputs are written to fuzz/found, which is not committed; fuzz/corpus is.
     mkdir -p "found/$target"
-    # Documents and studies have mutators of their own, which work on a form that is longer than the file: with libFuzzer's growing
-    # limit of length, only mutations of bytes would remain. Several mutations at once are mostly rejected, so the depth is 1.
+    # Documents and studies have mutators of their own, whose form is longer than the file. With libFuzzer's growing
+    # limit of length that form would be cut off, and only mutations of bytes would remain. Several mutations at once
+    # mostly give a document that is rejected, so the depth is 1.
     whole=()
     [[ $target == document || $target == study ]] && whole=(-len_control=0 -mutate_depth=1 -cross_over=0)
-    # No sanitizer, since nearly all code is safe Rust; so the stable toolchain is enough.
+    # Without a sanitizer the stable toolchain is sufficient; nearly all code is safe Rust.
     cargo fuzz run --sanitizer none "$target" "found/$target" "corpus/$target" -- \
         -max_total_time="$seconds" -timeout=30 -max_len=20000 -rss_limit_mb=3000 -print_final_stats=1 "${whole[@]}"
 done

@@ -1,4 +1,4 @@
-"""Writes python/tailback/scenario/kinds.py: kinds of the schema as types, so that type checkers find misspelt ones.
+"""Writes python/tailback/scenario/kinds.py: names of kinds as types, so that type checkers find misspelt names.
 
 With --check, only compares the file with the schema; the exit code is 1 if they differ.
 """
@@ -38,6 +38,7 @@ def text() -> str:
 
 
 def _type(name: str, kinds: list[str], about: str) -> str:
+    """Return the source of a type that is one of the names in `kinds`, with `about` as its docstring."""
     lines = "".join(f'    "{kind}",\n' for kind in kinds)
     return f'\n{name}: TypeAlias = Literal[\n{lines}]\n"""{about}"""\n'
 
@@ -57,11 +58,11 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if the file is stale")
     check = parser.parse_args().check
-    made = text()
+    source = text()
     if not check:
-        FILE.write_text(made, encoding="utf-8")
+        FILE.write_text(source, encoding="utf-8")
         return 0
-    if not FILE.exists() or FILE.read_text(encoding="utf-8") != made:
+    if not FILE.exists() or FILE.read_text(encoding="utf-8") != source:
         print(f"{FILE} is stale: run tools/kinds.py", file=sys.stderr)
         return 1
     return 0

@@ -2,7 +2,7 @@
 
 Usage: python tools/language.py [PATH...]. Default: the paths of `CHECKED`.
 
-The words are those of the table "Words that are not used" in docs/glossary.md. Not checked are code, and in prose text
+The words are those of the table "Words that are not used" in docs/glossary.md. Code is not checked, nor, in prose, text
 in backticks or double quotes and the targets of links. Prints the findings with their places; the exit code is 1 if
 there are any, or if a path does not exist.
 """
@@ -43,10 +43,10 @@ CHECKED: tuple[str, ...] = (
     "tools",
     "validation",
 )
-# Generated pages, which are skipped in directories: doc comments and templates, their sources, are checked here, and
+# Generated pages, which are skipped in directories. Their sources are checked instead: doc comments and templates here,
 # the texts of experiments by python/tests/test_language.py.
 GENERATED: tuple[str, ...] = ("docs/results", "docs/router-examples.md", "docs/scenarios.md")
-# Allowed phrases with a word of the table: "two ways to divide it", "so long that it overflows".
+# Plain phrases that contain a word of the table and are allowed: "two ways to divide it", "so long that it overflows".
 PLAIN = re.compile(
     r"\bways (?:to|of \w+ing|in which)\b|\bin (?:\w+ )?ways\b|\bunless told otherwise\b"
     r"|\bso (?:many|much|long|often)\b(?=[^.;:]* that\b)",
@@ -136,7 +136,8 @@ def findings(path: Path) -> Iterator[str]:
 def files(paths: list[str]) -> Iterator[Path]:
     """Yield the files at or below the paths, which are relative to the repository.
 
-    Generated files in directories, directories `target` and files with other suffixes than `SUFFIXES` are skipped.
+    Generated files and directories `target` in directories, and files with a suffix that is not in `SUFFIXES`, are
+    skipped.
     """
     generated = [ROOT / name for name in GENERATED]
     for name in paths:

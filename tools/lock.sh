@@ -11,6 +11,6 @@ trap 'rm -rf "$tool"' EXIT
 "$tool/bin/pip" install --quiet uv
 common=(--universal --generate-hashes --python-version 3.11 --no-annotate --no-emit-index-url --no-emit-find-links
   --custom-compile-command "make lock" --quiet "$@")
-# The larger set is first, since the smaller one takes its versions from it.
+# The larger set comes first, since the smaller set takes its versions from it.
 "$tool/bin/uv" pip compile "${common[@]}" --extra test pyproject.toml requirements/build.in -o requirements/dev.txt
 "$tool/bin/uv" pip compile "${common[@]}" --extra plot -c requirements/dev.txt pyproject.toml requirements/build.in -o requirements/run.txt

@@ -12,7 +12,7 @@ command -v "$python" >/dev/null || {
   exit 1
 }
 if ! "$python" -m venv "$venv"; then
-  # The next call would take an incomplete folder for a complete one.
+  # Otherwise the next call would use the incomplete folder.
   rm -rf "$venv"
   echo "'$python -m venv' failed. On Debian and Ubuntu it is a separate package: apt-get install python3-venv" >&2
   exit 1

@@ -54,7 +54,7 @@ def run(command: Sequence[str | Path], env: Mapping[str, str] | None = None) -> 
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table, whose first column is aligned to the left and the others to the right."""
+    """Return a Markdown table whose first column is aligned to the left, and the others to the right."""
     lines = [header, ["---", *["---:"] * (len(header) - 1)], *rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
@@ -67,7 +67,7 @@ def write(path: Path, text: str) -> None:
 
 
 def instructions(command: Sequence[str], counted: str) -> tuple[int, int]:
-    """Run `command` under callgrind; return its instructions, and the number N after `counted=` in its output.
+    """Run `command` under callgrind; return the number of its instructions, and the N of `counted=N` in its output.
 
     Exits if the command fails. `counted` is `hops` or `offered`.
     """
@@ -87,12 +87,12 @@ def peak_mb(command: Sequence[str | Path]) -> float:
     includes the memory of this interpreter, from which the program was forked.
     """
     process = subprocess.Popen([str(word) for word in command], stdout=subprocess.DEVNULL)
-    found = 0
+    peak_kib = 0
     while process.poll() is None:
         status = Path(f"/proc/{process.pid}/status").read_text(encoding="utf-8")
         if mark := re.search(r"^VmHWM:\s*(\d+) kB", status, re.MULTILINE):
-            found = max(found, int(mark[1]))
+            peak_kib = max(peak_kib, int(mark[1]))
         time.sleep(0.005)
     if process.returncode != 0:
         sys.exit(f"{command} ended with exit code {process.returncode}")
-    return found * 1024 / 1e6
+    return peak_kib * 1024 / 1e6

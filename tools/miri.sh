@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Runs the tests of the unsafe code under Miri, for the native target: the ring of packets and the C interface of the wasm module.
-# Takes about five minutes. Without a nightly toolchain with miri and rust-src, prints the reason and does nothing.
+# Runs the tests of the unsafe code (the ring of packets, and the C interface of the wasm module) under Miri, compiled
+# for the native target. Takes about five minutes. Without a nightly toolchain with miri and rust-src, prints the reason
+# and does nothing.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if ! cargo +nightly miri --version >/dev/null 2>&1; then

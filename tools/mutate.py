@@ -1,12 +1,12 @@
 """Draws mutants of laws, schedulers, congestion control, recovery, ledger and event queue, and runs the tests on each.
 
-A mutant that no test detects is a survivor: a test is missing, or the mutant is equivalent to the original. Survivors
-that were examined and are equivalent, or differ in nothing that a test could observe, are in `mutants.toml` with the
-reason.
+A mutant that no test detects is a survivor: either a test is missing, or the mutant is equivalent to the original.
+Survivors that were examined, and are equivalent or differ in nothing that a test could observe, are in `mutants.toml`
+with the reason.
 
 All mutants of a draw are compiled into one program (mutation_sites.py). A run without mutants records which tests reach
 which mutant; then the tests of each mutant run, the shortest first, until one fails, hangs or crashes. The same command
-resumes an interrupted run. Exit code 1: more than 3 % of all mutants survive, with 95 % confidence.
+resumes an interrupted run. The exit code is 1 if, with 95 % confidence, more than 3 % of all mutants survive.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ AREAS = {
     "ledger": ["crates/sim/src/ledger.rs", "crates/sim/src/accounts.rs", "crates/sim/src/drop_causes.rs"],
     "event queue": ["crates/sim/src/event_queue"],
 }
-# Code that cannot change a result: for each file, expressions for names of functions and for beginnings of lines; `$.`
-# matches nothing.
+# Code that cannot change a result. For each file: an expression for names of functions, and one for the beginnings of
+# lines; `$.` matches nothing.
 LEFT_OUT: dict[str, tuple[str, str]] = {
-    # The order of events is total, so neither the form of the queue nor the width of its buckets can affect a
-    # result. This code chooses them, counts what the choice depends on (a wrong count costs time), or hints at
-    # prefetches.
+    # The order of events is total, so neither the form of the queue nor the width of its buckets can affect a result.
+    # This code chooses form and width, counts what the choice depends on (a wrong count only costs time), or gives
+    # prefetch hints.
     "crates/sim/src/event_queue/calendar.rs": (
         r"resize|try_widen|fits_wide|list_threshold|shift_for_density",
         r"(self\.)?stats\.|self\.(stats|hints_enabled|since_wide_check|wide_failures) [+=]"
@@ -61,10 +61,10 @@ LEFT_OUT: dict[str, tuple[str, str]] = {
         r"$.",
         r"self\.stats\.|if self\.hints_enabled|hint\(Upcoming|Form::Tournament if self\.tournament\.leaves_taken",
     ),
-    # Assertions: a mutant of one asserts less.
+    # Assertions of tests; a mutant of an assertion only checks less.
     "crates/transport/src/sender/board.rs": (r"audit", r"$."),
     "crates/transport/src/sender/show.rs": (r"audit", r"$."),
-    # The number of bytes that packets access decides about prefetching only.
+    # The number of bytes that packets access decides only about prefetching.
     "crates/sim/src/ledger.rs": (r"hot_bytes|prefetch_account", r"$."),
 }
 CRATES = ["qdisc", "transport", "sim"]
@@ -74,7 +74,7 @@ TOLERATED = 0.03  # share of all mutants that may survive
 # Failures of property tests are expected; their cases are not saved.
 UNSAVED_FAILURES = {"PROPTEST_FAILURE_PERSISTENCE": "off"}
 MEMORY_KIB = 3_000_000  # of the address space of a test program
-# Environment for a quick build, since a small draw spends most of its time in the build.
+# Environment for a quick build, since a draw of few mutants spends most of its time in the build.
 QUICK_BUILD = {
     "CARGO_PROFILE_TEST_OPT_LEVEL": "1",
     "CARGO_PROFILE_TEST_DEBUG": "false",
@@ -83,6 +83,7 @@ QUICK_BUILD = {
 
 
 Key: TypeAlias = "tuple[str, str, str, str]"
+"""Identity of a mutant: `Site.key`."""
 
 
 @dataclass
@@ -148,22 +149,22 @@ class Draw:
         """Read the state of an earlier call of the same draw; return `False` if there is none."""
         if not self.state.exists():
             return False
-        kept = json.loads(self.state.read_text())
-        if kept["key"] != self.key:
+        state = json.loads(self.state.read_text())
+        if state["key"] != self.key:
             return False
-        self.chosen = {int(number): Site(**site) for number, site in kept["chosen"].items()}
-        self.unviable = [Site(**site) for site in kept["unviable"]]
-        self.tests = [Test(**test) for test in kept["tests"]]
-        self.results = {int(number): result for number, result in kept["results"].items()}
-        self.seconds = kept["seconds"]
+        self.chosen = {int(number): Site(**site) for number, site in state["chosen"].items()}
+        self.unviable = [Site(**site) for site in state["unviable"]]
+        self.tests = [Test(**test) for test in state["tests"]]
+        self.results = {int(number): result for number, result in state["results"].items()}
+        self.seconds = state["seconds"]
         return True
 
     def save(self) -> None:
-        """Write the state atomically."""
+        """Write the state, so that an interrupted call leaves the earlier or the new file."""
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         total = used.ru_utime + used.ru_stime
         self.seconds, self.counted = self.seconds + total - self.counted, total
-        kept: dict[str, Any] = {
+        state: dict[str, Any] = {
             "key": self.key,
             "chosen": {number: asdict(site) for number, site in self.chosen.items()},
             "unviable": [asdict(site) for site in self.unviable],
@@ -172,13 +173,13 @@ class Draw:
             "seconds": self.seconds,
         }
         part = self.state.with_suffix(".part")
-        part.write_text(json.dumps(kept))
+        part.write_text(json.dumps(state))
         part.replace(self.state)
 
     # Build.
 
     def build(self) -> list[str]:
-        """Compile the mutants and return the test programs; replace mutants that do not compile by further ones."""
+        """Compile the mutants and return the test programs; mutants that do not compile are replaced by others."""
         waiting = list(self.queue)
         self.chosen = {number: waiting.pop(0) for number in range(1, self.count + 1)}
         while wrong := self.refused(self.write()):
@@ -190,10 +191,12 @@ class Draw:
         done, messages = self.cargo(["test", "--no-run"], TESTED)
         if not done:
             sys.exit(complaint(messages))
-        return [one["executable"] for one in messages if one.get("executable") and one["profile"]["test"]]
+        return [
+            message["executable"] for message in messages if message.get("executable") and message["profile"]["test"]
+        ]
 
     def refused(self, places: dict[str, dict[int, tuple[int, int]]]) -> set[int]:
-        """Return the numbers of the mutants that do not compile, given the bytes of each mutant by file."""
+        """Return the numbers of the mutants that do not compile; `places` is the result of `write`."""
         done, messages = self.cargo(["check", "--keep-going"], [f"tailback-{crate}" for crate in CRATES])
         wrong = self.blamed(messages, places)
         if not done and not wrong:
@@ -201,8 +204,8 @@ class Draw:
         return wrong
 
     def cargo(self, words: list[str], packages: list[str]) -> tuple[bool, list[dict[str, Any]]]:
-        """Run cargo on the tree; return `True` if it succeeds, and its messages."""
-        done = subprocess.run(
+        """Run cargo on the tree with mutants; return `True` if it succeeds, and its messages in any case."""
+        result = subprocess.run(
             ["cargo", *words, "--offline", "--message-format=json", *(f"-p{name}" for name in packages)],
             cwd=self.tree,
             env={**os.environ, **QUICK_BUILD, "CARGO_TARGET_DIR": str(self.folder / "target")},
@@ -211,7 +214,7 @@ class Draw:
             text=True,
             check=False,
         )
-        return done.returncode == 0, [json.loads(line) for line in done.stdout.splitlines() if line.startswith("{")]
+        return result.returncode == 0, [json.loads(line) for line in result.stdout.splitlines() if line.startswith("{")]
 
     def write(self) -> dict[str, dict[int, tuple[int, int]]]:
         """Write the sources with the mutants; return the range of bytes of each mutant, by file."""
@@ -241,11 +244,11 @@ class Draw:
     def blamed(self, messages: list[dict[str, Any]], places: dict[str, dict[int, tuple[int, int]]]) -> set[int]:
         """Return the numbers of the mutants in whose ranges the compiler reports errors."""
         wrong: set[int] = set()
-        for one in messages:
-            if one["reason"] != "compiler-message" or one["message"]["level"] != "error":
+        for message in messages:
+            if message["reason"] != "compiler-message" or message["message"]["level"] != "error":
                 continue
             found: dict[bool, set[int]] = {True: set(), False: set()}
-            for span in one["message"]["spans"]:
+            for span in message["message"]["spans"]:
                 for number, (begin, end) in places.get(span["file_name"], {}).items():
                     if begin <= span["byte_start"] and span["byte_end"] <= end:
                         found[span["is_primary"]].add(number)
@@ -288,12 +291,12 @@ class Draw:
         # The limit of memory ends loops that allocate without end.
         command = ["sh", "-c", f'ulimit -v {MEMORY_KIB}; exec "$@"', "sh", program, "--test-threads=1", *words]
         try:
-            done = subprocess.run(
+            result = subprocess.run(
                 command, cwd=manifest, env=environment, capture_output=True, text=True, timeout=seconds, check=False
             )
         except subprocess.TimeoutExpired:
             return None, ""
-        return done.returncode, done.stdout
+        return result.returncode, result.stdout
 
     def judge(self, number: int) -> str:
         """Return the result of a mutant.
@@ -325,24 +328,24 @@ def batches(tests: list[Test]) -> list[list[Test]]:
 
     The maximum number of tests grows from 4 by a factor of 4; a batch of several tests takes less than 30 s.
     """
-    found: list[list[Test]] = []
-    size, left = 4, list(tests)
-    while left:
-        count, seconds = 1, left[0].seconds
-        while count < min(size, len(left)) and seconds + left[count].seconds < 30:
-            seconds += left[count].seconds
+    result: list[list[Test]] = []
+    size, waiting = 4, list(tests)
+    while waiting:
+        count, seconds = 1, waiting[0].seconds
+        while count < min(size, len(waiting)) and seconds + waiting[count].seconds < 30:
+            seconds += waiting[count].seconds
             count += 1
-        some, left = left[:count], left[count:]
+        batch, waiting = waiting[:count], waiting[count:]
         size *= 4
-        programs = dict.fromkeys(test.program for test in some)
-        found += [[test for test in some if test.program == program] for program in programs]
-    return found
+        programs = dict.fromkeys(test.program for test in batch)
+        result += [[test for test in batch if test.program == program] for program in programs]
+    return result
 
 
 def allowed() -> dict[Key, str]:
-    """Return the reasons of the survivors that were examined, by file, function, and lines before and after."""
+    """Return the reasons of the examined survivors by `Site.key`."""
     listed = tomllib.loads(ALLOWED.read_text(encoding="utf-8"))["mutant"]
-    return {(one["file"], one["function"], one["before"], one["after"]): one["reason"] for one in listed}
+    return {(item["file"], item["function"], item["before"], item["after"]): item["reason"] for item in listed}
 
 
 def fewer(survivors: int, count: int, share: float) -> float:
@@ -371,7 +374,7 @@ def bisected(falling: Callable[[float], float]) -> float:
 
 
 def main() -> int:
-    """Run the command."""
+    """Run the command; return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--count", type=int, default=500, help="number of mutants to draw (default 500)")
     parser.add_argument("--seed", help="seed of the draw (default: the first 8 hex digits of HEAD)")
@@ -422,9 +425,9 @@ def report(draw: Draw) -> int:
     count = len(draw.results)
     kinds = Counter(result.split()[0] for result in draw.results.values())
     print(f"\n{count} mutants: {dict(kinds)}; {len(draw.unviable)} others did not compile")
-    for title, some in [("Survivors with a reason", explained), ("Survivors", open_ones)]:
-        print(f"\n{title}: {len(some)}")
-        for site in sorted(some, key=lambda one: (one.path, one.line)):
+    for title, survivors_of_kind in [("Survivors with a reason", explained), ("Survivors", open_ones)]:
+        print(f"\n{title}: {len(survivors_of_kind)}")
+        for site in sorted(survivors_of_kind, key=lambda site: (site.path, site.line)):
             print(f"  {site}")
             if site.key in known:
                 print(f"    {known[site.key]}")

@@ -15,7 +15,7 @@ import tree_sitter_rust
 from tree_sitter import Language, Node, Parser
 
 PARSER = Parser(Language(tree_sitter_rust.language()))
-# Operators that replace an operator, in expressions and in assignments.
+# Operators that may replace an operator in an expression.
 BINARY = {
     "<": ["<=", ">"],
     "<=": ["<", ">"],
@@ -36,6 +36,7 @@ BINARY = {
     "|": ["&"],
     "^": ["&"],
 }
+# Operator that replaces an operator of a compound assignment.
 ASSIGNING = {
     "+=": "-=",
     "-=": "+=",
@@ -47,7 +48,7 @@ ASSIGNING = {
     "<<=": ">>=",
     ">>=": "<<=",
 }
-# Nodes that are not executed, or are evaluated by the compiler, so that no mutant in them can be switched on.
+# Nodes that are not executed, or are evaluated at compile time, so that no mutant in them can be switched on.
 OPAQUE = {
     "attribute_item",
     "inner_attribute_item",
@@ -87,7 +88,7 @@ class Site:
     function: str
     """Name of the enclosing function; empty: there is none."""
     before: str
-    """Original lines of the mutant, with single spaces."""
+    """Lines of the source that contain the mutant, in their original form, with single spaces."""
     after: str
     """The same lines with the mutant."""
 
@@ -105,7 +106,7 @@ class Site:
 
 
 def sites(root: Path, path: str) -> list[Site]:
-    """Return all mutants of a file."""
+    """Return all mutants of the file at `path`, relative to `root`, in the order of the source."""
     source = (root / path).read_bytes()
     found = []
     for node, (start, end), changed, form in _walk(PARSER.parse(source).root_node, source):
@@ -147,6 +148,7 @@ def _is_test(node: Node, source: bytes) -> bool:
 
 
 def _skipped(node: Node, source: bytes) -> bool:
+    """Return `True` if a node has no mutants: tests, constants, and code for debugging output."""
     if node.type in OPAQUE:
         return True
     if node.type in {"mod_item", "function_item", "impl_item"} and _is_test(node, source):
@@ -161,6 +163,7 @@ def _skipped(node: Node, source: bytes) -> bool:
 
 
 def _walk(node: Node, source: bytes) -> Iterator[Found]:
+    """Yield the mutants of a node and of the nodes in it, except in patterns, lengths of arrays and names of fields."""
     if _skipped(node, source):
         return
     yield from _mutants(node, source)
@@ -178,6 +181,7 @@ def _walk(node: Node, source: bytes) -> Iterator[Found]:
 
 
 def _mutants(node: Node, source: bytes) -> Iterator[Found]:
+    """Yield the mutants of a node itself."""
     span = (node.start_byte, node.end_byte)
     match node.type:
         case "binary_expression":
@@ -272,6 +276,7 @@ def _rendered(source: bytes, start: int, end: int, chosen: list[tuple[int, Site]
 
 
 def _switched(number: int, site: Site, original: bytes) -> bytes:
+    """Return the code that executes mutant `number` if it is switched on, else `original`."""
     changed, on = site.changed.encode(), b"crate::mutants::on(%d)" % number
     begin, end = b"/*m%d*/" % number, b"/*m%d.*/" % number
     if site.form == "entry":

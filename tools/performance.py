@@ -1,8 +1,8 @@
 """Measures one version of Tailback and writes the tables of docs/performance.md, between their markers.
 
     make performance                                   all parts except the peers, then the page; minutes
-    make performance PERFORMANCE="--parts seconds"     some parts: instructions, memory, seconds, disciplines, threads,
-                                                       peers
+    make performance PERFORMANCE="--parts seconds"     only the named parts; they are instructions, memory, seconds,
+                                                       disciplines, threads and peers
     python tools/performance.py --write                only the page, from docs/performance.json
     python tools/performance.py --check                compares the page with docs/performance.json
 
@@ -95,7 +95,7 @@ class Store:
     """Measurements of one program, in a file."""
 
     def __init__(self, binary: Path) -> None:
-        """Open the file; measurements of another program are dropped, except those of peers."""
+        """Open the file; measurements of another program than `binary` are dropped, except those of peers."""
         self.data: Json = json.loads(DATA.read_text(encoding="utf-8")) if DATA.exists() else {}
         now = about(binary)
         if self.data.get("about", {}).get("program") != now["program"]:
@@ -103,7 +103,7 @@ class Store:
         self.data["about"]["date"] = now["date"]
 
     def part(self, name: str) -> Json:
-        """Return the measurements of a part."""
+        """Return the measurements of a part, to which new ones can be added."""
         found: Json = self.data.setdefault(name, {})
         return found
 
@@ -202,7 +202,7 @@ MEASURE: dict[str, Callable[[Store, Path], None]] = {
 
 
 def origin(of: Json) -> str:
-    """Return a sentence about the date, the program and the machine of a measurement."""
+    """Return a sentence about date, program and machine of a measurement; `of` is the result of `about`."""
     tools = ", ".join(str(of[tool]) for tool in ("rustc", "valgrind") if of[tool] != "none")
     return (
         f"Measured on {of['date']}: Tailback {of['tailback']}, crates at commit `{of['commit']}`, release build with "
@@ -211,7 +211,7 @@ def origin(of: Json) -> str:
 
 
 def busy(loads: list[float], processors: int) -> str:
-    """Return a sentence about the load of the machine during measurements."""
+    """Return a sentence about the load of the machine; `loads` has the load at each measurement."""
     if max(loads) <= processors:
         return f"The machine was nearly idle (load of at most {max(loads):.1f} on {processors} processors)."
     between = f"{min(loads):.1f} to {max(loads):.1f}" if min(loads) < max(loads) else f"{max(loads):.1f}"
@@ -293,7 +293,7 @@ def page(data: Json, text: str) -> str:
 
 
 def main() -> int:
-    """Measure what is missing, and write or check the page."""
+    """Measure what is missing, and write or check the page; return 1 if a checked page differs, else 0."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--binary", type=Path, help="the benchmark program, tailback-bench")
     parser.add_argument("--parts", nargs="+", choices=PARTS, default=PARTS[:-1], help="default: all but peers")

@@ -34,10 +34,12 @@ WHOLE = "whole"
 
 @dataclass
 class Rule:
-    """A section, with the source files and the tests that cite it."""
+    """Citations of a section."""
 
     sources: set[str] = field(default_factory=set)
+    """Files outside tests that cite the section, relative to `crates`."""
     tests: set[str] = field(default_factory=set)
+    """Names of the tests that cite it, or paths of files if the comment belongs to no single test."""
 
 
 Index = dict[tuple[str, str], Rule]
@@ -45,7 +47,7 @@ Index = dict[tuple[str, str], Rule]
 
 
 def sections(parts: str | None) -> list[str]:
-    """Return the sections of a citation; `WHOLE` if it has none."""
+    """Return the sections in the text of a citation, such as "sections 4.1 and 4.2"; `WHOLE` if it has none."""
     if parts is None:
         return [WHOLE]
     kind = re.match(r"[A-Za-z]+", parts)
@@ -81,7 +83,7 @@ def comments(lines: list[str]) -> Iterator[tuple[int, str]]:
 
 
 def citations(text: str, heading: str | None) -> Iterator[tuple[str, str]]:
-    """Yield the documents and sections that a comment cites; `heading` is the document of sections without one."""
+    """Yield the documents and sections that a comment cites; `heading` is the document of sections that name none."""
     taken: list[tuple[int, int]] = []
     for found in _CITATION.finditer(text):
         taken.append(found.span())
@@ -129,7 +131,7 @@ def test_at(lines: list[str], number: int) -> str | None:
 
 
 def read(path: Path, index: Index) -> None:
-    """Add the citations of one Rust file."""
+    """Add the citations of one Rust file to the index."""
     lines = path.read_text(encoding="utf-8").splitlines()
     is_test = "tests" in path.relative_to(ROOT).parts
     own = next((n for n, line in enumerate(lines) if line.strip() == "#[cfg(test)]"), len(lines))
@@ -168,7 +170,7 @@ def versioned(index: Index) -> Index:
 
 
 def order(section: str) -> tuple[int, list[tuple[bool, int | str]]]:
-    """Return the sort key of a section: the whole document first, then numbers, equations and appendices."""
+    """Return the sort key of a section: first the whole document, then numbers, then equations, then appendices."""
     if section == WHOLE:
         return 0, []
     rank = 2 if section.startswith("equation") else 3 if section.startswith("appendix") else 1
@@ -177,7 +179,7 @@ def order(section: str) -> tuple[int, list[tuple[bool, int | str]]]:
 
 
 def missing(index: Index, document: str, section: str) -> str:
-    """Return the entry for the tests of a section that no test cites."""
+    """Return the table's text for a section that no test cites: whether tests cite subsections of it."""
     within = "" if section == WHOLE else f"{section}."
     named = (part for (of, part), rule in index.items() if of == document and rule.tests)
     return "by section" if any(part.startswith(within) for part in named) else "none named"
@@ -191,7 +193,7 @@ def page(index: Index) -> str:
     )
     implemented = [rule for rule in index.values() if rule.sources]
     named = sum(bool(rule.tests) for rule in implemented)
-    out = [
+    lines = [
         "# Index of RFCs and drafts",
         "",
         "For each section that the Rust sources cite: the files of `crates` that implement it, and the tests that name",
@@ -203,13 +205,13 @@ def page(index: Index) -> str:
         "`python tools/rfc_index.py` writes this page from the sources.",
     ]
     for document in cited:
-        out += ["", f"## {document}", "", "| section | implemented in | tests |", "|---|---|---|"]
+        lines += ["", f"## {document}", "", "| section | implemented in | tests |", "|---|---|---|"]
         for section in sorted((s for d, s in index if d == document), key=order):
             rule = index[document, section]
             sources = ", ".join(f"`{name}`" for name in sorted(rule.sources)) or "not named"
             tests = ", ".join(f"`{name}`" for name in sorted(rule.tests)) or missing(index, document, section)
-            out.append(f"| {section} | {sources} | {tests} |")
-    return "\n".join(out) + "\n"
+            lines.append(f"| {section} | {sources} | {tests} |")
+    return "\n".join(lines) + "\n"
 
 
 def main() -> int:

@@ -1,4 +1,4 @@
-"""Writes docs/router-examples.md: configurations from public documents, with the parts that are simulated and reported.
+"""Writes docs/router-examples.md: configurations after public documents, and what is simulated of each.
 
 The remarks are those of the importer; the other texts are in python/tests/samples_public.py. With --check, nothing is
 written; the exit code is 1 if the page is stale.
@@ -58,10 +58,12 @@ def text() -> str:
 
 
 def _anchor(name: str) -> str:
+    """Return the fragment of the link to a configuration's heading."""
     return name.lower().replace(".", "")
 
 
 def _traffic(table: str, case: Any) -> str:
+    """Return a traffic table (CSV) as Markdown, with the expected outcome of each row in a last column."""
     head, *rows = (line.split(",") for line in table.splitlines())
     keep = [index for index, key in enumerate(head) if key not in ("src", "sport")]
     gets = {name: rate for name, rate in case.gets.items() if "+" not in name}
@@ -100,12 +102,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if the page is stale")
     check = parser.parse_args().check
-    made = text()
+    page = text()
     if check:
-        fresh = PAGE.exists() and PAGE.read_text() == made
+        fresh = PAGE.exists() and PAGE.read_text() == page
         print("fresh" if fresh else f"{PAGE.relative_to(ROOT)} is stale: run python tools/router_examples.py")
         return 0 if fresh else 1
-    PAGE.write_text(made)
+    PAGE.write_text(page)
     return 0
 
 

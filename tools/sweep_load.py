@@ -41,7 +41,7 @@ class Measured:
     """Processor time of the simulator only, s."""
 
     def row(self, cores: int, first: Measured) -> str:
-        """Return a row of the table; the last cell is the elapsed time divided by that of `first`."""
+        """Return a row of the table for `cores` processors; last: elapsed time divided by that of `first`."""
         busy = self.cpu_s / (cores * self.wall_s)
         wanted = (self.cpu_s + self.wait_s) / (cores * self.wall_s)
         work = self.work_s / self.cpu_s

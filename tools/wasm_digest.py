@@ -1,8 +1,8 @@
 """Compares the digests and trace hashes of the WebAssembly module with those of the native engine.
 
 The runs are the scenarios of the gallery and the benchmarks, shortened, and `every_kind.toml` under each back-pressure
-mechanism and each queue discipline, without and with ECN. Every fourth run is traced as well. The exit code is 1 if a
-digest or the hash of a packet trace differs, or if a run moved no packet or, with transports, delivered nothing.
+mechanism and each queue discipline, without and with ECN. Every fourth run is also traced. The exit code is 1 if a
+digest or the hash of a packet trace differs, if a run moved no packet, or if a run with transports delivered nothing.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ ROOT = Path(__file__).resolve().parent.parent
 SEED = 7
 # Every fourth run is traced.
 TRACED = 4
-# Durations by the name of the file: long enough for bursts to coincide, and short enough for a few seconds of
-# WebAssembly in total.
+# Simulated durations by the name of the file: long enough for bursts to coincide, and so short that all runs take a few
+# seconds in WebAssembly.
 SHORT = {
     "forward": "20ms",
     "udpqueue": "50s",
@@ -31,8 +31,10 @@ SHORT = {
     "leafspine128": "50us",
     "fattree1024": "20us",
 }
+# Simulated duration of other scenarios of the gallery.
 SHORT_GALLERY = "2s"
-# Links of the gallery's group `datacentre` have 10 Gbit/s or more, so that a short time has many events.
+# Simulated duration of the gallery's group `datacentre`, whose links of 10 Gbit/s or more have many events in a short
+# time.
 SHORT_DATACENTRE = "10ms"
 # Settings of `backpressure` for each mechanism.
 MECHANISMS: dict[str, dict[str, str]] = {
@@ -102,7 +104,7 @@ def scenarios() -> list[tuple[str, _native.Scenario]]:
         try:
             marking = every_kind.with_set([*changes, ("network.discipline.ecn", "true")])
         except _native.ScenarioError:
-            continue  # The discipline has no `ecn`: it always marks, or never.
+            continue  # The discipline has no key `ecn`: it always marks, or never marks.
         found.append((f"every kind, {name}, ECN", marking))
     return found
 

@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# Succeeds if a WebAssembly module can be built and run on this machine; otherwise prints what is missing.
+# Succeeds if a WebAssembly module can be built and run on this machine, installing Rust's target with rustup if
+# necessary; otherwise prints what is missing, and fails.
 set -euo pipefail
 target=wasm32-unknown-unknown
 

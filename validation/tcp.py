@@ -2,8 +2,8 @@
 
     python validation/tcp.py [--cases REGEX] [--seeds N] [--draw COUNT SEED] [--out FOLDER] [--page PAGE]
 
-Both programs run the same cases. Nothing is fitted to a single case: all cases have the same transport settings, which
-follow ns-2. The means over the seeds must agree within fixed tolerances. The table of results is written to
+Both programs run the same cases. No parameter is fitted to a single case: all cases have the same transport settings,
+which follow ns-2. The means over the seeds must agree within fixed tolerances. The table of results is written to
 FOLDER/tcp.md and FOLDER/tcp.json, and with `--page` also into the marked region of a page. Results of ns-2 are cached
 in FOLDER/ns2.
 
@@ -77,7 +77,7 @@ class Case:
 
     @property
     def name(self) -> str:
-        """Name of the case: main parameters, and the others if they differ from the defaults."""
+        """Name of the case: its main parameters, and those others that differ from the defaults."""
         low, high = (2 * (self.delays[0] + d + 1) for d in self.delays[1:])
         rtt = f"{low:g}" if low == high else f"{low:g}-{high:g}"
         usual = {field.name: field.default for field in fields(self)}
@@ -227,9 +227,9 @@ def jain(rates: list[float]) -> float:
 
 
 def ns2(case: Case, seed: int, answers: Path) -> Outcome:
-    """Return the result of a case on ns-2, from the cache in `answers` if it is there; raises CalledProcessError.
+    """Return the result of a case on ns-2, cached in `answers`; raises CalledProcessError if ns fails.
 
-    dumbbell.tcl counts in packets and segments: `acked` has the segments of each flow that were acknowledged.
+    The output of dumbbell.tcl is in packets and segments; `acked` has the number of acknowledged segments of each flow.
     """
     bottleneck, first, last = case.delays
     arguments = {
@@ -368,7 +368,7 @@ def close(metric: str, theirs: float, ours: float) -> bool:
 
 
 def compare(case: Case, theirs: list[Outcome], ours: list[Outcome]) -> Row:
-    """Return the comparison of the means of a case; each list has a result per seed, at least two."""
+    """Return the comparison of the means of a case; each list has one result per seed, for at least two seeds."""
     metrics = ("loss", "utilisation", "queue", "jain")
     columns = {m: ([getattr(o, m) for o in theirs], [getattr(o, m) for o in ours]) for m in metrics}
     row = Row(
@@ -422,7 +422,8 @@ def main() -> int:
     answers = options.out / "ns2"
     answers.mkdir(parents=True, exist_ok=True)
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        # All runs of ns-2 are started first, in the background; the runs of a case on Tailback are also parallel.
+        # All runs of ns-2 are queued first and run in the background, while the runs of each case on Tailback are also
+        # parallel.
         theirs = {case: [pool.submit(ns2, case, seed, answers) for seed in seeds] for case in cases}
         for case in cases:
             rows.append(compare(case, [run.result() for run in theirs[case]], tailback(case, options.seeds)))

@@ -40,7 +40,7 @@ class Drawing:
     """`True` if the figure takes more than 0.25 processor seconds."""
 
     def __call__(self) -> Figure:
-        """Draw the figure; raises AssertionError if it read other sources than `sources`."""
+        """Draw the figure; raises AssertionError if the sources that it read are not `sources`."""
         _loaded.clear()
         drawn = self.draw()
         assert _loaded == set(self.sources), f"drawn from {sorted(_loaded)}, not from {sorted(self.sources)}"
@@ -49,7 +49,7 @@ class Drawing:
 
 FIGURES: dict[str, Drawing] = {}
 _loaded: set[str] = set()
-"""Sources that were read since the beginning of the drawing."""
+"""Sources that were read since the start of the current drawing."""
 
 
 def figure(*sources: str, slow: bool = False) -> Callable[[Draw], Draw]:
@@ -100,18 +100,18 @@ def series(report: Report) -> SeriesData:
 
 
 def queue_kb(found: SeriesData, *ports: str) -> list[float]:
-    """Return the samples of the queue, kB, summed over the given ports."""
+    """Return the samples of the queue length, kB, summed over the given ports."""
     return [sum(values) / 1e3 for values in zip(*(found["ports"][port]["queue_bytes"] for port in ports), strict=True)]
 
 
 def between(found: SeriesData, start: float, end: float, values: Sequence[float]) -> tuple[list[float], list[float]]:
-    """Return the times from `start` to `end` (both s), in ms after `start`, and the values at these times."""
+    """Return the sample times from `start` to `end` (both s), in ms after `start`, and the values at these times."""
     kept = [(1e3 * (t - start), v) for t, v in zip(found["time_s"], values, strict=True) if start <= t <= end]
     return [t for t, _ in kept], [v for _, v in kept]
 
 
 def shade(axes: Axes, found: SeriesData, port: str, start: float, end: float) -> None:
-    """Shade the times at which a port is stopped."""
+    """Shade the times at which a port is stopped, between `start` and `end` in s; the axis is in ms after `start`."""
     times, stopped = between(found, start, end, [float(value) for value in found["ports"][port]["stopped"]])
     axes.fill_between(
         times, 0, stopped, step="post", color=SKY, alpha=0.25, linewidth=0, transform=axes.get_xaxis_transform()
@@ -126,12 +126,12 @@ def observed(scenario: Scenario, id: str, names: Sequence[str], replications: in
 
 
 def interval(scenario: Scenario, measure: Callable[[Report], float], replications: int = 5) -> Interval:
-    """Return the mean of a number over replications, with its interval."""
+    """Return the mean of `measure` over replications, with its interval."""
     return mean_interval([measure(report) for report in run(scenario, replications=replications).reports], CONFIDENCE)
 
 
 def levels(axes: Axes, marks: Mapping[str, float], right: float) -> None:
-    """Draw horizontal lines at the levels of `marks`, with their names at the abscissa `right`."""
+    """Draw a horizontal line at each level of `marks`, with its name at the abscissa `right`."""
     for name, level in marks.items():
         axes.axhline(level, color="#888888", linewidth=0.8, linestyle="--", zorder=1)
         axes.text(right, level, f" {name}", va="center", ha="left", fontsize=8, color="#555555")
@@ -152,7 +152,7 @@ def bottleneck(
 
     The scenario is docs/examples/figures/crowd.toml or, with `flood`, flood.toml, whose goodputs are drawn, too.
     `average` names a state in bytes or packets that is drawn with the queue. `state` has an entry for each further
-    panel: the name of the state, and its label on the axis and the factor by which it is multiplied.
+    panel: name of the state, its label on the axis, and the factor by which it is multiplied.
     """
     scenario = example(FLOOD if flood else CROWD, {"switches.r0.ports.r1.discipline": queue})
     if ecn:

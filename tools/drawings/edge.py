@@ -69,7 +69,7 @@ FLOWS = (
 
 
 def fluid() -> list[tuple[int, float, float]]:
-    """Return index of the flow, start and finish (ms) of each packet in a fluid server that shares by weights."""
+    """Return flow index, start and finish (ms) of each packet in a fluid server, which shares by weights."""
     step = 1e-3
     queues = [[(at, length) for at, length in packets] for _, _, packets in FLOWS]
     started: list[float | None] = [None] * len(queues)

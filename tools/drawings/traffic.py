@@ -64,7 +64,7 @@ def video() -> Figure:
     """Draw the sizes of the frames of 30 s of generated video."""
     scenario = gallery("lan-traffic", {"run.duration": "31s"}, what=SIZES, traffic=VIDEO, mechanism="none", load=STREAM)
     delivered = series(first(scenario))["flows"]["data"]["delivered_bytes"]
-    # A frame is a burst within one sample; frames are 33 ms apart.
+    # Frames are 33 ms apart, and each one arrives within one sample, so each increase is the size of a frame.
     sizes = [b - a for a, b in pairwise(delivered) if b > a]
     drawn = plot.new(2, 1, width=4.3, height=2.6, width_ratios=[1, 2])
     near, far = drawn.axes

@@ -38,11 +38,11 @@ BEGIN, END = "<!-- validation/linux/compare.py writes from here -->", "<!-- to h
 WARMUP_S, DURATION_S = 4, 24
 """Warm-up, and duration of a run with its warm-up, seconds."""
 LINE = "10Gbit/s"
-"""Rate of the scenario's link behind the policy: 1.2 us for 1500 B are negligible. A veth pair has no rate."""
+"""Rate of the scenario's link behind the policy: 1500 B take a negligible 1.2 us. A veth pair has no rate."""
 METRICS = ("throughput_bps", "loss", "mean_s", "p99_s")
 """Fields of `Outcome` that are compared."""
 TOLERANCE = 0.1
-"""Permitted difference as a fraction of the kernel's value."""
+"""Permitted difference as a fraction of the kernel's value; see also `MIN_TOLERANCE`."""
 MIN_TOLERANCE = {"throughput_bps": 0.0, "loss": 0.002, "mean_s": 1e-4, "p99_s": 1e-4}
 """Absolute differences that are always permitted: 0.2 percentage points of loss, 0.1 ms of delay.
 
@@ -70,6 +70,7 @@ class Row:
     """Results of one group of flows under one policy: 95 % confidence intervals over the seeds, by metric."""
 
     policy: str
+    """Name of the policy."""
     predicted_by: str
     """Key of the scenario: `script` or `policy`."""
     group: str
@@ -185,7 +186,7 @@ def table(rows: Sequence[Row]) -> str:
 
 
 def rewrite(page: Path, region: str) -> None:
-    """Replace the text between the markers `BEGIN` and `END` of a page."""
+    """Replace the text between the markers `BEGIN` and `END` of a page by `region`."""
     before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
     _, _, after = rest.partition(END)
     page.write_text(f"{before}{BEGIN}\n\n{region}\n{END}{after}", encoding="utf-8")

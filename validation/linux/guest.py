@@ -55,7 +55,9 @@ class Group:
     model: str
     """`cbr`, `poisson` or `tcp`."""
     code_point: int
+    """DSCP, 0 to 63."""
     count: int
+    """Number of flows."""
     bytes: int
     """Length of a packet with its IP header, bytes."""
     rate_bps: float = 0
@@ -90,11 +92,11 @@ class Outcome:
     mean_s: float
     """Mean delay of the packets that arrived by the end of the run, seconds; NaN if there are none."""
     p99_s: float
-    """99th percentile of the delays of the packets that arrived by the end of the run, seconds; NaN likewise."""
+    """99th percentile of the delays of the packets that arrived by the end of the run, seconds; NaN without packets."""
 
 
 def code_point(text: str) -> int:
-    """Return the number of a code point, 0 to 63, from a text such as `ef` or `12`; raises ValueError."""
+    """Return the number of a code point, 0 to 63, from a text such as `ef` or `12`; else raises ValueError."""
     found = _CODE_POINTS.get(text.lower())
     return int(text) if found is None else found
 
@@ -171,28 +173,29 @@ def outcome(sent: Any, arrived: Any, group: Group, warmup_s: float, duration_s: 
     """Return the results of a group from its sent packets and all arrived packets, arrays of `RECORD`."""
     # These header fields identify a packet on both sides: each retransmission of TCP has another `id`.
     keys = ["source", "port", "number", "id"]
-    born_s = sent["time_ns"] * 1e-9 - START_S
-    born = sent[(born_s >= warmup_s) & (born_s < duration_s)]
+    sent_s = sent["time_ns"] * 1e-9 - START_S
+    measured = sent[(sent_s >= warmup_s) & (sent_s < duration_s)]
     at = dict(zip(_rows(arrived, keys), arrived["time_ns"].tolist(), strict=True))
-    times = np.array([at.get(key, -1) for key in _rows(born, keys)])
-    if len(born) == 0:
+    times = np.array([at.get(key, -1) for key in _rows(measured, keys)])
+    if len(measured) == 0:
         return Outcome(0, 0, math.nan, math.nan, math.nan)
-    length = born["payload" if group.model == "tcp" else "bytes"].astype(float)
-    got = times >= 0
-    in_time = got & (times * 1e-9 - START_S < duration_s)
+    length = measured["payload" if group.model == "tcp" else "bytes"].astype(float)
+    has_arrived = times >= 0
+    in_time = has_arrived & (times * 1e-9 - START_S < duration_s)
     measured_s = duration_s - warmup_s
     # In the scenario half of the round-trip time is on the forward path; in the guest all of it is on the return path.
-    delays = (times[in_time] - born["time_ns"][in_time]) * 1e-9 + group.rtt_s / 2
+    delays = (times[in_time] - measured["time_ns"][in_time]) * 1e-9 + group.rtt_s / 2
     return Outcome(
         offered_bps=8 * float(length.sum()) / measured_s,
         throughput_bps=8 * float(length[in_time].sum()) / measured_s,
-        loss=1 - float(got.mean()),
+        loss=1 - float(has_arrived.mean()),
         mean_s=float(delays.mean()) if len(delays) else math.nan,
         p99_s=float(np.quantile(delays, 0.99, method="inverted_cdf")) if len(delays) else math.nan,
     )
 
 
 def _rows(records: Any, keys: Sequence[str]) -> Iterator[tuple[int, ...]]:
+    """Yield the values of the given fields for each record."""
     return zip(*(records[key].tolist() for key in keys), strict=True)
 
 

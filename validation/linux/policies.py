@@ -13,7 +13,7 @@ class Policy:
 
     name: str
     about: str
-    """Purpose of the case, as a phrase."""
+    """Subject of the comparison, as a noun phrase."""
     language: Language
     text: str
     traffic: str
@@ -23,8 +23,8 @@ class Policy:
 
 
 WAIT = frozenset({"voice mean_s", "voice p99_s"})
-"""Known differences: the delay of a priority packet at a token bucket, by at most about one packet time."""
-# Rows of the traffic table.
+"""Known differences in the delay of a priority packet at a token bucket, of at most about one packet time."""
+# Rows and columns of the traffic tables.
 VOICE = "voice,ef,80kbit/s,200,10,cbr\n"
 COLUMNS = "name,dscp,rate,packet,count,model\n"
 

@@ -1,4 +1,4 @@
-//! Rows of a trace as columns of little-endian numbers, and back.
+//! Conversion of the rows of a trace to columns of little-endian numbers, and back.
 
 use crate::network::Network;
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// Returns the number of bytes of a number.
+    /// Returns the length of a number, bytes.
     pub fn width(self) -> usize {
         match self {
             Kind::Bool | Kind::U8 => 1,
@@ -37,7 +37,7 @@ impl Kind {
         }
     }
 
-    /// Returns the name of the type, as in NumPy.
+    /// Returns the name that NumPy gives the type.
     pub fn name(self) -> &'static str {
         match self {
             Kind::Bool => "bool",
@@ -50,7 +50,7 @@ impl Kind {
     }
 }
 
-/// List of names of which a column has the indices.
+/// Kind of the names to which the numbers of a column refer, as indices into a list of names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Names {
     /// Kinds of events.
@@ -69,10 +69,11 @@ pub enum Names {
     Colours,
     /// Reasons of drops.
     Reasons,
-    /// Kinds of further content.
+    /// Kinds of additional content of rows.
     Details,
 }
 
+/// Reasons of drops, indexed by their discriminants.
 const REASONS: [Reason; 8] = [
     Reason::BufferFull,
     Reason::SharedMemoryFull,
@@ -83,13 +84,16 @@ const REASONS: [Reason; 8] = [
     Reason::Unresponsive,
     Reason::Policed,
 ];
+/// ECN codepoints with their names, indexed by their discriminants.
 const CODEPOINTS: [(Ecn, &str); 4] =
     [(Ecn::NotEct, "not-ect"), (Ecn::Ect1, "ect1"), (Ecn::Ect0, "ect0"), (Ecn::Ce, "ce")];
+/// Drop precedences with their names, indexed by their discriminants.
 const COLOURS: [(Colour, &str); 3] = [(Colour::Green, "green"), (Colour::Yellow, "yellow"), (Colour::Red, "red")];
+/// Names of the variants of [`Detail`], in their order there.
 const DETAILS: [&str; 5] = ["ack", "pause", "notice", "congestion", "feedback"];
 
 impl Names {
-    /// All lists.
+    /// All kinds of names.
     pub const ALL: [Names; 9] = [
         Names::Events,
         Names::Frames,
@@ -102,7 +106,7 @@ impl Names {
         Names::Details,
     ];
 
-    /// Returns the name of the list.
+    /// Returns the name of the list in the manifest of a trace.
     pub fn name(self) -> &'static str {
         match self {
             Names::Events => "events",
@@ -117,7 +121,8 @@ impl Names {
         }
     }
 
-    /// Returns the names, which are unique: further ones that are equal get a number, such as `data#2`.
+    /// Returns the list of names for a network. Names are unique: the second of equal names gets the suffix `#2`, the
+    /// third `#3`.
     pub fn of(self, network: &Network) -> Vec<String> {
         let texts = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect();
         match self {
@@ -134,6 +139,7 @@ impl Names {
     }
 }
 
+/// Returns the names, of which the second of equal ones gets the suffix `#2`, the third `#3`.
 fn unique(names: impl Iterator<Item = String>) -> Vec<String> {
     let mut seen = BTreeMap::<String, u32>::new();
     names
@@ -152,24 +158,24 @@ pub struct Spec {
     pub name: &'static str,
     /// Type of the numbers.
     pub kind: Kind,
-    /// Names of which the numbers are indices; `None`: they are no indices.
+    /// Names into whose list the numbers are indices; `None`: the numbers are values.
     pub names: Option<Names>,
-    /// Unit; empty: none.
+    /// Unit; empty: the column has none.
     pub unit: &'static str,
     /// Description in one sentence.
     pub about: &'static str,
-    /// Access to the value in a row.
+    /// Function that reads the value from a row.
     cells: Cells,
 }
 
-/// Function that reads a column's value from a row; reals are given by their bits.
+/// Function that reads a column's value from a row. A real number is returned as its bits.
 #[derive(Clone, Copy, Debug)]
 enum Cells {
     /// Each row has a value.
     All(fn(&Row) -> u64),
     /// A row may have no value.
     Some(fn(&Row) -> Option<u64>),
-    /// Appends the row's list of values; an empty list counts as none.
+    /// Appends the row's list of values to the vector; an empty list counts as no value.
     List(fn(&Row, &mut Vec<u64>)),
 }
 
@@ -184,17 +190,18 @@ impl Spec {
     }
 }
 
-/// Returns the value if it is not 0, or belongs to a frame of a flow.
+/// Returns the value if the row is about a packet of a flow, or if the value is not 0.
 fn of_packet(row: &Row, value: u64) -> Option<u64> {
     (row.frame.is_packet() || value != 0).then_some(value)
 }
 
-/// Returns the value if it is not 0, or the event is one of a queue.
+/// Returns the value if the row is about a packet at a queue, or if the value is not 0.
 fn of_queue(row: &Row, value: u64) -> Option<u64> {
     let at_queue = matches!(row.event, EventKind::Enqueue | EventKind::Dequeue | EventKind::Drop | EventKind::Mark);
     (row.frame.is_packet() && at_queue || value != 0).then_some(value)
 }
 
+/// Returns the congested queue that a row names; `None`: it names none.
 fn cause(row: &Row) -> Option<Cause> {
     match row.detail.as_deref()? {
         Detail::Notice { cause, .. } | Detail::Congestion { cause, .. } => Some(*cause),
@@ -202,15 +209,17 @@ fn cause(row: &Row) -> Option<Cause> {
     }
 }
 
+/// Returns a column of values.
 const fn column(name: &'static str, kind: Kind, unit: &'static str, cells: Cells, about: &'static str) -> Spec {
     Spec { name, kind, names: None, unit, about, cells }
 }
 
+/// Returns a column of indices into a list of names.
 const fn named(name: &'static str, kind: Kind, names: Names, cells: Cells, about: &'static str) -> Spec {
     Spec { name, kind, names: Some(names), unit: "", about, cells }
 }
 
-/// All columns.
+/// All columns, in the order in which they are stored.
 pub const COLUMNS: [Spec; 42] = [
     column("time_ps", Kind::U64, "ps", Cells::All(|row| row.time.0), "Time of the event."),
     named("event", Kind::U8, Names::Events, Cells::All(|row| row.event as u64), "Kind of the event."),
@@ -230,7 +239,7 @@ pub const COLUMNS: [Spec; 42] = [
         Kind::U32,
         Names::Flows,
         Cells::Some(|row| (row.flow != Row::NO_FLOW).then_some(row.flow.into())),
-        "Flow; of an acknowledgement, the flow of the data.",
+        "Flow; for an acknowledgement, the flow of the data that it acknowledges.",
     ),
     column(
         "sequence",
@@ -256,8 +265,20 @@ pub const COLUMNS: [Spec; 42] = [
          control frame the start of its transmission.",
     ),
     column("payload_bytes", Kind::U16, "B", Cells::Some(|row| of_packet(row, row.payload.into())), "Payload of data."),
-    column("size_bytes", Kind::U16, "B", Cells::Some(|row| of_packet(row, row.size.into())), "Length in buffers."),
-    column("wire_bytes", Kind::U16, "B", Cells::Some(|row| of_packet(row, row.wire.into())), "Length on the wire."),
+    column(
+        "size_bytes",
+        Kind::U16,
+        "B",
+        Cells::Some(|row| of_packet(row, row.size.into())),
+        "Length of the packet in buffers.",
+    ),
+    column(
+        "wire_bytes",
+        Kind::U16,
+        "B",
+        Cells::Some(|row| of_packet(row, row.wire.into())),
+        "Length of the frame on the wire.",
+    ),
     named(
         "ecn",
         Kind::U8,
@@ -299,7 +320,7 @@ pub const COLUMNS: [Spec; 42] = [
         Kind::Bool,
         "",
         Cells::Some(|row| row.tag.map(|tag| tag.solicit.into())),
-        "Solicit bit of that tag.",
+        "Solicit bit of the packet's rate-limited tag.",
     ),
     column("measured", Kind::Bool, "", Cells::All(|row| row.measured.into()), "The packet counts in the results."),
     column(
@@ -314,7 +335,7 @@ pub const COLUMNS: [Spec; 42] = [
         Kind::U64,
         "B",
         Cells::Some(|row| of_queue(row, row.queue_bytes)),
-        "Their buffer bytes; of `congested` and `relieved` the occupancy that was compared with the threshold.",
+        "Buffer bytes of these packets; in `congested` and `relieved` rows the occupancy that was compared with the threshold.",
     ),
     named(
         "reason",
@@ -376,7 +397,7 @@ pub const COLUMNS: [Spec; 42] = [
                 cells.extend(quanta.iter().copied().map(u64::from));
             }
         }),
-        "Time of each class in quanta of 512 bit times; of the whole port in the first place.",
+        "Pause of each class in quanta of 512 bit times; a PAUSE for the whole port has its time in the first place.",
     ),
     named(
         "cause_port",
@@ -404,7 +425,7 @@ pub const COLUMNS: [Spec; 42] = [
         Kind::U16,
         Names::Nodes,
         Cells::Some(|row| cause(row)?.destination.map(u64::from)),
-        "Congested destination, if the limit is one per destination.",
+        "Congested destination, if each destination has a limit of its own.",
     ),
     column(
         "threshold_bytes",
@@ -414,7 +435,7 @@ pub const COLUMNS: [Spec; 42] = [
             Detail::Congestion { threshold, .. } => *threshold,
             _ => None,
         }),
-        "Threshold that the occupancy passed or fell below, if it is fixed.",
+        "Threshold that the occupancy passed or fell below; null: the threshold is not fixed.",
     ),
     named(
         "destinations",
@@ -425,14 +446,14 @@ pub const COLUMNS: [Spec; 42] = [
                 cells.extend(destinations.iter().copied().map(u64::from));
             }
         }),
-        "Destinations that an XOFF stops or an XON resumes; none: all.",
+        "Destinations that an XOFF stops or an XON resumes; null: all.",
     ),
     column(
         "point",
         Kind::U16,
         "",
         Cells::Some(|row| feedback(row).map(|(point, _, _)| point.into())),
-        "Number of the congestion point that sent the message, from 1.",
+        "Number of the congestion point that sent the message (BCN or QCN), from 1.",
     ),
     named(
         "point_flow",
@@ -449,14 +470,14 @@ pub const COLUMNS: [Spec; 42] = [
             Detail::Feedback { source, .. } => Some((*source).into()),
             _ => None,
         }),
-        "Host that sent that frame, to which the message goes.",
+        "Host that sent the sampled frame, and to which the message goes.",
     ),
     column(
         "rate_change",
         Kind::F64,
         "",
         Cells::Some(|row| feedback(row).and_then(|(_, _, change)| change.map(f64::to_bits))),
-        "Change of the rate in the law's unit; none in a message: the source stops.",
+        "Change of the rate in the law's unit; null in a message: the source stops.",
     ),
     column(
         "order_kind",
@@ -470,7 +491,7 @@ pub const COLUMNS: [Spec; 42] = [
         Kind::U32,
         "",
         Cells::All(|row| row.order.component.into()),
-        "Component of that event; orders rows of one time and kind.",
+        "Component at which the causing event occurs; orders rows of one time and kind.",
     ),
     column(
         "order_port",
@@ -489,6 +510,7 @@ pub const COLUMNS: [Spec; 42] = [
     ),
 ];
 
+/// Returns number of the congestion point, flow and change of the rate of a message; `None`: the row has no message.
 fn feedback(row: &Row) -> Option<(u16, u32, Option<f64>)> {
     match row.detail.as_deref()? {
         Detail::Feedback { point, flow, change, .. } => Some((*point, *flow, *change)),
@@ -516,12 +538,13 @@ pub struct Columns {
 }
 
 impl Columns {
-    /// Returns the columns of rows.
+    /// Returns the rows as columns, in the order of the rows.
     pub fn of(rows: &[Row]) -> Columns {
         Columns { rows: rows.len(), columns: COLUMNS.iter().map(|spec| write(spec, rows)).collect() }
     }
 }
 
+/// Returns the column `spec` of the rows.
 fn write(spec: &Spec, rows: &[Row]) -> Column {
     let width = spec.kind.width();
     let mut column = Column { numbers: Vec::with_capacity(rows.len() * width), extent: Vec::new() };
@@ -552,11 +575,12 @@ struct Reader<'a> {
     spec: &'static Spec,
     numbers: &'a [u8],
     extent: &'a [u8],
-    /// Number of the next element of a list.
+    /// Index of the next element of a list; lists are read in the order of the rows.
     at: usize,
 }
 
 impl Reader<'_> {
+    /// Returns the number with this index.
     fn number(&self, at: usize) -> u64 {
         let width = self.spec.kind.width();
         let mut bytes = [0; 8];
@@ -564,10 +588,12 @@ impl Reader<'_> {
         u64::from_le_bytes(bytes)
     }
 
+    /// Returns the value in a row; `None`: the row has none.
     fn value(&self, row: usize) -> Option<u64> {
         (self.extent.is_empty() || self.extent[row] != 0).then(|| self.number(row))
     }
 
+    /// Returns the list in a row; to be called once for each row, in order.
     fn list(&mut self, row: usize) -> Vec<u64> {
         let length = &self.extent[4 * row..4 * row + 4];
         let length = u32::from_le_bytes(length.try_into().expect("four bytes")) as usize;
@@ -588,42 +614,43 @@ impl Reader<'_> {
     }
 }
 
-/// Returns the rows of columns: numbers and extents by the name of the column.
+/// Returns the rows of columns. `count`: number of rows; `columns`: for each name of a column its numbers and its
+/// extent, as in [`Column`].
 ///
 /// # Errors
-/// If a column is missing, has another length, or has a number without a meaning: a message.
+/// A message if a column is missing, if its length does not match `count`, or if a number is not valid in its column.
 pub fn rows(count: usize, columns: &BTreeMap<&str, (&[u8], &[u8])>) -> Result<Vec<Row>, String> {
     let mut readers = BTreeMap::new();
     for spec in &COLUMNS {
         let (numbers, extent) = columns.get(spec.name).ok_or_else(|| format!("the column {} is missing", spec.name))?;
         let reader = Reader { spec, numbers, extent, at: 0 };
         if !reader.fits(count) {
-            return Err(format!("the column {} has not {count} rows", spec.name));
+            return Err(format!("the lengths of column {} do not match {count} rows", spec.name));
         }
         readers.insert(spec.name, reader);
     }
     (0..count)
-        .map(|at| row(at, &mut readers).ok_or_else(|| format!("row {at} has a number without a meaning")))
+        .map(|at| row(at, &mut readers).ok_or_else(|| format!("row {at} has a number that is not valid in its column")))
         .collect()
 }
 
-/// Returns a row of the columns; `None`: a number has no meaning.
+/// Returns row `at` of the columns; `None`: a number is not valid in its column.
 fn row(at: usize, readers: &mut BTreeMap<&'static str, Reader<'_>>) -> Option<Row> {
     let state = readers.get_mut("state")?.list(at).into_iter().map(f64::from_bits).collect();
     let sack = readers.get_mut("sack")?.list(at);
     let quanta = readers.get_mut("pause_quanta")?.list(at);
     let destinations = readers.get_mut("destinations")?.list(at);
-    let some = |name: &str| readers[name].value(at);
-    let number = |name: &str| some(name).unwrap_or(0);
+    let optional = |name: &str| readers[name].value(at);
+    let number = |name: &str| optional(name).unwrap_or(0);
     let cause = || {
         Some(Cause {
-            port: some("cause_port")? as u32,
+            port: optional("cause_port")? as u32,
             class: number("cause_class") as u8,
             input: number("cause_input") != 0,
-            destination: some("cause_destination").map(|node| node as u16),
+            destination: optional("cause_destination").map(|node| node as u16),
         })
     };
-    let detail = match some("detail") {
+    let detail = match optional("detail") {
         None => None,
         Some(0) => {
             let mut blocks = [Block::default(); 3];
@@ -640,12 +667,12 @@ fn row(at: usize, readers: &mut BTreeMap<&'static str, Reader<'_>>) -> Option<Ro
             let destinations = destinations.into_iter().map(|node| node as u16).collect();
             Some(Detail::Notice { cause: cause()?, destinations })
         }
-        Some(3) => Some(Detail::Congestion { cause: cause()?, threshold: some("threshold_bytes") }),
+        Some(3) => Some(Detail::Congestion { cause: cause()?, threshold: optional("threshold_bytes") }),
         Some(4) => Some(Detail::Feedback {
             point: number("point") as u16,
-            flow: some("point_flow").map_or(Row::NO_FLOW, |flow| flow as u32),
+            flow: optional("point_flow").map_or(Row::NO_FLOW, |flow| flow as u32),
             source: number("point_source") as u16,
-            change: some("rate_change").map(f64::from_bits),
+            change: optional("rate_change").map(f64::from_bits),
         }),
         Some(_) => return None,
     };
@@ -663,10 +690,10 @@ fn row(at: usize, readers: &mut BTreeMap<&'static str, Reader<'_>>) -> Option<Ro
         frame: *FrameKind::ALL.get(number("frame") as usize)?,
         port: number("port") as u32,
         class: number("class") as u8,
-        flow: some("flow").map_or(Row::NO_FLOW, |flow| flow as u32),
+        flow: optional("flow").map_or(Row::NO_FLOW, |flow| flow as u32),
         sequence: number("sequence") as u32,
         packet: number("packet"),
-        stamp: some("stamp_ps").map_or(time, Time),
+        stamp: optional("stamp_ps").map_or(time, Time),
         payload: number("payload_bytes") as u16,
         size: number("size_bytes") as u16,
         wire: number("wire_bytes") as u16,
@@ -675,11 +702,11 @@ fn row(at: usize, readers: &mut BTreeMap<&'static str, Reader<'_>>) -> Option<Ro
         colour: COLOURS.get(number("colour") as usize)?.0,
         dscp: number("dscp") as u8,
         exp: number("exp") as u8,
-        tag: some("tag_point").map(|point| Tag { point: point as u16, solicit: number("tag_solicit") != 0 }),
+        tag: optional("tag_point").map(|point| Tag { point: point as u16, solicit: number("tag_solicit") != 0 }),
         measured: number("measured") != 0,
         queue_packets: number("queue_packets"),
         queue_bytes: number("queue_bytes"),
-        reason: match some("reason") {
+        reason: match optional("reason") {
             None => None,
             Some(reason) => Some(*REASONS.get(reason as usize)?),
         },
@@ -693,7 +720,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn indices_of_names_are_the_numbers_of_the_kinds() {
+    fn the_discriminants_of_kinds_are_the_indices_of_their_names() {
         assert!(REASONS.iter().enumerate().all(|(index, reason)| *reason as usize == index));
         assert!(CODEPOINTS.iter().enumerate().all(|(index, (ecn, _))| *ecn as usize == index));
         assert!(COLOURS.iter().enumerate().all(|(index, (colour, _))| *colour as usize == index));
@@ -702,16 +729,16 @@ mod tests {
     }
 
     #[test]
-    fn equal_names_get_numbers() {
+    fn the_second_and_third_of_equal_names_get_a_suffix() {
         let names = ["a", "b", "a", "a"].map(str::to_owned);
         assert_eq!(unique(names.into_iter()), ["a", "b", "a#2", "a#3"]);
     }
 
     #[test]
-    fn columns_of_another_length_or_with_unknown_numbers_are_refused() {
-        let made = Columns::of(&[]);
+    fn missing_columns_and_columns_of_another_length_are_refused() {
+        let empty = Columns::of(&[]);
         let mut columns: BTreeMap<&str, (&[u8], &[u8])> = BTreeMap::new();
-        for (spec, column) in COLUMNS.iter().zip(&made.columns) {
+        for (spec, column) in COLUMNS.iter().zip(&empty.columns) {
             columns.insert(spec.name, (&column.numbers, &column.extent));
         }
         assert_eq!(rows(0, &columns), Ok(Vec::new()));

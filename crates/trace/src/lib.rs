@@ -1,4 +1,5 @@
-//! Packet traces ([`tailback_sim::trace`]) in the forms in which they leave the engine.
+//! Packet traces ([`tailback_sim::trace`]) in the forms in which users get them: columns, text formats of ns-2 and
+//! ns-3, packet captures and explanations.
 
 pub mod columns;
 mod network;

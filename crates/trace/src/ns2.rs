@@ -1,4 +1,5 @@
-//! Text format of ns-2 (`trace-all`): The ns Manual, chapter "Trace and Monitoring Support", and `trace/trace.cc`.
+//! Text format of ns-2 (`trace-all`), as described in The ns Manual, chapter "Trace and Monitoring Support", and
+//! written by `trace/trace.cc`.
 
 use crate::places::{Numbering, Places, seconds};
 use std::fmt::Write;
@@ -6,7 +7,7 @@ use tailback_qdisc::Ecn;
 use tailback_sim::plan::{EventKind, FrameKind};
 use tailback_sim::trace::Row;
 
-/// Writer of the text format of ns-2.
+/// Writer of the text format of ns-2. It numbers packets in the order of their first rows over all calls.
 #[derive(Clone, Debug)]
 pub struct Ns2 {
     places: Places,
@@ -19,7 +20,8 @@ impl Ns2 {
         Ns2 { places, numbers: Numbering::default() }
     }
 
-    /// Returns the lines of rows; rows of events and frames that ns-2 does not have are left out.
+    /// Returns the lines of the rows, in their order. Rows of events and frames that ns-2 does not have, and of unknown
+    /// ports and flows, have no line.
     pub fn lines(&mut self, rows: &[Row]) -> String {
         let mut text = String::new();
         for row in rows {
@@ -46,20 +48,22 @@ impl Ns2 {
             (false, true) => "tcp",
             (false, false) => "udp",
         };
-        let (near, far) = self.places.ports[row.port as usize];
-        // An acknowledgement of ns-2 has the number of the last segment in order, not of the next one.
+        let (from_node, to_node) = self.places.ports[row.port as usize];
+        // In ns-2 an acknowledgement has the number of the last segment received in order, not of the next one
+        // expected.
         let sequence = i64::from(row.sequence) - i64::from(is_ack);
         let number = self.numbers.of(row.packet);
         let (time, size, flow) = (seconds(row.time), row.size, row.flow);
         let flags = flags(row, is_ack);
         let _ = writeln!(
             text,
-            "{event} {time} {near} {far} {kind} {size} {flags} {flow} {from}.{flow} {to}.{flow} {sequence} {number}"
+            "{event} {time} {from_node} {to_node} {kind} {size} {flags} {flow} {from}.{flow} {to}.{flow} {sequence} {number}"
         );
     }
 }
 
-/// Returns the flags: `C` ECN echo, `A` congestion action (window reduced), `E` congestion experienced, `N` ECN-capable.
+/// Returns the seven flags: `C` ECN echo, `A` congestion action (window reduced), `E` congestion experienced, `N`
+/// ECN-capable, `-` not set.
 fn flags(row: &Row, is_ack: bool) -> String {
     let flag = |set: bool, letter: char| if set { letter } else { '-' };
     let places = [
@@ -90,7 +94,11 @@ mod tests {
              r 1.25 1 0 ack 40 C------ 0 1.0 0.0 4 1\n\
              d 0.5 0 1 tcp 1500 ---AE-N 0 0.0 1.0 3 0\n"
         );
-        assert_eq!(ns2.lines(&rows[2..3]), "r 1.25 1 0 ack 40 C------ 0 1.0 0.0 4 1\n", "numbers of packets are kept");
+        assert_eq!(
+            ns2.lines(&rows[2..3]),
+            "r 1.25 1 0 ack 40 C------ 0 1.0 0.0 4 1\n",
+            "packets keep their numbers in later calls"
+        );
     }
 
     #[test]

@@ -1,5 +1,5 @@
-//! ASCII trace format of ns-3 for point-to-point devices: `AsciiTraceHelper`, and `Print` of `PppHeader`, `Ipv4Header`,
-//! `UdpHeader` and `TcpHeader`.
+//! ASCII trace format of ns-3 for point-to-point devices, as written by `AsciiTraceHelper` and by the methods `Print`
+//! of `PppHeader`, `Ipv4Header`, `UdpHeader` and `TcpHeader`.
 
 use crate::places::{Ends, Numbering, Places, seconds};
 use std::fmt::Write;
@@ -13,12 +13,13 @@ const IP: u32 = 20;
 const UDP: u32 = 8;
 /// Length of a TCP header without options, bytes (RFC 9293).
 const TCP: u32 = 20;
-/// Port of a sender: the first ephemeral port of ns-3.
+/// TCP or UDP port of the sender of flow 0, the first ephemeral port of ns-3; the numbers of other flows are added to
+/// it.
 const SOURCE: u32 = 49153;
-/// Port of a receiver: the port of discard (RFC 863), as in the tutorial of ns-3.
+/// TCP or UDP port of receivers: the port of the discard protocol (RFC 863), as in the tutorial of ns-3.
 const SINK: u32 = 9;
 
-/// Writer of the ASCII format of ns-3.
+/// Writer of the ASCII format of ns-3. It numbers packets in the order of their first rows over all calls.
 #[derive(Clone, Debug)]
 pub struct Ns3 {
     places: Places,
@@ -32,7 +33,8 @@ impl Ns3 {
         Ns3 { devices: places.devices(), places, numbers: Numbering::default() }
     }
 
-    /// Returns the lines of rows; rows of events and frames that ns-3 does not have are left out.
+    /// Returns the lines of the rows, in their order. Rows of events and frames that ns-3 does not have, and of unknown
+    /// ports and flows, have no line.
     pub fn lines(&mut self, rows: &[Row]) -> String {
         let mut text = String::new();
         for row in rows {
@@ -71,7 +73,8 @@ impl Ns3 {
     }
 }
 
-/// Returns the text of the IPv4 packet.
+/// Returns the text of the IPv4 packet and its content. `from` and `to`: numbers of its source and destination;
+/// `number`: number of the packet.
 fn packet(row: &Row, ends: Ends, is_ack: bool, from: u16, to: u16, number: u64) -> String {
     let payload = u32::from(row.payload);
     let (protocol, header) = if ends.has_transport { (6, TCP) } else { (17, UDP) };
@@ -111,13 +114,13 @@ fn packet(row: &Row, ends: Ends, is_ack: bool, from: u16, to: u16, number: u64) 
     text
 }
 
-/// Returns the address of a node: its number plus 1, in network 10.
+/// Returns the IPv4 address of a node: its number plus 1 in 10.0.0.0/8.
 fn address(node: u16) -> String {
     let host = u32::from(node) + 1;
     format!("10.{}.{}.{}", host >> 16, host >> 8 & 255, host & 255)
 }
 
-/// Returns the name of a DSCP in ns-3 (RFC 2474, RFC 2597, RFC 3246).
+/// Returns the name that ns-3 prints for a DSCP (RFC 2474, RFC 2597, RFC 3246).
 fn dscp(value: u8) -> String {
     match value {
         0 => "Default".to_owned(),

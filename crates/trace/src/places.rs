@@ -1,32 +1,32 @@
-//! Numbers of nodes, devices, flows and packets in the text formats.
+//! Numbers of nodes, devices, flows and packets in the text formats of ns-2 and ns-3.
 
 use crate::network::Network;
 use std::collections::BTreeMap;
 use tailback_sim::trace::Row;
 use tailback_units::Time;
 
-/// Ends of ports and flows.
+/// Ends of ports and flows, as numbers of nodes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Places {
-    /// For each port the node that sends, and the node at the other end.
+    /// For each port, the node whose port it is, and the node at the other end of the link.
     pub ports: Vec<(u16, u16)>,
-    /// Flows.
+    /// Ends of each flow.
     pub flows: Vec<Ends>,
 }
 
 /// Ends of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ends {
-    /// Sending host.
+    /// Number of the sending host.
     pub from: u16,
-    /// Receiving host.
+    /// Number of the receiving host.
     pub to: u16,
     /// `true` if the flow has a transport.
     pub has_transport: bool,
 }
 
 impl Places {
-    /// Returns the places of a network.
+    /// Returns the ends of the ports and flows of a network.
     pub fn of(network: &Network) -> Places {
         let ends =
             |flow: &crate::network::Flow| Ends { from: flow.from, to: flow.to, has_transport: flow.has_transport };
@@ -36,7 +36,7 @@ impl Places {
         }
     }
 
-    /// Returns for each port its number among those of its node, from 0.
+    /// Returns for each port its number among the ports of its node, from 0.
     pub(crate) fn devices(&self) -> Vec<u32> {
         let mut next = BTreeMap::<u16, u32>::new();
         let number = |(from, _): &(u16, u16)| {
@@ -47,8 +47,9 @@ impl Places {
         self.ports.iter().map(number).collect()
     }
 
-    /// Returns the flow of a row, and its sending and receiving host: of an acknowledgement those of the
-    /// acknowledgement. `None`: the row has no flow, or an unknown port or flow.
+    /// Returns the ends of a row's flow, then the source and the destination of the packet, which for an
+    /// acknowledgement are the flow's receiving and sending host. `None`: the row has no flow, or its port or flow is
+    /// unknown.
     pub(crate) fn ends(&self, row: &Row, is_ack: bool) -> Option<(Ends, u16, u16)> {
         self.ports.get(row.port as usize)?;
         let ends = *self.flows.get(row.flow as usize)?;
@@ -56,18 +57,19 @@ impl Places {
     }
 }
 
-/// Numbers of packets, from 0, in the order of their first rows.
+/// Numbers of packets by their identity, from 0, in the order of their first rows.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Numbering(BTreeMap<u64, u64>);
 
 impl Numbering {
+    /// Returns the number of a packet; a new packet gets the next number.
     pub fn of(&mut self, packet: u64) -> u64 {
         let next = self.0.len() as u64;
         *self.0.entry(packet).or_insert(next)
     }
 }
 
-/// Returns a time in seconds as a decimal number without trailing zeros; it is exact.
+/// Returns a time in seconds as an exact decimal number without trailing zeros.
 pub(crate) fn seconds(time: Time) -> String {
     const PS: u64 = 1_000_000_000_000;
     let text = format!("{}.{:012}", time.0 / PS, time.0 % PS);

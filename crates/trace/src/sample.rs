@@ -6,12 +6,12 @@ use tailback_sim::plan::{EventKind, FrameKind};
 use tailback_sim::trace::{Order, Row};
 use tailback_units::Time;
 
-/// Two hosts with a link, and a flow with a transport from the first to the second.
+/// Returns two hosts with a link, and a flow with a transport from the first to the second.
 pub(crate) fn places() -> Places {
     Places { ports: vec![(0, 1), (1, 0)], flows: vec![Ends { from: 0, to: 1, has_transport: true }] }
 }
 
-/// A segment of 1460 B that reports a reduced window, has been marked, and is lost on the link at 0.5 s.
+/// Returns the row of the loss on the link, at 0.5 s, of a segment of 1460 B that has the flag CWR and the mark CE.
 pub(crate) fn lost_segment() -> Row {
     Row {
         time: Time(500_000_000_000),
@@ -43,7 +43,7 @@ pub(crate) fn lost_segment() -> Row {
     }
 }
 
-/// An acknowledgement of all segments before number 5 that echoes a mark, and arrives at 1.25 s.
+/// Returns the row of the arrival, at 1.25 s, of an acknowledgement of all segments before number 5 that echoes a mark.
 pub(crate) fn acknowledgement() -> Row {
     Row {
         time: Time(1_250_000_000_000),
@@ -63,7 +63,7 @@ pub(crate) fn acknowledgement() -> Row {
     }
 }
 
-/// A row that neither format has: a mark.
+/// Returns the row of a mark, for which neither format has a line.
 pub(crate) fn mark() -> Row {
     Row { event: EventKind::Mark, reason: None, ..lost_segment() }
 }

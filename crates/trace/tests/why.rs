@@ -1,4 +1,4 @@
-//! Explanations of constructed cases, each with the culprit that follows from its construction.
+//! Explanations of constructed cases. The cause that each explanation must name follows from the construction.
 
 use tailback_scenario::{Scenario, build};
 use tailback_sim::World;
@@ -10,7 +10,8 @@ use tailback_trace::why::{
 };
 use tailback_units::Time;
 
-/// A network of two switches: hosts a and b at s1, hosts c and d at s2.
+/// Start of a document with the nodes of a network of two switches; `line` links hosts a and b to s1, and c and d to
+/// s2.
 const PAIR: &str = r"
 tailback = 1
 [hosts]
@@ -23,18 +24,21 @@ s1 = {}
 s2 = {}
 ";
 
+/// Returns the plan of a scenario document.
 fn plan(document: &str) -> Plan {
     let scenario = Scenario::from_toml(document, "test.toml").unwrap_or_else(|error| panic!("{}", error.rendered()));
     build(&scenario, scenario.run().seed, None)
 }
 
+/// Returns the selected rows of the whole run of a plan.
 fn rows(plan: &Plan, selection: TracePlan) -> Vec<Row> {
     let mut world = World::new(Plan { trace: Some(Box::new(selection)), ..plan.clone() });
     world.run(u64::MAX);
     world.take_trace()
 }
 
-/// Explains packets of a flow in two passes, as the command does.
+/// Returns the explanations of the packets of a flow, computed in two passes as by the command, and checks that they
+/// equal those from all rows up to the end of the packet.
 fn stories(document: &str, flow: &str, query: Query) -> Vec<PacketStory> {
     let plan = plan(document);
     let network = Network::of(&plan);
@@ -51,7 +55,7 @@ fn stories(document: &str, flow: &str, query: Query) -> Vec<PacketStory> {
             keeper.add(all.clone());
             let log = Log::new(&network, keeper.finish(), one.until);
             let story = packet(&log, one, (at + 1, count)).expect("the packet has rows");
-            consistent(&story, one);
+            check_sums(&story, one);
             if story.needs >= from {
                 let whole =
                     Log::new(&network, all.iter().filter(|row| row.time <= one.until).cloned().collect(), one.until);
@@ -65,6 +69,7 @@ fn stories(document: &str, flow: &str, query: Query) -> Vec<PacketStory> {
     found.into_iter().enumerate().map(story).collect()
 }
 
+/// Returns the explanation of the only packet that matches.
 fn story(document: &str, flow: &str, query: Query) -> PacketStory {
     let mut found = stories(document, flow, query);
     assert_eq!(found.len(), 1, "{found:#?}");
@@ -73,8 +78,9 @@ fn story(document: &str, flow: &str, query: Query) -> PacketStory {
     story
 }
 
-/// Checks that the parts of the delay and of each queue add up.
-fn consistent(story: &PacketStory, found: Found) {
+/// Checks that the parts of the delay add up to the delay, and the packets before the packet to the length of each
+/// queue.
+fn check_sums(story: &PacketStory, found: Found) {
     let parts: u64 = story.hops.iter().map(|hop| hop.waits.total()).sum();
     assert_eq!(parts, story.until_ps - story.from_ps);
     assert_eq!(story.from_ps, found.from.0);
@@ -86,6 +92,7 @@ fn consistent(story: &PacketStory, found: Found) {
     }
 }
 
+/// Returns the explanation of the longest queue of a port.
 fn port_story(document: &str, name: &str) -> PortStory {
     let plan = plan(document);
     let network = Network::of(&plan);
@@ -100,8 +107,9 @@ fn port_story(document: &str, name: &str) -> PortStory {
     story
 }
 
-/// One switch with the hosts a, b, c and d at links of 100 Mbit/s; that to d has 10 Mbit/s. A flood of 15 Mbit/s from a to
-/// d, and a little data from b.
+/// Returns a document with one switch and the hosts a and b at links of 100 Mbit/s, c and d at links of 10 Mbit/s. The
+/// flow `flood` sends 15 Mbit/s from a to d, and the flow `data` 500 kbit/s from b to d. `switch`: keys of the switch;
+/// `more`: keys of the link to d, and further tables.
 fn merge(switch: &str, more: &str) -> String {
     format!(
         r#"
@@ -165,7 +173,7 @@ discipline = { kind = "red", min = "3kB", max = "9kB", max-p = 0.3, weight = 0.1
 }
 
 #[test]
-fn a_policer_is_named() {
+fn a_drop_by_a_policer_names_the_policer() {
     // The data conforms to 100 kbit/s only.
     let policer = r#"ports.d.conditioners = [
   { flows = "data", meter = { kind = "token-bucket", rate = "100kbit/s", burst = "2kB" }, police = "yellow" }]"#;
@@ -174,7 +182,8 @@ fn a_policer_is_named() {
     assert!(story.culprit.actor.as_deref().is_some_and(|name| name.contains("s->d")), "{:?}", story.culprit);
 }
 
-/// Two switches; the link between them carries the victim, from b to c, and the flow hot, from a to d.
+/// Returns a document with two switches, whose hosts have links of 100 Mbit/s, except d with 5 Mbit/s. `more`: keys of
+/// the back-pressure; `run`: keys of the run.
 fn line(more: &str, run: &str) -> String {
     format!(
         r#"{PAIR}
@@ -202,6 +211,7 @@ rate = "5Mbit/s"
     )
 }
 
+/// Returns the table of a flow with Poisson packets of 1000 B.
 fn flow(name: &str, from: &str, to: &str, rate: &str) -> String {
     format!(
         "[[flows]]\nname = \"{name}\"\nfrom = \"{from}\"\nto = \"{to}\"\nsource = {{ kind = \"poisson\", rate = \"{rate}\", \
@@ -209,7 +219,7 @@ fn flow(name: &str, from: &str, to: &str, rate: &str) -> String {
     )
 }
 
-/// A storm of d from 20 ms to 80 ms.
+/// A pause storm of host d from 20 ms to 80 ms.
 const STORM: &str = r#"
 [[timeline]]
 at = "20ms"
@@ -221,12 +231,13 @@ host = "d"
 state = "calm"
 "#;
 
+/// Back-pressure by PFC that end stations obey.
 const PFC: &str = "scope = \"class\"\nsignal = { kind = \"mac\" }\nend-stations = true";
 
 #[test]
 fn a_storm_is_found_upstream_through_the_queue_that_it_fills() {
-    // d stops s2->d; its queue of 50 kB passes 40 kB about 16 ms later, at 20 Mbit/s, and stops s1->s2, where the victim
-    // waits, which never goes to d. Without the storm, the link to d has five times the rate of its flow.
+    // d stops s2->d. At 20 Mbit/s the queue there, of 50 kB, passes 40 kB about 16 ms later, and stops s1->s2. The
+    // victim, which is not for d, waits there. Without the storm, the link to d has five times the rate of its flow.
     let document = line(PFC, "duration = \"300ms\"").replace("5Mbit/s", "100Mbit/s")
         + &flow("hot", "a", "d", "20Mbit/s")
         + &flow("victim", "b", "c", "500kbit/s")
@@ -257,14 +268,14 @@ fn a_stop_of_a_destination_is_explained_by_the_queue_to_it() {
     assert_eq!((stop.port.as_str(), stop.traffic.as_str(), stop.signal), ("s1->s2", "traffic to d", "XOFF"));
     let cause = &stop.causes[0];
     assert!(cause.threshold.is_some_and(|threshold| cause.level > threshold), "{cause:#?}");
-    // The other destination passes the stopped one.
+    // Packets to the other destination are not stopped.
     let other = story(&document, "other", Query::WorstDelay);
     assert_eq!(other.hops.iter().map(|hop| hop.waits.stopped_ps).sum::<u64>(), 0);
 }
 
 #[test]
 fn starvation_by_a_higher_class_is_blamed_on_it() {
-    // The higher class alone offers 9.9 of the 10 Mbit/s with its frames' overhead.
+    // With the overhead of its frames, the higher class alone offers 9.9 of the 10 Mbit/s.
     let document = merge("buffer = \"100kB\"", "")
         .replace("rate = \"15Mbit/s\"", "rate = \"9.4Mbit/s\"")
         .replace("from = \"a\"\nto = \"d\"", "from = \"a\"\nto = \"d\"\nclass = 0")
@@ -277,8 +288,8 @@ fn starvation_by_a_higher_class_is_blamed_on_it() {
 
 #[test]
 fn shared_memory_is_blamed_on_the_other_port_that_holds_it() {
-    // The flood's queue may take 8/9 of the 20 kB, and leaves about 2 kB to the queue of another port; the burst of 10 kB
-    // for c arrives at 100 Mbit/s and leaves at 10.
+    // With alpha = 8 the flood's queue may take 8/9 of the 20 kB, and leaves about 2 kB to the queue of another port.
+    // The burst of 10 kB for c arrives at 100 Mbit/s and leaves at 10 Mbit/s.
     let memory = "model = { kind = \"shared-memory\", memory = \"20kB\", alpha = 8.0 }";
     let document = merge(memory, "")
         .replace("from = \"b\"\nto = \"d\"", "from = \"b\"\nto = \"c\"")
@@ -293,7 +304,7 @@ fn shared_memory_is_blamed_on_the_other_port_that_holds_it() {
 }
 
 #[test]
-fn a_loss_on_the_link_is_no_drop_of_a_queue() {
+fn a_loss_on_the_link_is_not_a_drop_of_the_queue() {
     let lossy = merge("", "").replace("between = [\"s\", \"d\"]", "between = [\"s\", \"d\"]\nloss = 0.3");
     let story = story(&lossy.replace("15Mbit/s", "1Mbit/s"), "data", Query::Drop(0));
     assert_eq!((story.culprit.kind.as_str(), story.culprit.port.as_deref()), ("loss", Some("s->d")));
@@ -304,10 +315,11 @@ fn a_loss_on_the_link_is_no_drop_of_a_queue() {
 
 #[test]
 fn a_ring_of_stops_is_named_with_all_its_ports() {
-    // Each of five links in a ring carries two flows; the inputs of the switches stop each other (see the document).
+    // Each of five links in a ring carries two flows, and the inputs of the switches stop each other (see the
+    // document).
     let document = include_str!("../../../python/tailback/gallery/datacentre/pfc_failure_modes/ring.toml").to_owned();
-    let late = Query::At(Time(11_000_000_000));
-    let story = story(&document, "f1", late);
+    let at_11_ms = Query::At(Time(11_000_000_000));
+    let story = story(&document, "f1", at_11_ms);
     assert_eq!(story.culprit.kind, "ring", "{}", story.text());
     let mut ring = story.culprit.ring.clone();
     ring.sort_unstable();
@@ -315,6 +327,7 @@ fn a_ring_of_stops_is_named_with_all_its_ports() {
     assert!(has_end(&story.chain[0], &|end| matches!(end, End::Ring { .. })));
 }
 
+/// Returns `true` if the tree of a stop has an end for which `is` returns `true`.
 fn has_end(stop: &StopNode, is: &dyn Fn(&End) -> bool) -> bool {
     stop.end.as_ref().is_some_and(is)
         || stop
@@ -335,7 +348,8 @@ fn a_watchdog_that_ends_a_storm_is_named_next_to_the_host() {
     assert!(story.culprit.watchdog);
     let stop = story.chain.iter().find(|stop| stop.port == "s2->d").expect("s2->d was stopped");
     assert_eq!(stop.ended, Ended::Watchdog);
-    // The storm's first frame of 84 B takes 134.4 us at 5 Mbit/s and 1 us on 200 m of cable.
+    // The storm begins at 20 ms. Its first frame of 84 B takes 84·8 bit / 5 Mbit/s = 134.4 us, and 1 us on 200 m of
+    // cable; the watchdog acts 30 ms after its arrival.
     assert_eq!((stop.since_ps, stop.until_ps), (20_135_400_000, Some(50_135_400_000)));
 }
 
@@ -345,7 +359,7 @@ fn the_longest_queue_of_a_stopped_port_is_explained_by_the_storm() {
         line(PFC, "duration = \"100ms\"").replace("5Mbit/s", "100Mbit/s") + &flow("hot", "a", "d", "20Mbit/s") + STORM;
     let story = port_story(&document, "s2->d");
     assert_eq!((story.culprit.kind.as_str(), story.culprit.actor.as_deref()), ("storm", Some("d")));
-    // The queue passes 80 % of its 50 kB within the storm, and the packets under way then still arrive.
+    // The queue passes its threshold, 80 % of 50 kB, during the storm; packets in transit then still arrive.
     assert!((40_000..50_000).contains(&story.worst.bytes), "{:?}", story.worst);
     assert!((20_000_000_000..80_000_000_000).contains(&story.worst.time_ps), "{:?}", story.worst);
 }

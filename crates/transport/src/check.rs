@@ -1,9 +1,9 @@
-//! Checks of ranges; each error names the field and the range.
+//! Checks of ranges. Each error names the field and the accepted range.
 
 use tailback_document::Invalid;
 use tailback_units::{Dur, Rate};
 
-/// Checks that an integer is in `low` to `high`.
+/// Checks that an integer is in `low` to `high`, both included.
 pub(crate) fn number(field: &str, value: u32, low: u32, high: u32) -> Result<(), Invalid> {
     if (low..=high).contains(&value) {
         return Ok(());
@@ -11,7 +11,7 @@ pub(crate) fn number(field: &str, value: u32, low: u32, high: u32) -> Result<(),
     Err(Invalid::new(field, format!("{value} is out of range; write {low} to {high}")))
 }
 
-/// Checks that a time is in `low` to `high`.
+/// Checks that a time is in `low` to `high`, both included.
 pub(crate) fn time(field: &str, value: Dur, low: Dur, high: Dur) -> Result<(), Invalid> {
     if (low..=high).contains(&value) {
         return Ok(());

@@ -1,15 +1,15 @@
-//! Transports, sans-IO: segments and acknowledgements in, segments and acknowledgements out,
-//! independent of the simulator.
+//! Transports without I/O (sans-IO), independent of the simulator: the caller passes in segments, acknowledgements and
+//! the time, and transmits the segments and acknowledgements that are returned.
 //!
-//! Reading order: [`Segment`] and [`Ack`]; a [`Sender`] is driven by four methods, [`Sender::offer`] (the
-//! application writes), [`Sender::on_ack`], [`Sender::on_timer`] and [`Sender::poll`] (the next
-//! segment to transmit); a [`Receiver`] returns acknowledgements for segments. Time is an argument.
+//! Reading order: [`Segment`] and [`Ack`], then [`Sender`] and [`Receiver`]. A [`Sender`] is driven by four methods:
+//! [`Sender::offer`] (the application writes), [`Sender::on_ack`], [`Sender::on_timer`] and [`Sender::poll`] (the next
+//! segment to transmit). A [`Receiver`] returns acknowledgements for segments.
 //!
 //! The unit of windows, sequence numbers and thresholds is the segment, as in ns-2 and in Linux.
 //! A congestion control is one file in `cc/` and one line in `registry.rs`.
 //!
-//! Modules import in one direction (`python/tests/test_rust_layers.py`): `seq`, `line`, `wire`, `check` <- `cc` <-
-//! `registry` <- `params` <- `rtt`, `sender`, `receiver`.
+//! Modules import in one direction only; `python/tests/test_rust_layers.py` checks that there are no cycles. From the
+//! lowest layer up: `seq`, `line`, `wire` and `check`; `cc`; `registry`; `params`; `rtt`, `sender` and `receiver`.
 
 pub mod cc;
 mod check;

@@ -2,8 +2,8 @@
 
 use tailback_units::{Dur, Rate, Time};
 
-/// The link of a sending host and the idle path to its peer, for controls that begin at line rate or
-/// count in bandwidth-delay products.
+/// The link of a sending host and the idle path to its peer, for congestion controls that start at line rate or compute
+/// bandwidth-delay products.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Line {
     /// Rate of the host's link.
@@ -29,7 +29,7 @@ impl Line {
     pub(crate) fn segments(&self, rate: f64) -> f64 {
         rate / (8.0 * f64::from(self.wire))
     }
-    /// Returns the bandwidth-delay product at line rate, segments.
+    /// Returns the bandwidth-delay product of the host's link and the idle path, segments.
     pub(crate) fn product(&self) -> f64 {
         self.segments(self.rate.0 as f64) * self.base_rtt.as_secs()
     }
@@ -39,14 +39,14 @@ impl Line {
 /// 2019, section 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hop {
-    /// Number of the port; a different one means that the path has changed.
+    /// Number of the port, unique in the network. If it differs from that of an earlier packet, the path has changed.
     pub port: u32,
-    /// Queue behind the packet, buffer bytes.
+    /// Backlog of the port when the packet leaves, bytes of buffer.
     pub queue: u32,
     /// Start of the packet's transmission.
     pub at: Time,
-    /// Time for which the transmitter has been busy since the start of the run; its increase is the bytes sent divided
-    /// by the rate.
+    /// Time for which the transmitter has been busy since the start of the run. Its increase between two packets, times
+    /// the rate, is the number of bits sent.
     pub busy: Dur,
     /// The link's rate.
     pub rate: Rate,

@@ -14,12 +14,12 @@ struct Run {
     bytes: u64,
 }
 
-/// Segments received out of order, as runs, and the list of the runs that grew last.
+/// Segments received out of order, stored as runs, and the list of the runs that grew most recently.
 #[derive(Debug, Default)]
 pub(crate) struct Reassembly {
     /// Runs in ascending order, with gaps between them.
     runs: Vec<Run>,
-    /// A segment of each of the runs that grew last, the newest first. `None` if acknowledgements have no blocks.
+    /// One segment of each run that grew most recently, the newest first. `None`: acknowledgements carry no blocks.
     recent: Option<Box<Recent>>,
 }
 
@@ -29,28 +29,28 @@ const RECENT: usize = 4;
 /// A list of at most [`RECENT`] segments.
 #[derive(Debug, Default)]
 struct Recent {
-    listed: [u32; RECENT],
+    segments: [u32; RECENT],
     len: u8,
 }
 
 impl Recent {
     fn as_slice(&self) -> &[u32] {
-        &self.listed[..usize::from(self.len)]
+        &self.segments[..usize::from(self.len)]
     }
     /// Removes the segments for which `keep` returns `false`.
     fn retain(&mut self, keep: impl Fn(u32) -> bool) {
         let mut len = 0;
         for place in 0..usize::from(self.len) {
-            let seq = self.listed[place];
-            self.listed[len] = seq;
+            let seq = self.segments[place];
+            self.segments[len] = seq;
             len += usize::from(keep(seq));
         }
         self.len = len as u8;
     }
     /// Adds a segment in front; removes the last one of a full list.
     fn push_front(&mut self, seq: u32) {
-        self.listed.rotate_right(1);
-        self.listed[0] = seq;
+        self.segments.rotate_right(1);
+        self.segments[0] = seq;
         self.len = (self.len + 1).min(RECENT as u8);
     }
 }
@@ -66,9 +66,9 @@ impl Reassembly {
         self.runs.iter().map(|run| u64::from(run.end.wrapping_sub(run.start))).sum()
     }
 
-    /// Adds a segment; returns `false` if it is held already.
+    /// Adds segment `seq` of `payload` bytes; returns `false` if it is held already.
     pub(crate) fn insert(&mut self, seq: u32, payload: u16) -> bool {
-        // The first run that ends behind `seq`.
+        // Index of the first run whose end is after `seq`.
         let at = self.runs.partition_point(|run| !before(seq, run.end));
         if self.runs.get(at).is_some_and(|run| !before(seq, run.start)) {
             return false;
@@ -95,7 +95,7 @@ impl Reassembly {
                 right.bytes += bytes;
             }
             (false, false) => {
-                // One run is the common case; `push` would allocate room for four.
+                // One run is the common case; `insert` into an empty vector would allocate memory for four.
                 if self.runs.is_empty() {
                     self.runs.reserve_exact(1);
                 }
@@ -105,8 +105,8 @@ impl Reassembly {
         true
     }
 
-    /// Removes the run that begins at `next`, if there is one; returns the segment after it, and its payload bytes.
-    /// Without such a run: `next` and 0.
+    /// Removes the run that begins at `next`, if there is one. Returns the segment after the run and the payload bytes
+    /// of the run; without such a run, `next` and 0.
     pub(crate) fn release(&mut self, next: u32) -> (u32, u64) {
         match self.runs.first().copied() {
             Some(run) if run.start == next => {
@@ -120,19 +120,19 @@ impl Reassembly {
         }
     }
 
-    /// Returns the blocks of an acknowledgement: the duplicate if there is one (RFC 2883), then the runs
-    /// that grew last, the newest first (RFC 2018 section 4).
+    /// Returns the blocks of an acknowledgement: the duplicate if there is one (RFC 2883), then the runs that grew most
+    /// recently, the newest first (RFC 2018 section 4). Unused blocks are empty.
     #[inline]
     pub(crate) fn blocks(&self, duplicate: Block) -> [Block; 3] {
         let recent = self.recent.as_ref().map_or(&[][..], |recent| recent.as_slice());
         if recent.is_empty() && duplicate.start == duplicate.end {
             return [Block::default(); 3];
         }
-        self.listed(recent, duplicate)
+        self.list_blocks(recent, duplicate)
     }
 
     #[inline(never)]
-    fn listed(&self, recent: &[u32], duplicate: Block) -> [Block; 3] {
+    fn list_blocks(&self, recent: &[u32], duplicate: Block) -> [Block; 3] {
         let mut blocks = [Block::default(); 3];
         let mut n = 0;
         if duplicate.start != duplicate.end {
@@ -154,7 +154,7 @@ impl Reassembly {
         self.runs.get(at).filter(|run| !before(seq, run.start))
     }
 
-    /// Makes the run of `seq`, which is held, the newest.
+    /// Moves the run of segment `seq`, which must be held, to the front of the list of recent runs.
     pub(crate) fn touch(&mut self, seq: u32) {
         let run = self.run_of(seq).copied();
         let recent = self.recent.get_or_insert_default();
@@ -171,8 +171,8 @@ mod tests {
     use std::collections::BTreeMap;
     use tailback_random::Rng;
 
-    /// Arrivals in random order, and the acknowledgements of RFC 2018 by a map of all segments and the list of those
-    /// that arrived last, on numbers that wrap around.
+    /// Segments arrive in random order, and their numbers wrap around. The expected runs, bytes and blocks (RFC 2018)
+    /// come from a map of all segments held and a list of the segments that arrived last.
     #[test]
     fn runs_bytes_and_blocks_are_those_of_a_map_of_all_segments() {
         let mut rng = Rng::named(1, "reassembly");
@@ -188,13 +188,13 @@ mod tests {
                 map.insert(seq, u64::from(payload));
             }
             held.touch(number);
-            // The run around a segment.
+            // Returns the run that contains a segment.
             let run = |seq: u32| {
                 let first = (0..=seq).rev().take_while(|n| map.contains_key(n)).last()?;
                 let end = (seq..u32::MAX).find(|n| !map.contains_key(n))?;
                 Some(Block { start: start.wrapping_add(first), end: start.wrapping_add(end) })
             };
-            // The four runs that grew last.
+            // Keep one segment of each of the four runs that grew most recently.
             order.retain(|other| run(*other) != run(seq));
             order.insert(0, seq);
             order.truncate(4);
@@ -208,7 +208,7 @@ mod tests {
                     assert_eq!(block, expected.get(n).copied().unwrap_or_default(), "{got:?} {expected:?}");
                 }
             }
-            // The next one arrives: its run is released.
+            // The next segment in order arrives, and the run after it is released.
             if rng.chance(0.3) {
                 let end = (next + 1..u32::MAX).find(|n| !map.contains_key(n)).unwrap_or(0);
                 let bytes = (next + 1..end).filter_map(|n| map.remove(&n)).sum();
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn without_selective_acknowledgements_the_only_block_is_that_of_a_duplicate() {
+    fn if_no_run_is_listed_the_only_block_is_that_of_a_duplicate() {
         let mut held = Reassembly::default();
         assert!(held.insert(5, 1) && held.insert(9, 1));
         assert_eq!(held.blocks(Block::default()), [Block::default(); 3]);

@@ -8,47 +8,49 @@ use tailback_units::{Dur, Time};
 
 /// The receiving end of a connection.
 ///
-/// After each call set one timer to [`Receiver::deadline`].
+/// The caller keeps one timer per receiver, and sets it to [`Receiver::deadline`] after each call.
 ///
-/// Differs from RFC 7323 section 4.3: the acknowledgement of a segment out of order echoes that
-/// segment, not the last one in order. It does not measure a round trip, and RACK (RFC 8985 section
-/// 6.2 step 2) compares it with the time of a retransmission.
+/// Differs from RFC 7323 section 4.3: the acknowledgement of a segment out of order echoes the time of that segment,
+/// not of the last one in order. The sender takes no round-trip sample from such an echo; RACK (RFC 8985 section 6.2
+/// step 2) compares it with the time of a retransmission.
 #[derive(Debug)]
 pub struct Receiver {
     /// Next segment expected in order.
     next: u32,
-    /// `next` in the last acknowledgement.
+    /// Value of `next` in the last acknowledgement.
     acknowledged: u32,
-    /// Segments in order since the last acknowledgement.
+    /// Number of segments received in order since the last acknowledgement.
     pending: u32,
     /// Time at which a delayed acknowledgement is due; [`Time::NEVER`]: there is none.
     deadline: Time,
-    /// Upper bound of the delay of an acknowledgement.
+    /// Upper bound of the delay of an acknowledgement, above zero.
     timeout: Dur,
-    /// Transmission of the earliest segment not acknowledged (TS.Recent of RFC 7323).
+    /// Transmission time of the earliest segment that is not acknowledged (TS.Recent of RFC 7323).
     recent: Time,
     /// Payload bytes received in order.
     delivered: u64,
     /// Segments received out of order; `None` if there are none.
     held: Option<Box<Reassembly>>,
-    /// Congestion notifications in place of echoes; `None`: echoes.
+    /// State of congestion notifications, which DCQCN uses instead of echoes; `None`: echoes.
     notification: Option<Box<Notification>>,
-    /// Segments received more than once.
+    /// Number of arrivals of segments that had been received before.
     duplicates: u32,
-    /// Segments per acknowledgement, at most 1000.
+    /// Number of segments per acknowledgement, 1 to 1000.
     every: u16,
     /// `true` if the receiver echoes marks.
     ecn: bool,
     /// `true` for accurate echoes, `false` for classic ones.
     accurate: bool,
-    /// Classic: `true` if an echo is due. Accurate: `true` if the last segment was marked.
+    /// Classic echo: `true` if the next acknowledgement has ECE. Accurate echo: `true` if the last segment was marked.
+    /// Notifications: `true` if the last segment causes one.
     ece: bool,
     /// `true` if segments out of order are kept.
-    keeps: bool,
-    /// `true` if acknowledgements list the segments out of order: only for a sender with SACK (RFC 2018 section 4).
-    lists: bool,
+    reassembles: bool,
+    /// `true` if acknowledgements have blocks for the segments out of order: only for a sender with SACK (RFC 2018
+    /// section 4).
+    selective: bool,
     /// `true` if delayed acknowledgements leave at multiples of `timeout`.
-    beats: bool,
+    heartbeat: bool,
 }
 
 const _: () = assert!(size_of::<Receiver>() <= 72);
@@ -57,9 +59,9 @@ const _: () = assert!(size_of::<Receiver>() <= 72);
 #[derive(Clone, Copy, Debug)]
 struct Notification {
     /// Minimum time between two notifications.
-    apart: Dur,
+    interval: Dur,
     /// Earliest time of the next notification.
-    from: Time,
+    earliest: Time,
 }
 
 impl Receiver {
@@ -79,27 +81,28 @@ impl Receiver {
             accurate: tcp.echo() == EcnEcho::Accurate,
             ece: false,
             notification: (tcp.congestion_control.needs().notification)
-                .map(|apart| Box::new(Notification { apart, from: Time::ZERO })),
-            keeps: !matches!(tcp.recovery, Recovery::GoBackN(_)),
-            lists: matches!(tcp.recovery, Recovery::Sack(_)),
-            beats: tcp.delayed_ack.clock == AckClock::Heartbeat,
+                .map(|interval| Box::new(Notification { interval, earliest: Time::ZERO })),
+            reassembles: !matches!(tcp.recovery, Recovery::GoBackN(_)),
+            selective: matches!(tcp.recovery, Recovery::Sack(_)),
+            heartbeat: tcp.delayed_ack.clock == AckClock::Heartbeat,
             held: None,
         }
     }
 
-    /// Processes the arrival of a segment, sent at `sent`; `ce`: marked as congestion experienced; `cwr`: with the flag
-    /// CWR. Returns the acknowledgement, if one is due at once.
+    /// Processes the arrival of segment `seq` with `payload` bytes (0: a SYN), sent at `sent`. `ce`: the segment is
+    /// marked as congestion experienced; `cwr`: it has the flag CWR. Returns the acknowledgement; `None`: no
+    /// acknowledgement is due now.
     #[inline]
     pub fn on_segment(&mut self, now: Time, seq: u32, payload: u16, sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
         if payload == 0 || seq != self.next || self.held.is_some() {
             return self.on_other_segment(now, seq, payload, sent, ce, cwr);
         }
-        // Fast path for the next segment in order while no segment is held; its result is that of
-        // the code below.
+        // Fast path for the next segment in order while no segment is held. `on_other_segment` would give the same
+        // result.
         if !before(self.acknowledged, seq) {
             self.recent = sent;
         }
-        let early = self.take_mark(now, ce, cwr);
+        let early = self.process_ecn(now, ce, cwr);
         self.next = seq.wrapping_add(1);
         self.delivered += u64::from(payload);
         self.pending += 1;
@@ -129,7 +132,7 @@ impl Receiver {
         if earliest {
             self.recent = sent;
         }
-        let early = self.take_mark(now, ce, cwr);
+        let early = self.process_ecn(now, ce, cwr);
         let mut duplicate = Block::default();
         let mut at_once = true;
         let in_order = seq == self.next;
@@ -147,7 +150,7 @@ impl Receiver {
             }
             self.pending += 1;
             at_once |= self.pending >= self.every.into() || (self.ece && self.notification.is_some());
-        } else if before(seq, self.next) || (self.keeps && !self.hold(seq, payload)) {
+        } else if before(seq, self.next) || (self.reassembles && !self.hold(seq, payload)) {
             self.duplicates += 1;
             duplicate = Block { start: seq, end: seq.wrapping_add(1) };
         }
@@ -164,20 +167,20 @@ impl Receiver {
         None
     }
 
-    /// Keeps a segment that is out of order; returns `false` if it was held already.
+    /// Stores a segment that is out of order; returns `false` if it was stored already.
     fn hold(&mut self, seq: u32, payload: u16) -> bool {
         let held = self.held.get_or_insert_default();
         let is_new = held.insert(seq, payload);
-        if self.lists {
+        if self.selective {
             held.touch(seq);
         }
         is_new
     }
 
-    /// Returns the latest time of an acknowledgement delayed from now on.
+    /// Returns the deadline of an acknowledgement whose delay begins now.
     #[inline]
     fn due(&self, now: Time) -> Time {
-        if self.beats { Time((now.0 / self.timeout.0 + 1) * self.timeout.0) } else { now + self.timeout }
+        if self.heartbeat { Time((now.0 / self.timeout.0 + 1) * self.timeout.0) } else { now + self.timeout }
     }
 
     /// Returns the time of the next call of [`Receiver::on_timer`]; [`Time::NEVER`] if no acknowledgement is delayed.
@@ -186,22 +189,23 @@ impl Receiver {
         self.deadline
     }
 
-    /// Returns the delayed acknowledgement; `None`: its deadline has not been reached.
+    /// Returns the delayed acknowledgement; `None`: no acknowledgement is delayed, or the deadline has not been
+    /// reached.
     pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
         (now >= self.deadline).then(|| self.acknowledge(Block::default(), self.recent))
     }
 
-    /// Processes the ECN flags of a segment. If an accurate echo changes, returns an acknowledgement of the pending
-    /// segments before this one (RFC 8257 section 3.2).
+    /// Processes the ECN flags of a segment. If the echo is accurate and the mark differs from that of the last
+    /// segment, returns an acknowledgement of the pending segments before this one (RFC 8257 section 3.2).
     #[inline]
-    fn take_mark(&mut self, now: Time, ce: bool, cwr: bool) -> Option<Ack> {
+    fn process_ecn(&mut self, now: Time, ce: bool, cwr: bool) -> Option<Ack> {
         if !self.ecn {
             return None;
         }
         if let Some(notification) = &mut self.notification {
-            self.ece = ce && now >= notification.from;
+            self.ece = ce && now >= notification.earliest;
             if self.ece {
-                notification.from = now + notification.apart;
+                notification.earliest = now + notification.interval;
             }
             return None;
         }
@@ -215,23 +219,23 @@ impl Receiver {
         None
     }
 
-    /// Returns an acknowledgement of all segments received, which echoes the transmission time `echo`; no
-    /// acknowledgement is delayed then.
+    /// Returns an acknowledgement of all segments received, which echoes the transmission time `echo`, and cancels a
+    /// delayed acknowledgement.
     #[inline]
     fn acknowledge(&mut self, duplicate: Block, echo: Time) -> Ack {
         self.pending = 0;
         self.deadline = Time::NEVER;
         self.acknowledged = self.next;
         let sack = match &self.held {
-            _ if !self.lists => Default::default(),
+            _ if !self.selective => Default::default(),
             Some(held) => held.blocks(duplicate),
             None => [duplicate, Block::default(), Block::default()],
         };
         Ack { next: self.next, ece: self.ece, syn: false, echo, sack }
     }
 
-    /// Becomes the receiving end of a new connection of `tcp`, whose first segment is `start`
-    /// ([`Sender::reopen`]). Counts continue.
+    /// Resets the receiver for a new connection of `tcp`, whose first segment is `start` ([`Sender::reopen`]).
+    /// [`Receiver::delivered`] and [`Receiver::duplicates`] continue to count.
     ///
     /// [`Sender::reopen`]: crate::Sender::reopen
     pub fn reopen(&mut self, tcp: &Tcp, start: u32) {
@@ -250,16 +254,16 @@ impl Receiver {
     pub fn next(&self) -> u32 {
         self.next
     }
-    /// Returns the payload bytes received in order.
+    /// Returns the number of payload bytes received in order, over all connections of this receiver.
     #[inline]
     pub fn delivered(&self) -> u64 {
         self.delivered
     }
-    /// Returns the number of segments received more than once.
+    /// Returns the number of arrivals of segments that had been received before, over all connections of this receiver.
     pub fn duplicates(&self) -> u64 {
         self.duplicates.into()
     }
-    /// Returns the number of segments held out of order.
+    /// Returns the number of segments that are held because they arrived out of order.
     pub fn out_of_order(&self) -> u64 {
         self.held.as_ref().map_or(0, |held| held.segments())
     }

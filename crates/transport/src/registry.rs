@@ -1,4 +1,4 @@
-//! All congestion controls, one line each.
+//! List of all congestion controls, one line each.
 
 use crate::cc::{
     Acked, Build, CongestionControl, CongestionEvent, Feedback, Needs, Pacing, Profile, Sent, Setup, Timer, Window,
@@ -9,8 +9,8 @@ use tailback_units::Time;
 
 /// Generates the scenario's enum ([`Cc`]) and the run-time enum ([`Control`]) from one list.
 ///
-/// Each sender holds a state: one that is larger than 16 bytes is boxed, so that senders with a small control stay
-/// small.
+/// A line is `name in documents => variant(parameters => state)`. Each sender holds one state. A state larger than 16
+/// bytes is boxed, so that senders whose control has a small state stay small.
 macro_rules! controls {
     ($($name:literal => $variant:ident($params:path => $state:ty)),+ $(,)?) => {
         tailback_document::kinds! {
@@ -18,7 +18,7 @@ macro_rules! controls {
             pub enum Cc { $($name => $variant($params)),+ }
         }
 
-        /// State of a congestion control in one sender; dispatched by one `match`.
+        /// State of a congestion control in one sender. Each method dispatches with one `match`.
         #[derive(Debug)]
         pub enum Control {
             $(

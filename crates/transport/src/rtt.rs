@@ -4,7 +4,7 @@ use crate::params::{Clock, Timers};
 use crate::seq::before;
 use tailback_units::{Dur, Time};
 
-/// Estimates of one connection, and the segment being timed.
+/// Round-trip time estimates of one connection, and the segment that is timed.
 ///
 /// With a coarse clock the estimates are BSD's scaled integers (Jacobson 1988, appendix A): SRTT in
 /// eighths and RTTVAR in quarters of a tick, as in ns-2.
@@ -12,17 +12,17 @@ use tailback_units::{Dur, Time};
 pub(crate) struct Rtt {
     /// Smoothed round-trip time. Fine clock: picoseconds; coarse: eighths of a tick. Zero before the first sample.
     srtt: u64,
-    /// Variation. Fine clock: picoseconds; coarse: quarters of a tick.
+    /// Round-trip time variation (RTTVAR). Fine clock: picoseconds; coarse: quarters of a tick.
     rttvar: u64,
-    /// Retransmission timeout before doubling, within its bounds.
+    /// Retransmission timeout before doubling, in `min-rto` to `max-rto` after the first sample.
     base: Dur,
-    /// Smallest round-trip time; zero before the first sample.
+    /// Minimum round-trip time; zero before the first sample.
     min: Dur,
-    /// Transmission of the segment being timed; [`Time::NEVER`]: no segment is timed.
+    /// Time at which the timed segment was sent; [`Time::NEVER`]: no segment is timed.
     timed_at: Time,
     /// Segment being timed.
     timed: u32,
-    /// Doublings of the timeout.
+    /// Number of doublings of the timeout, 0 to 20.
     doublings: u8,
 }
 
@@ -32,7 +32,7 @@ impl Rtt {
         Rtt { srtt: 0, rttvar: 0, base, min: Dur::ZERO, timed_at, timed: 0, doublings: 0 }
     }
 
-    /// Times segment `seq`, sent at `now`, if no segment is being timed.
+    /// Starts timing segment `seq`, sent at `now`, if no segment is being timed.
     #[inline]
     pub(crate) fn time(&mut self, seq: u32, now: Time) {
         if self.timed_at == Time::NEVER {
@@ -49,8 +49,8 @@ impl Rtt {
             self.timed_at = Time::NEVER;
         }
     }
-    /// Ends timing if the segment being timed is before `next`, and thus acknowledged. Returns the time of its
-    /// transmission; `None`: no segment was timed, or it is not acknowledged.
+    /// Stops timing if the timed segment is acknowledged, that is, before `next`. Returns the time at which the segment
+    /// was sent; `None`: no segment is timed, or the timed segment is not acknowledged yet.
     #[inline]
     pub(crate) fn take_timed(&mut self, next: u32) -> Option<Time> {
         if self.timed_at == Time::NEVER || !before(self.timed, next) {
@@ -59,8 +59,8 @@ impl Rtt {
         Some(std::mem::replace(&mut self.timed_at, Time::NEVER))
     }
 
-    /// Processes the round trip of a segment sent at `sent`. `echoed`: the acknowledgement carried that time; otherwise
-    /// it was stored here.
+    /// Updates the estimates and the timeout with the round trip of a segment sent at `sent`. `echoed`: `sent` is the
+    /// timestamp that the acknowledgement echoed; otherwise it is the result of [`Rtt::take_timed`].
     pub(crate) fn sample(&mut self, now: Time, sent: Time, echoed: bool, timers: &Timers) {
         let rtt = now.since(sent).max(Dur(1));
         self.min = if self.min == Dur::ZERO { rtt } else { self.min.min(rtt) };
@@ -74,7 +74,8 @@ impl Rtt {
         self.base = rto.max(timers.min_rto).min(timers.max_rto);
     }
 
-    /// Updates the estimates (RFC 6298 sections 2.2 and 2.3); returns the timeout.
+    /// Updates the estimates (RFC 6298 sections 2.2 and 2.3). Returns the timeout before it is limited by `min-rto` and
+    /// `max-rto`.
     fn fine_sample(&mut self, rtt: u64, tick: Dur) -> Dur {
         if self.srtt == 0 {
             self.srtt = rtt;
@@ -86,7 +87,8 @@ impl Rtt {
         Dur(self.srtt) + tick.max(Dur(self.rttvar) * 4)
     }
 
-    /// Updates the estimates in BSD's integers; returns the timeout.
+    /// Updates the estimates in BSD's scaled integers. Returns the timeout before it is limited by `min-rto` and
+    /// `max-rto`.
     fn coarse_sample(&mut self, ticks: i64, tick: Dur) -> Dur {
         if self.srtt == 0 {
             self.srtt = (ticks as u64) << 3;
@@ -101,17 +103,17 @@ impl Rtt {
         tick * ticks.max(2)
     }
 
-    /// Doubles the timeout, at an expiry (RFC 6298 section 5.5).
+    /// Doubles the timeout at an expiry (RFC 6298 section 5.5).
     pub(crate) fn back_off(&mut self, timers: &Timers) {
         self.doublings = (self.doublings + 1).min(20);
         if timers.clock == Clock::Coarse && self.doublings > 3 {
-            // After four expiries BSD discards the estimate and restarts with the next sample (RFC 6298 section 5
-            // allows it).
+            // From the fourth expiry in a row on, BSD discards SRTT, so that the next sample initialises the estimates;
+            // RFC 6298 section 5 allows it. Until that sample the timeout is not affected.
             self.rttvar += self.srtt >> 3;
             self.srtt = 0;
         }
     }
-    /// Ends the doubling, at a sample of new data (Karn and Partridge 1987).
+    /// Ends the doubling when there is a sample of new data (Karn and Partridge 1987).
     pub(crate) fn reset_back_off(&mut self) {
         self.doublings = 0;
     }
@@ -132,17 +134,17 @@ impl Rtt {
             Clock::Fine => Dur(self.srtt),
         }
     }
-    /// Returns the smallest round-trip time; zero before the first sample.
+    /// Returns the minimum round-trip time; zero before the first sample.
     #[inline]
     pub(crate) fn min(&self) -> Dur {
         self.min
     }
-    /// Returns the timeout without doubling.
+    /// Returns the timeout before doubling.
     #[inline]
     pub(crate) fn base(&self) -> Dur {
         self.base
     }
-    /// Returns the timeout.
+    /// Returns the timeout after doubling, at most `max-rto`.
     #[inline]
     pub(crate) fn rto(&self, timers: &Timers) -> Dur {
         if self.doublings == 0 { self.base } else { (self.base * (1 << self.doublings)).min(timers.max_rto) }
@@ -159,7 +161,8 @@ mod tests {
         Time::ZERO + MS(ms)
     }
 
-    /// Returns the timeout of RFC 6298 in real numbers, independent of the code under test.
+    /// Returns the timeout of RFC 6298 after `samples`, computed in real numbers; all arguments and the result in
+    /// seconds.
     fn reference(samples: &[f64], g: f64, floor: f64) -> f64 {
         let (mut srtt, mut var) = (samples[0], samples[0] / 2.0);
         for r in &samples[1..] {
@@ -186,7 +189,8 @@ mod tests {
         assert_eq!(rtt.min(), MS(40));
     }
 
-    // RFC 6298 section 2.2: SRTT = R, RTTVAR = R/2; section 2.3: a variation of at least the granularity.
+    // RFC 6298 section 2.2: SRTT = R and RTTVAR = R/2, so RTO = R + 4·R/2 = 3R; the term 4·RTTVAR is at least the
+    // granularity.
     #[test]
     fn the_first_timeout_is_three_times_the_sample_and_respects_min_rto_and_granularity() {
         let timers = Timers::default();
@@ -204,34 +208,34 @@ mod tests {
 
     // RFC 6298 section 5.5, with the upper bound of RFC 6298 section 2.5.
     #[test]
-    fn doubling_stops_at_the_largest_timeout() {
+    fn doubling_stops_at_max_rto() {
         let timers = Timers { max_rto: Dur::from_secs(5), ..Timers::default() };
         let mut rtt = Rtt::new(&timers);
-        let mut seen = Vec::new();
+        let mut timeouts = Vec::new();
         for _ in 0..5 {
-            seen.push(rtt.rto(&timers));
+            timeouts.push(rtt.rto(&timers));
             rtt.back_off(&timers);
         }
-        assert_eq!(seen, [1000, 2000, 4000, 5000, 5000].map(MS));
+        assert_eq!(timeouts, [1000, 2000, 4000, 5000, 5000].map(MS));
         rtt.reset_back_off();
         assert_eq!(rtt.rto(&timers), MS(1000));
     }
 
     #[test]
-    fn a_coarse_clock_counts_the_ticks_that_pass() {
+    fn a_coarse_clock_counts_the_ticks_that_pass_and_at_least_one() {
         let timers = Timers { granularity: MS(100), clock: Clock::Coarse, min_rto: MS(1), ..Timers::default() };
-        // From 95 ms to 105 ms one tick passes, from 105 ms to 195 ms none: at least 1 is counted.
+        // One tick passes from 95 ms to 105 ms. None passes from 105 ms to 195 ms, but at least 1 is counted.
         for (sent, received) in [(95, 105), (105, 195)] {
             let mut rtt = Rtt::new(&timers);
             rtt.sample(at(received), at(sent), false, &timers);
-            // 8/8 of SRTT and 2/4 of RTTVAR: (2·8 + 8) >> 3 = 3 ticks.
+            // SRTT is 8 eighths and RTTVAR 2 quarters of a tick: (2·8 + 8) >> 3 = 3 ticks.
             assert_eq!(rtt.rto(&timers), MS(300));
         }
         let mut rtt = Rtt::new(&timers);
         for i in 0..40 {
             rtt.sample(at(1_000 * i + 20), at(1_000 * i), false, &timers);
         }
-        // Integer division stops RTTVAR at 3 quarters or below, here at the 2 that it began with.
+        // Integer division keeps RTTVAR from falling once it is 3 quarters or less: it stays at its initial 2.
         assert_eq!(rtt.rto(&timers), MS(300));
     }
 }

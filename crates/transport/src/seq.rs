@@ -1,5 +1,4 @@
-//! Serial-number arithmetic on segment numbers (RFC 1982): correct if the two numbers are less than
-//! 2^31 apart.
+//! Serial-number arithmetic on segment numbers (RFC 1982), correct if the two numbers are less than 2^31 apart.
 
 /// Returns `true` if segment `a` is before segment `b`.
 #[inline]

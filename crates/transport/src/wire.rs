@@ -7,16 +7,16 @@ use tailback_units::Time;
 /// ECN code point of a segment (RFC 3168 section 5; ECT(1) after RFC 9331).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum Ecn {
-    /// Not ECN-capable.
+    /// Not-ECT: not ECN-capable.
     #[default]
     NotEct,
-    /// ECN-capable, low-latency.
+    /// ECT(1): ECN-capable, for the low-latency queue of L4S.
     Ect1,
-    /// ECN-capable.
+    /// ECT(0): ECN-capable.
     Ect0,
 }
 
-/// Echo of congestion experienced by the receiver.
+/// Form of the receiver's echo of the mark "congestion experienced" (CE).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum EcnEcho {
@@ -46,28 +46,28 @@ pub struct Segment {
     pub marked: Option<bool>,
 }
 
-/// The segments `start` to `end - 1`.
+/// Consecutive segments from `start` to `end - 1`; empty if `start == end`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Block {
-    /// First segment.
+    /// Number of the first segment.
     pub start: u32,
-    /// Segment after the last.
+    /// Number of the segment after the last one.
     pub end: u32,
 }
 
 /// An acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ack {
-    /// Next segment expected in order.
+    /// Number of the next segment expected in order.
     pub next: u32,
-    /// Echo of congestion experienced; on a SYN-ACK: the receiver is ECN-capable.
+    /// Flag ECE: echo of congestion experienced; on a SYN-ACK: the receiver is ECN-capable.
     pub ece: bool,
     /// `true` if the acknowledgement is a SYN-ACK.
     pub syn: bool,
     /// Time at which the segment that caused the acknowledgement was sent (the echoed timestamp of RFC 7323).
     pub echo: Time,
-    /// Selective acknowledgement, the block with the newest arrival first (RFC 2018); empty blocks
-    /// have `start == end`. A first block below `next`, or inside the second, reports a duplicate (RFC 2883).
+    /// Selective acknowledgement, the block with the newest arrival first (RFC 2018); empty blocks have `start == end`.
+    /// If the first block is below `next` or inside the second block, it reports a duplicate (RFC 2883).
     pub sack: [Block; 3],
 }
 

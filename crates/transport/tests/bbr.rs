@@ -1,4 +1,4 @@
-//! BBR on a link of fixed rate: its estimates, its data in flight, its probes, and its response to losses.
+//! BBR on a link of fixed rate: estimates, data in flight, probes, and response to losses.
 
 use crate::common::{Fate, MS, Net, answer, at, deliver, tcp};
 use serde_json::{Value, json};
@@ -9,14 +9,18 @@ use tailback_random::Rng;
 use tailback_transport::Segment;
 use tailback_units::{Dur, Time};
 
-/// State of a run after each step of 1 ms: time, segments in flight, variables of the control. `delivered` is in segments.
+/// Course of a run.
 struct Trace {
+    /// State after each step of 1 ms: time, number of segments in flight, variables of the control.
     rows: Vec<(Time, u32, BTreeMap<&'static str, f64>)>,
+    /// Number of retransmissions.
     retransmissions: u64,
+    /// Number of segments delivered.
     delivered: u32,
 }
 
-/// A link of 1000 segments per second, round trip 100 ms (100 segments fill it), an endless queue.
+/// Runs a flow on a link of 1000 segments per second with a round-trip time of 100 ms, a bandwidth-delay product of 100
+/// segments, and an unlimited queue.
 fn run(control: Value, seconds: u64) -> Trace {
     let mut net = Net::new(tcp(json!({ "congestion-control": control })), MS(50), deliver, answer);
     net.per_segment = Dur::from_ms(1);
@@ -35,8 +39,8 @@ fn run(control: Value, seconds: u64) -> Trace {
 }
 
 impl Trace {
-    /// Start and duration of each period in the mode `mode` (version 1: 0 Startup, 1 Drain, 2 ProbeBW, 3 ProbeRTT; version 3: 6
-    /// ProbeRTT).
+    /// Returns start and duration of each period in a mode (version 1: 0 Startup, 1 Drain, 2 ProbeBW, 3 ProbeRTT;
+    /// version 3: 6 ProbeRTT).
     fn periods(&self, mode: f64) -> Vec<(Time, Dur)> {
         let mut found: Vec<(Time, Dur)> = Vec::new();
         let mut last = None;
@@ -53,6 +57,7 @@ impl Trace {
         }
         found
     }
+    /// Prints the state at each change of the mode.
     fn print(&self) {
         let mut last = f64::NAN;
         for (now, in_flight, state) in &self.rows {
@@ -69,12 +74,12 @@ fn version_1_finds_the_bandwidth_and_the_minimum_round_trip_time() {
     let trace = run(json!({ "kind": "bbr" }), 30);
     for (_, _, state) in &trace.rows[3_000..] {
         assert!((state["bandwidth"] / 1_000.0 - 1.0).abs() < 0.02, "{state:?}");
-        // At its start ProbeRTT takes a sample with queueing delay as the minimum.
+        // The first sample of ProbeRTT, which replaces the expired minimum, includes queueing delay.
         assert!(state["mode"] == 3.0 || (0.1..0.102).contains(&state["min-rtt"]), "{state:?}");
     }
     assert_eq!(trace.retransmissions, 0);
     println!("delivered {} of 30000", trace.delivered);
-    // ProbeRTT and the drain of Startup's queue cost a little.
+    // ProbeRTT and the drain of Startup's queue cost less than 5 %.
     assert!(trace.delivered > 28_500);
 }
 
@@ -103,24 +108,25 @@ fn version_1_probes_the_round_trip_time_every_10_s_for_at_least_200_ms() {
     let probes = trace.periods(3.0);
     assert!(probes.len() >= 3, "{probes:?}");
     for pair in probes.windows(2) {
-        // Ten seconds after the last sample of the minimum round-trip time; such samples come until a queue has
-        // formed again, within one gain cycle.
+        // ProbeRTT starts ten seconds after the last sample of the minimum round-trip time. Such samples occur until a
+        // queue has formed again, within one gain cycle.
         let &[(start, duration), (next, _)] = pair else { unreachable!("windows of two") };
         let idle = next.since(start + duration).as_secs();
         assert!((9.9..10.9).contains(&idle), "{probes:?}");
     }
     for (_, duration) in &probes {
-        // One round trip until only four segments are outstanding, then 200 ms, up to the end of a round trip.
+        // It takes one round trip until only four segments are outstanding, then 200 ms, and the time to the end of a
+        // round trip.
         assert!((0.2..0.55).contains(&duration.as_secs()), "{probes:?}");
     }
     for (start, _) in &probes {
-        let least = trace
+        let minimum = trace
             .rows
             .iter()
             .filter(|(t, ..)| t.since(*start) < MS(300) && t >= start)
             .map(|(_, in_flight, _)| *in_flight)
             .min();
-        assert!(least.is_some_and(|n| n <= 4), "{least:?} outstanding at least");
+        assert!(minimum.is_some_and(|n| n <= 4), "{minimum:?} segments outstanding at the minimum");
     }
 }
 
@@ -132,7 +138,8 @@ fn version_1_leaves_startup_after_three_rounds_without_growth() {
     let end = startup[0].1.as_secs();
     let full = trace.rows.iter().find(|(_, _, s)| s["bandwidth"] > 950.0).expect("it finds the bandwidth").0.as_secs();
     println!("bandwidth found at {full:.3} s, Startup left at {end:.3} s");
-    // Three rounds, longer than 100 ms because of a queue of up to 1.9 times the bandwidth-delay product.
+    // Startup lasts three rounds longer, each of more than 100 ms because of a queue of up to 1.9 bandwidth-delay
+    // products.
     assert!(end - full > 0.2 && end - full < 1.0, "{full} to {end}");
     let drain = trace.periods(1.0);
     assert_eq!(drain.len(), 1);
@@ -172,19 +179,19 @@ fn version_3_probes_the_round_trip_time_every_5_s_at_half_the_bandwidth_delay_pr
     }
     for (start, duration) in &probes {
         assert!((0.2..0.45).contains(&duration.as_secs()), "{probes:?}");
-        let least = trace
+        let minimum = trace
             .rows
             .iter()
             .filter(|(t, ..)| t.since(*start) < *duration && t >= start)
             .map(|(_, in_flight, _)| *in_flight)
             .min();
-        assert!(least.is_some_and(|n| (45..=51).contains(&n)), "{least:?} outstanding at least");
+        assert!(minimum.is_some_and(|n| (45..=51).contains(&n)), "{minimum:?} segments outstanding at the minimum");
     }
 }
 
-/// Returns the goodput as a fraction of the link's rate, and the fraction of segments lost, over the last 40 of
-/// 50 s. The queue drops arrivals beyond `limit` segments; the bandwidth-delay product is 100 segments. In
-/// addition each segment is lost with probability `p`.
+/// Returns the goodput as a fraction of the link's rate, and the fraction of segments lost, both over the last 40 of 50
+/// s. The queue drops arrivals beyond `limit` segments, and each segment is also lost with probability `p`. The
+/// bandwidth-delay product is 100 segments.
 fn shallow(control: Value, limit: u64, p: f64) -> (f64, f64) {
     let per_segment = Dur::from_ms(1);
     let mut rng = Rng::named(1, "loss");

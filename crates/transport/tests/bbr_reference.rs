@@ -1,8 +1,8 @@
 //! BBR version 1 against a transcription of the pseudocode of draft-cardwell-iccrg-bbr-congestion-control-00.
 //!
 //! Functions have the draft's names in snake case, windows are in segments, rates in segments per second, times in
-//! seconds. Where the draft leaves a choice (section 4.2.3.4, loss recovery), the transcription takes the alternative that it
-//! spells out.
+//! seconds. Where the draft leaves a choice (section 4.2.3.4, loss recovery), the transcription implements the
+//! alternative that the draft spells out.
 
 use std::collections::BTreeMap;
 use tailback_random::Rng;
@@ -57,7 +57,7 @@ impl MaxFilter {
     }
 }
 
-/// Loss recovery of the sender, as the transport reports it.
+/// State of the sender's loss recovery, as the transport reports it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 enum Recovery {
     None,
@@ -65,6 +65,7 @@ enum Recovery {
     Rto,
 }
 
+/// Variables of the draft.
 struct Draft {
     rng: Rng,
     state: State,
@@ -94,12 +95,12 @@ struct Draft {
     idle_restart: bool,
     packet_conservation: bool,
     target_cwnd: f64,
-    /// C.app_limited as ProbeRTT sets it: the samples of segments sent from the first until the second of these
-    /// numbers of delivered segments are application-limited.
+    /// C.app_limited as ProbeRTT sets it: samples of segments that were sent when the number of delivered segments was
+    /// between these two numbers are application-limited.
     app_limited: Option<(u64, u64)>,
 }
 
-/// An acknowledgement in the draft's terms.
+/// An acknowledgement in the draft's terms; times in seconds.
 struct Ack {
     now: f64,
     rtt: Option<f64>,
@@ -388,16 +389,21 @@ impl Draft {
     }
 }
 
-/// A path of 1000 segments per second, whose round-trip time is 80 to 120 ms and rises at times, with losses and pauses.
+/// A path with about 1000 segments per second, whose round-trip time varies by 40 ms above a base that changes between
+/// 80 and 108 ms, with losses.
 struct Path {
     rng: Rng,
     now: Time,
+    /// Number of segments delivered.
     total: u64,
+    /// First segment not acknowledged.
     una: u32,
+    /// `true` in fast recovery.
     fast: bool,
 }
 
 impl Path {
+    /// Returns acknowledgement `i`, at a window of `cwnd` segments.
     fn acknowledge(&mut self, i: u32, cwnd: f64) -> Acked {
         let rng = &mut self.rng;
         self.now += Dur(rng.below(2_000_000_000));
@@ -443,6 +449,7 @@ impl Path {
     }
 }
 
+/// Returns the acknowledgement in the units of the draft.
 fn in_draft(acked: &Acked) -> Ack {
     Ack {
         now: acked.now.as_secs(),
@@ -455,6 +462,7 @@ fn in_draft(acked: &Acked) -> Ack {
     }
 }
 
+/// Checks that the control has the values of the draft.
 fn check(at: &str, control: &bbr::Bbr, cwnd: f64, draft: &Draft) {
     let mut actual = BTreeMap::new();
     control.probe(&mut |name, value| {
@@ -486,6 +494,7 @@ struct Seen {
     spurious: u32,
 }
 
+/// Compares the control with the draft at each of `acks` acknowledgements; returns the counts of what occurred.
 fn compare(seed: u64, acks: u32) -> Seen {
     let mut control = bbr::Params::default().build(&Tcp::default().setup(), Rng::named(seed, "cc"));
     let mut window = Window { cwnd: INITIAL_CWND, ssthresh: f64::INFINITY };
@@ -494,7 +503,7 @@ fn compare(seed: u64, acks: u32) -> Seen {
     let mut events = Rng::named(seed, "events");
     let mut draft: Option<Draft> = None;
     let mut seen = Seen::default();
-    // The first segment that is not part of the repair after a timeout.
+    // First segment after those that were outstanding at a timeout.
     let mut repaired_at = None;
     for i in 0..acks {
         let mut acked = path.acknowledge(i, window.cwnd);
@@ -530,7 +539,7 @@ fn compare(seed: u64, acks: u32) -> Seen {
             path.fast = false;
             seen.timeouts += 1;
         } else if events.chance(0.0005) {
-            // A pause of up to 12 s, after which the minimum may have expired.
+            // A pause of up to 12 s, after which the minimum round-trip time may have expired.
             path.now += Dur(events.below(12_000_000_000_000));
             control.on_sent(&Sent { now: path.now, idle: true, was_marked: None });
             draft.handle_restart_from_idle();

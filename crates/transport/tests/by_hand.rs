@@ -11,11 +11,13 @@ use tailback_transport::cc::{
 };
 use tailback_units::{Dur, Fraction, Rate, Time};
 
+/// Returns the time `ms` milliseconds after the start.
 fn at(ms: u64) -> Time {
     Time::ZERO + Dur::from_ms(ms)
 }
 
-/// A connection with segments of 1000 B, header included, and an initial window of four segments.
+/// Returns a connection with segments of 1000 B, header included, an initial window of four segments and an initial
+/// threshold `ssthresh`.
 fn setup(ssthresh: Option<u32>) -> Setup {
     Setup {
         payload: 960,
@@ -29,7 +31,7 @@ fn setup(ssthresh: Option<u32>) -> Setup {
     }
 }
 
-/// An acknowledgement of `advanced` segments to a sender that its window limits.
+/// Returns an acknowledgement of `advanced` segments, 0 for a duplicate, to a sender that is limited by its window.
 fn acked(now: Time, advanced: u32) -> Acked {
     Acked {
         now,
@@ -49,6 +51,8 @@ fn acked(now: Time, advanced: u32) -> Acked {
     }
 }
 
+/// Checks that `got` equals `expected` up to rounding.
+#[track_caller]
 fn near(got: f64, expected: f64) {
     assert!((got - expected).abs() < 1e-9 * expected.abs().max(1.0), "{got} instead of {expected}");
 }
@@ -85,6 +89,7 @@ impl Engine {
     fn sent(&mut self, now: Time, was_marked: Option<bool>) -> bool {
         self.control.on_sent(&Sent { now, idle: false, was_marked })
     }
+    /// Returns a variable of the control; NaN if there is none of this name.
     fn state(&self, name: &str) -> f64 {
         let mut found = f64::NAN;
         self.control.probe(&mut |n, value| {
@@ -117,7 +122,8 @@ fn a_marking_sender_accepts_any_target_above_zero() {
 fn both_windows_of_a_marking_sender_grow_by_their_shares_in_slow_start_and_by_one_a_round_trip_after_it() {
     let mut engine = Engine::new(None);
     engine.assert_windows(2.0, 2.0);
-    // The first acknowledgement adds half a segment to each window. One acknowledgement adds at most two segments in total.
+    // Each window has half of the sum. The first acknowledgement adds half a segment to each window; the second, of
+    // three segments, adds at most two segments in total.
     engine.ack(at(1), 1);
     engine.assert_windows(2.5, 2.5);
     engine.ack(at(2), 3);
@@ -138,12 +144,13 @@ fn both_windows_of_a_marking_sender_grow_by_their_shares_in_slow_start_and_by_on
 #[test]
 fn above_the_target_the_marked_window_shrinks_by_one_a_round_trip_and_then_no_longer_grows_exponentially() {
     let mut engine = Engine::new(None);
-    // 600 segments in 300 ms, averaged with an interval of 300 ms: 600 kB / 0.6 s is exactly the target, which is reached.
+    // 600 segments of 1000 B arrive in 300 ms. The time-sliding window of 300 ms gives 600 kB / (300 ms + 300 ms) = 1
+    // MB/s, exactly the target.
     engine.feedback(600);
     engine.ack(at(300), 1);
     near(engine.state("observed_bit_s"), 8e6);
     engine.assert_windows(2.0 - 0.25, 2.0 + 0.5);
-    // 150 ms later the rate has fallen to 2/3: the marked window grows again, by 1/cwnd.
+    // 150 ms later the rate has fallen to 2/3, below the target: the marked window grows again, by 1/cwnd.
     engine.ack(at(450), 1);
     let cwnd = 4.25;
     engine.assert_windows(1.75 + 1.0 / cwnd, 2.5 + 2.5 / cwnd);
@@ -157,7 +164,7 @@ fn above_the_target_the_marked_window_shrinks_by_one_a_round_trip_and_then_no_lo
 
 #[test]
 fn an_unmarked_loss_halves_the_best_effort_window_in_flight_and_a_marked_loss_both_windows_in_flight() {
-    // The whole window is in flight: seven segments and the one that was lost.
+    // The whole window of eight is in flight: seven segments, and the one that was lost.
     let mut engine = Engine::new(None);
     engine.ack(at(1), 2);
     engine.ack(at(1), 2);
@@ -166,7 +173,8 @@ fn an_unmarked_loss_halves_the_best_effort_window_in_flight_and_a_marked_loss_bo
     engine.assert_windows(4.0, 2.0);
     near(engine.window.ssthresh, 6.0);
     near(engine.window.cwnd, 8.0);
-    // The sender sets the window in recovery; both parts keep their shares of it, and the best-effort one is at its threshold.
+    // In recovery the sender sets the window. Both parts keep their shares of it, and the best-effort window is at its
+    // threshold.
     engine.window.cwnd = 6.0;
     engine.ack(at(2), 1);
     engine.assert_windows(4.0 + 4.0 / 6.0, 2.0 + 1.0 / 6.0);
@@ -180,7 +188,7 @@ fn an_unmarked_loss_halves_the_best_effort_window_in_flight_and_a_marked_loss_bo
     engine.congestion(Congestion::Timeout, 0, true);
     engine.assert_windows(0.25, 0.25);
     near(engine.window.ssthresh, 2.0);
-    // An echo sets the window as well, to one segment at least.
+    // An echo also sets the window, to at least one segment.
     let mut engine = Engine::new(None);
     engine.congestion(Congestion::Ecn, 3, false);
     near(engine.window.cwnd, 3.0);
@@ -241,7 +249,7 @@ fn a_marked_segment_repaired_after_an_unmarked_loss_halves_the_marked_window_onc
     engine.assert_windows(0.5, 1.0);
 }
 
-/// Returns an engine whose marked window is at least the share `share` of its window.
+/// Returns an engine whose marked window is at least the fraction `share` of the whole window.
 fn engine_with(share: f64) -> Engine {
     let mut engine = Engine::new(Some(2));
     while engine.state("marked_window_segments") < share * engine.window.cwnd - 1e-9 {
@@ -296,7 +304,7 @@ fn marking_ends_for_a_minute_after_three_intervals_in_which_the_target_was_misse
     }
 }
 
-/// Returns the window after an acknowledgement.
+/// Returns the window after an acknowledgement at window `cwnd` and threshold `ssthresh`.
 fn after(control: &mut impl CongestionControl, cwnd: f64, ssthresh: f64, acked: &Acked) -> f64 {
     let mut window = Window { cwnd, ssthresh };
     control.on_ack(&mut window, acked);
@@ -304,7 +312,7 @@ fn after(control: &mut impl CongestionControl, cwnd: f64, ssthresh: f64, acked: 
 }
 
 #[test]
-fn renos_window_grows_by_what_is_acknowledged_up_to_the_limit_and_then_by_one_a_round_trip() {
+fn renos_window_grows_by_the_segments_acknowledged_up_to_the_limit_and_then_by_one_a_round_trip() {
     for (limit, avoidance) in [(1, 1.0), (2, 3.0), (1000, 3.0)] {
         let mut reno = Reno { byte_counting: limit, ..Reno::default() }.build(&setup(None), Rng::named(1, "reno"));
         near(after(&mut reno, 10.0, 20.0, &acked(at(1), 3)), 10.0 + f64::from(limit.min(3)));
@@ -353,12 +361,13 @@ fn reno_reduces_to_half_the_flight_at_a_loss_and_half_the_window_at_an_echo() {
 }
 
 #[test]
-fn subtcp_grows_by_a_tenth_or_by_a_segment_a_round_trip_and_spaces_segments_apart_below_one() {
+fn subtcp_grows_by_a_tenth_or_by_a_segment_a_round_trip_and_paces_below_one_segment_a_round_trip() {
     let build = |least_ssthresh, back_off| {
         SubTcp { least_ssthresh, back_off, ..SubTcp::default() }.build(&setup(None), Rng::named(1, "subtcp"))
     };
     let mut subtcp = build(1, BackOff::Interval);
-    // Below ten segments x limits the growth, above it Reno's segment per round trip; slow start is Reno's without counting bytes.
+    // With x = 10 % the growth is limited by x below ten segments, and is one segment per round trip, as in Reno,
+    // above. Slow start is that of Reno with a byte counting limit of 1.
     near(after(&mut subtcp, 5.0, 5.0, &acked(at(1), 1)), 5.1);
     near(after(&mut subtcp, 20.0, 5.0, &acked(at(1), 1)), 20.05);
     near(after(&mut subtcp, 20.0, 5.0, &acked(at(1), 3)), 20.05);
@@ -416,7 +425,7 @@ fn subtcp_grows_by_a_tenth_or_by_a_segment_a_round_trip_and_spaces_segments_apar
     }
 }
 
-/// A document cannot have a fraction above 1; parameters that a program sets can.
+/// A document cannot contain a fraction above 1, but parameters that a program sets can.
 #[test]
 fn fractions_above_one_are_refused_and_one_itself_is_not() {
     use tailback_transport::cc::{dcqcn, dctcp};
@@ -431,7 +440,7 @@ fn fractions_above_one_are_refused_and_one_itself_is_not() {
     }
 }
 
-/// Returns the variable `name` of a control; NaN if it has no such variable.
+/// Returns variable `name` of a control; NaN if there is none of this name.
 fn variable(control: &impl CongestionControl, name: &str) -> f64 {
     let mut found = f64::NAN;
     control.probe(&mut |n, value| {
@@ -454,8 +463,8 @@ fn swift_at_one_segment_grows_only_if_the_window_limits_it() {
 }
 
 #[test]
-fn the_byte_counter_of_dcqcn_begins_anew_at_a_reduction() {
-    // A segment of 960 B does not fill 961 B, a second one does.
+fn the_byte_counter_of_dcqcn_restarts_at_a_reduction() {
+    // A segment of 960 B does not reach 961 B, a second one does.
     let params =
         tailback_transport::cc::dcqcn::Params { increase_bytes: tailback_units::Size(961), ..Default::default() };
     let mut dcqcn = params.build(&setup(None), Rng::named(1, "dcqcn"));
@@ -469,20 +478,21 @@ fn the_byte_counter_of_dcqcn_begins_anew_at_a_reduction() {
     near(variable(&dcqcn, "rate"), 0.75 * line);
 }
 
-/// RFC 9406, section 4.3: HyStart++ is for the first slow start, which ends when the window reaches the threshold; there the
-/// window grows by one segment per round trip.
+/// RFC 9406, section 4.3: HyStart++ applies to the first slow start only, which ends when the window reaches the
+/// threshold; from there on the window grows by one segment per round trip.
 #[test]
 fn hystart_ends_when_the_window_reaches_the_threshold() {
     let mut reno =
         Reno { hystart: true, byte_counting: 1, ..Reno::default() }.build(&setup(None), Rng::named(1, "reno"));
-    // HyStart++ counts up to eight segments of an acknowledgement, standard slow start with a limit of one only one.
+    // HyStart++ counts up to eight segments per acknowledgement; standard slow start with `byte_counting` of 1 counts
+    // one.
     near(after(&mut reno, 10.0, 20.0, &acked(at(1), 3)), 13.0);
     near(after(&mut reno, 20.0, 20.0, &acked(at(2), 3)), 20.05);
     near(after(&mut reno, 10.0, 20.0, &acked(at(3), 3)), 11.0);
 }
 
-/// BBR in ProbeBW on a path of 150 segments of 1000 B per second with a round-trip time of 500 ms, in the first phase with
-/// this pacing gain; the bandwidth-delay product is 75 segments.
+/// Returns BBR in ProbeBW in the first phase with pacing gain `gain`, its window and the last acknowledgement. The path
+/// has 150 segments of 1000 B per second and a round-trip time of 500 ms, a bandwidth-delay product of 75 segments.
 fn bbr_with_gain(gain: f64) -> (bbr::Bbr, Window, Acked) {
     let setup = Setup { payload: 1000, ..setup(None) };
     let mut control = bbr::Params::default().build(&setup, Rng::named(1, "bbr"));
@@ -511,8 +521,8 @@ fn bbr_with_gain(gain: f64) -> (bbr::Bbr, Window, Acked) {
     panic!("no phase of gain {gain}");
 }
 
-/// Section 4.3.4.3 of the draft: a phase of gain 0.75 ends when no more than BBRInflight(1.0) are in flight, though a
-/// round-trip time has not passed. At 0.75 · 150 segments per second, 0.9 Mbit/s, the send quantum is one segment.
+/// Section 4.3.4.3 of the draft: a phase of gain 0.75 ends when at most BBRInflight(1.0) segments are in flight, even
+/// if a round-trip time has not passed. At 0.75 · 150 segments per second, 0.9 Mbit/s, the send quantum is one segment.
 #[test]
 fn bbr_drains_down_to_the_bandwidth_delay_product_and_three_quanta() {
     for (in_flight_before, gain) in [(79, 0.75), (78, 1.0)] {

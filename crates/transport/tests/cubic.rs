@@ -7,7 +7,7 @@ use tailback_transport::cc::{Acked, Build, Congestion, CongestionControl, Conges
 use tailback_transport::{Segment, State, Tcp};
 use tailback_units::{Dur, Time};
 
-/// RFC 9438 with the names of the RFC, in segments and seconds; no code is shared with the crate.
+/// A transcription of RFC 9438 with the names of the RFC, in segments and seconds. It shares no code with the crate.
 #[derive(Clone, Default)]
 #[allow(non_snake_case)]
 struct Rfc {
@@ -18,7 +18,9 @@ struct Rfc {
     K: f64,
     W_est: f64,
     t_epoch: Option<f64>,
+    /// `true` if the next stage has K = 0: after slow start without loss, and after a timeout (sections 4.8 and 4.10).
     K_is_zero: bool,
+    /// State before the last reduction.
     saved: Option<Box<Rfc>>,
 }
 
@@ -29,7 +31,8 @@ impl Rfc {
     fn w_cubic(&self, t: f64) -> f64 {
         Self::C * maths::pow((t - self.K).abs(), 3.0).copysign(t - self.K) + self.W_max
     }
-    /// `first`: `false` in the slow start after a timeout, which counts one segment per acknowledgement; otherwise at most two.
+    /// Processes an acknowledgement. `first`: `false` in the slow start after a timeout, which counts one segment per
+    /// acknowledgement; otherwise at most two count.
     fn ack(&mut self, now: f64, rtt: f64, segments_acked: f64, first: bool) {
         if self.cwnd < self.ssthresh {
             self.cwnd += if first { segments_acked.min(2.0) } else { segments_acked.min(1.0) };
@@ -96,18 +99,19 @@ fn acked(now: Time, advanced: u32, srtt: Dur) -> Acked {
     }
 }
 
-fn plain() -> cubic::Cubic {
+/// Returns CUBIC without HyStart++.
+fn without_hystart() -> cubic::Cubic {
     cubic::Params { hystart: false, ..Default::default() }.build(&Tcp::default().setup(), Rng::named(1, "cc"))
 }
 
 // RFC 9438 sections 4.1 to 4.10.
 #[test]
 fn the_window_is_that_of_the_formulas_of_rfc_9438_through_losses_echoes_timeouts_and_undoing() {
-    // Losses, ECN echoes, timeouts, undone losses.
-    let mut seen = [0; 4];
+    // Numbers of losses, ECN echoes, timeouts and undone losses.
+    let mut counts = [0; 4];
     for seed in 0..20 {
         let mut rng = Rng::named(seed, "events");
-        let mut control = plain();
+        let mut control = without_hystart();
         let mut window = Window { cwnd: 10.0, ssthresh: 60.0 };
         let mut rfc = Rfc { cwnd: 10.0, ssthresh: 60.0, K_is_zero: true, cwnd_prior: 60.0, ..Rfc::default() };
         let mut now = Time::ZERO + MS(1);
@@ -124,13 +128,13 @@ fn the_window_is_that_of_the_formulas_of_rfc_9438_through_losses_echoes_timeouts
                         window.cwnd = window.ssthresh;
                         rfc.reduce(f64::from(flight));
                         rfc.cwnd = rfc.ssthresh;
-                        seen[0] += 1;
+                        counts[0] += 1;
                     }
                     1 => {
                         control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Ecn, now, flight));
                         rfc.reduce(cwnd);
                         rfc.cwnd = (cwnd * 0.7).max(1.0);
-                        seen[1] += 1;
+                        counts[1] += 1;
                     }
                     2 if rfc.cwnd >= rfc.ssthresh => {
                         control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Timeout, now, flight));
@@ -139,7 +143,7 @@ fn the_window_is_that_of_the_formulas_of_rfc_9438_through_losses_echoes_timeouts
                         rfc.cwnd = 1.0;
                         rfc.K_is_zero = true;
                         first = false;
-                        seen[2] += 1;
+                        counts[2] += 1;
                     }
                     3 => {
                         // A loss that turns out to be spurious a round trip later.
@@ -150,7 +154,7 @@ fn the_window_is_that_of_the_formulas_of_rfc_9438_through_losses_echoes_timeouts
                         window = before;
                         control.on_spurious(&mut window);
                         rfc = *rfc.saved.take().unwrap();
-                        seen[3] += 1;
+                        counts[3] += 1;
                     }
                     _ => {}
                 }
@@ -163,17 +167,17 @@ fn the_window_is_that_of_the_formulas_of_rfc_9438_through_losses_echoes_timeouts
             if rfc.cwnd_prior == 60.0 && rfc.t_epoch.is_some() && rfc.saved.is_none() {
                 rfc.cwnd_prior = rfc.W_max;
             }
-            let off = (window.cwnd - rfc.cwnd).abs() / rfc.cwnd;
-            assert!(off < 1e-9, "seed {seed}, acknowledgement {i}: {} instead of {}", window.cwnd, rfc.cwnd);
+            let deviation = (window.cwnd - rfc.cwnd).abs() / rfc.cwnd;
+            assert!(deviation < 1e-9, "seed {seed}, acknowledgement {i}: {} instead of {}", window.cwnd, rfc.cwnd);
         }
     }
-    assert!(seen.iter().all(|n| *n > 100), "{seen:?}");
+    assert!(counts.iter().all(|n| *n > 100), "{counts:?}");
 }
 
 // RFC 9438 section 4.2: the target is at most 1.5 cwnd.
 #[test]
 fn far_below_the_curve_an_acknowledgement_grows_the_window_by_half_a_segment() {
-    let mut control = plain();
+    let mut control = without_hystart();
     let mut window = Window { cwnd: 1_000.0, ssthresh: 1_000.0 };
     control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Loss, Time::ZERO, 1_000));
     window.cwnd = 10.0;
@@ -187,9 +191,10 @@ fn far_below_the_curve_an_acknowledgement_grows_the_window_by_half_a_segment() {
 
 // RFC 9438 section 4.2.
 #[test]
-fn application_limited_time_does_not_count() {
+fn cubics_curve_stops_while_the_application_limits_the_sender() {
+    // Returns the window after 2 s of growth with a pause of `idle` ms in the middle.
     let grow = |idle: u64| {
-        let mut control = plain();
+        let mut control = without_hystart();
         let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
         control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Loss, Time::ZERO, 100));
         window.cwnd = window.ssthresh;
@@ -208,9 +213,10 @@ fn application_limited_time_does_not_count() {
 
 // RFC 9438 section 4.2.
 #[test]
-fn idle_time_does_not_count() {
+fn cubics_curve_stops_while_the_sender_is_idle() {
+    // Returns the window after 2 s of growth with a pause of `idle` ms in the middle.
     let grow = |idle: u64| {
-        let mut control = plain();
+        let mut control = without_hystart();
         let mut window = Window { cwnd: 100.0, ssthresh: 100.0 };
         control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Loss, Time::ZERO, 100));
         window.cwnd = window.ssthresh;
@@ -275,8 +281,9 @@ fn at_small_windows_cubic_is_about_as_fast_as_reno() {
     assert!((0.85..1.25).contains(&ratio), "{ratio}");
 }
 
-/// Returns the window, in segments, and the time at which slow start ends on a link that takes `per_segment` for a segment,
-/// with a round-trip time of 100 ms and an unlimited queue; `None` if it does not end while 60000 segments are sent.
+/// Returns the window, segments, and the time at the end of slow start on a link that takes `per_segment` for a
+/// segment, with a round-trip time of 100 ms and an unlimited queue. `None`: slow start does not end while 60000
+/// segments are sent.
 fn slow_start_end(hystart: bool, per_segment: Dur) -> Option<(f64, Time)> {
     let control = json!({ "kind": "cubic", "hystart": hystart });
     let mut net = Net::new(tcp(json!({ "congestion-control": control })), MS(50), deliver, answer);
@@ -297,9 +304,9 @@ fn slow_start_end(hystart: bool, per_segment: Dur) -> Option<(f64, Time)> {
 fn hystart_leaves_slow_start_before_loss_when_round_trips_lengthen() {
     let (cwnd, when) = slow_start_end(true, Dur::from_us(100)).expect("it leaves slow start");
     println!("slow start left at {cwnd:.0} segments after {when:?}");
-    // 1000 segments fill the link. The round that grows from 1280 to 2560 still begins with segments
-    // that found no queue; the next round measures longer round-trip times, and each of the
-    // five rounds of conservative slow start adds a quarter.
+    // 1000 segments fill the link. The round in which the window grows from 1280 to 2560 still begins with segments
+    // that found no queue. The next round measures longer round-trip times, and each of the five rounds of conservative
+    // slow start then adds a quarter.
     let expected = 2_560.0 * maths::pow(1.25, 5.0);
     assert!((cwnd / expected - 1.0).abs() < 0.05, "{cwnd} instead of {expected}");
     assert_eq!(slow_start_end(false, Dur::from_us(100)), None);
@@ -310,8 +317,8 @@ fn hystart_stays_in_slow_start_while_round_trips_do_not_lengthen() {
     assert_eq!(slow_start_end(true, Dur::ZERO), None);
 }
 
-// RFC 9438 section 4.4 adds (target - cwnd) / cwnd for each acknowledgement: 0.5 where the target is 1.5 windows. Linux
-// counts segments: an acknowledgement of two adds 1.
+// RFC 9438 section 4.4 adds (target - cwnd) / cwnd for each acknowledgement, which is 0.5 if the target is 1.5 windows.
+// Linux adds it for each segment, so an acknowledgement of two segments adds 1.
 #[test]
 fn growth_per_segment_is_twice_that_per_acknowledgement_of_two_segments() {
     for (growth_per, step) in [(cubic::GrowthPer::Acknowledgement, 0.5), (cubic::GrowthPer::Segment, 1.0)] {

@@ -1,4 +1,4 @@
-//! DCQCN, TIMELY, HPCC and Swift by their papers' equations, and loss recovery of network adapters.
+//! DCQCN, TIMELY, HPCC and Swift by the equations of their papers, and loss recovery of network adapters.
 
 use crate::common::{Fate, Net, answer, tcp};
 use serde_json::json;
@@ -12,11 +12,12 @@ use tailback_transport::cc::{
 use tailback_transport::{Cc, EcnMode, Hop, Line, Rdma, Receiver, Sender, Tcp};
 use tailback_units::{Dur, Rate, Time};
 
-/// Rate of the line in bit/s.
+/// Rate of the host's link, bit/s.
 const LINE: f64 = 1e10;
+/// Round-trip time without queues.
 const BASE: Dur = Dur::from_us(10);
 
-/// A connection of an adapter whose path is known.
+/// Returns a connection of an adapter on a link of rate [`LINE`] and a path of round-trip time [`BASE`].
 fn known() -> Tcp {
     let line = Line { rate: Rate::mbit(10_000), wire: 1250, hops: 2, base_rtt: BASE };
     Tcp { line: Some(line), ..Rdma::default().connection() }
@@ -28,6 +29,7 @@ fn at_us(us: u64) -> Time {
     Time::ZERO + Dur::from_us(us)
 }
 
+/// Returns an acknowledgement of one segment.
 fn acked(now: Time, rtt: Dur, ece: bool) -> Acked {
     Acked {
         now,
@@ -47,11 +49,12 @@ fn acked(now: Time, rtt: Dur, ece: bool) -> Acked {
     }
 }
 
-/// An acknowledgement of one segment with telemetry.
+/// Returns an acknowledgement of one segment with the telemetry `hops`.
 fn telemetry(hops: &[Hop]) -> Feedback<'_> {
     Feedback { advanced: 1, ece: false, una: 1, next: 10, hops: Some(hops) }
 }
 
+/// Returns variable `name` of a control; NaN if there is none of this name.
 fn variable(control: &impl CongestionControl, name: &str) -> f64 {
     let mut found = f64::NAN;
     control.probe(&mut |key, value| {
@@ -66,20 +69,21 @@ fn window() -> Window {
     Window { cwnd: 10.0, ssthresh: f64::INFINITY }
 }
 
+/// Checks that `value` equals `expected` up to the fraction `relative`.
 #[track_caller]
 fn near(value: f64, expected: f64, relative: f64) {
     assert!((value / expected - 1.0).abs() <= relative, "{value} instead of {expected}");
 }
 
 #[test]
-fn dcqcn_halves_the_gap_five_times_then_steps_and_its_estimate_decays() {
+fn dcqcn_halves_the_gap_to_the_target_five_times_and_then_adds_steps_while_alpha_decays() {
     let mut control = dcqcn::Params::default().build(&known().setup(), rng());
     let mut window = window();
     control.on_ack(&mut window, &acked(at_us(0), BASE, true));
-    // Equation 1: with an estimate of 1 the rate is halved.
+    // Equation 1: with alpha = 1 the rate is halved.
     near(variable(&control, "rate"), LINE / 2.0, 1e-12);
     near(variable(&control, "target"), LINE, 1e-12);
-    // A second notification finds an estimate of (1 - g) 1 + g = 1.
+    // At the second notification alpha is still (1 - g) 1 + g = 1.
     control.on_ack(&mut window, &acked(at_us(50), BASE, true));
     near(variable(&control, "rate"), LINE / 4.0, 1e-12);
     for step in 1..=5 {
@@ -94,7 +98,8 @@ fn dcqcn_halves_the_gap_five_times_then_steps_and_its_estimate_decays() {
     near(variable(&control, "rate"), f64::midpoint(rate, target + 40e6), 1e-12);
 }
 
-/// Halving the gap never reaches the target: above 0.9999 of the line's rate the increases end with the line's rate.
+/// Halving the gap to the target never reaches the target, so above 0.9999 of the link's rate the rate is set to the
+/// link's.
 #[test]
 fn dcqcn_sends_at_the_rate_of_the_line_once_it_is_above_0_9999_of_it() {
     let line = Line { rate: Rate(20_000), ..known().line.expect("a known path") };
@@ -111,7 +116,7 @@ fn dcqcn_sends_at_the_rate_of_the_line_once_it_is_above_0_9999_of_it() {
 }
 
 #[test]
-fn dcqcn_takes_hyper_increases_when_timer_and_bytes_have_both_passed_five_steps() {
+fn dcqcn_uses_hyper_increases_when_timer_and_byte_counter_have_both_passed_five_steps() {
     let params = dcqcn::Params { increase_bytes: tailback_units::Size(1000), ..dcqcn::Params::default() };
     let mut control = params.build(&known().setup(), rng());
     let mut window = window();
@@ -123,7 +128,7 @@ fn dcqcn_takes_hyper_increases_when_timer_and_bytes_have_both_passed_five_steps(
     }
     let before = variable(&control, "target");
     control.on_sent(&Sent { now: at_us(340), idle: false, was_marked: None });
-    // The sixth event of both: i = 1, R_HAI = 100 Mbit/s.
+    // After the sixth event of both timer and byte counter: i = 1, R_HAI = 100 Mbit/s.
     near(variable(&control, "target") - before, 100e6, 1e-9);
     // The next event of the timer adds 100 Mbit/s (i = 1), that of the byte counter 200 (i = 2).
     control.on_timer(at_us(1 + 55 * 7), Timer::Control);
@@ -160,7 +165,7 @@ fn a_notification_does_not_wait_for_the_acknowledgement_of_other_segments() {
     );
 }
 
-/// One completion event of 16 segments of 1000 B.
+/// Acknowledges 16 segments of 1000 B, one completion event, each with a round-trip time of `rtt_us` us.
 fn complete(control: &mut timely::Timely, rtt_us: u64) {
     let mut window = window();
     (0..16).for_each(|_| control.on_ack(&mut window, &acked(at_us(0), Dur::from_us(rtt_us), false)));
@@ -171,7 +176,7 @@ fn timely_follows_the_gradient_between_its_thresholds_and_ignores_it_beyond() {
     let mut control = timely::Params::default().build(&known().setup(), rng());
     complete(&mut control, 100);
     complete(&mut control, 110);
-    // Difference 10 us, weight 0.875, by 20 us: gradient 0.4375; beta 0.8.
+    // Gradient: difference 10 us · weight 0.875 / 20 us = 0.4375; beta is 0.8.
     let mut rate = LINE * (1.0 - 0.8 * 0.4375);
     near(variable(&control, "rate"), rate, 1e-9);
     near(variable(&control, "gradient"), 0.4375, 1e-9);
@@ -188,7 +193,7 @@ fn timely_steps_five_times_as_far_after_five_events_without_a_rising_round_trip(
     let mut control = timely::Params::default().build(&known().setup(), rng());
     complete(&mut control, 100);
     complete(&mut control, 120);
-    // The average difference is positive at first; a fall of 100 us makes it negative.
+    // The rises make the average difference positive, and the fall of 100 us makes it negative.
     complete(&mut control, 300);
     complete(&mut control, 200);
     let mut rate = variable(&control, "rate");
@@ -207,16 +212,16 @@ fn timely_steps_five_times_as_far_after_five_events_without_a_rising_round_trip(
 }
 
 #[test]
-fn patched_timely_weighs_its_step_and_its_error_by_the_gradient() {
+fn patched_timely_weights_its_step_and_its_error_by_the_gradient() {
     let params = timely::Params { variant: timely::Variant::Patched, ..timely::Params::default() };
     let mut control = params.build(&known().setup(), rng());
     complete(&mut control, 100);
     complete(&mut control, 102);
-    // Difference 2 us, weight 0.875, by 20 us: gradient 0.0875, w = 2 · 0.0875 + 1/2; error 102/50 − 1; beta 0.008.
+    // Gradient: 2 us · 0.875 / 20 us = 0.0875, so w = 2 · 0.0875 + 1/2; error = 102/50 − 1; beta is 0.008.
     let (w, error) = (0.675, 1.04);
     let mut rate = 10e6 * (1.0 - w) + LINE * (1.0 - 0.008 * w * error);
     near(variable(&control, "rate"), rate, 1e-9);
-    // Steeply down: w = 0, the step alone; steeply up: w = 1, the error alone.
+    // A steep fall gives w = 0, so only the step counts; a steep rise gives w = 1, so only the error counts.
     complete(&mut control, 80);
     rate += 10e6;
     near(variable(&control, "rate"), rate.min(LINE), 1e-9);
@@ -226,7 +231,7 @@ fn patched_timely_weighs_its_step_and_its_error_by_the_gradient() {
 }
 
 #[test]
-fn timely_may_be_updated_once_in_a_round_trip() {
+fn timely_with_update_round_trip_is_updated_once_in_a_round_trip() {
     let params = timely::Params { update: timely::Update::RoundTrip, ..timely::Params::default() };
     let mut control = params.build(&known().setup(), rng());
     let mut window = window();
@@ -250,7 +255,7 @@ fn hpcc_s_additive_increase_is_the_free_part_of_the_initial_window_divided_by_th
         let params = hpcc::Params { flows: Some(flows), ..hpcc::Params::default() };
         let mut control = params.build(&tcp.setup(), rng());
         let mut window = window();
-        // A link that sends nothing while a bandwidth-delay product waits: U = 1, and W = 0.95 W_c + W_AI.
+        // The link sends nothing while a bandwidth-delay product waits, so that U = 1 and W = 0.95 W_c + W_AI.
         let product = rate as f64 * 1e6 / 8.0 * 13e-6;
         let queue = product.round() as u32;
         for at in [0, 13] {
@@ -264,8 +269,8 @@ fn hpcc_s_additive_increase_is_the_free_part_of_the_initial_window_divided_by_th
     }
 }
 
-/// N equal HPCC senders at a link: each acknowledgement comes a round trip after its segment, and reports as
-/// queue the data in flight beyond a bandwidth-delay product.
+/// Four equal HPCC senders share a link. Each acknowledgement arrives a round trip after its segment, and reports the
+/// data in flight in excess of a bandwidth-delay product as the queue.
 #[test]
 fn hpcc_keeps_the_mean_load_of_the_busiest_link_at_95_per_cent_plus_its_additive_increase() {
     let senders = 4.0;
@@ -292,12 +297,12 @@ fn hpcc_keeps_the_mean_load_of_the_busiest_link_at_95_per_cent_plus_its_additive
         }
     }
     let mean = loads.iter().sum::<f64>() / loads.len() as f64;
-    // Each of four senders adds up to five steps of W_AI, which is 0.5 % of the line; 1 % for rounding.
+    // Each of the four senders adds up to five steps of W_AI, which is 0.5 % of the link's rate; 1 % is for rounding.
     assert!((0.95..0.95 + 4.0 * 5.0 * 0.005 + 0.01).contains(&mean), "{mean}");
 }
 
 #[test]
-fn hpcc_needs_two_samples_after_a_change_of_path() {
+fn after_a_change_of_path_hpcc_reacts_to_the_second_sample() {
     let mut control = hpcc::Params::default().build(&known().setup(), rng());
     let mut window = window();
     let hop = Hop { port: 1, queue: 1_000_000, at: at_us(1), busy: Dur(0), rate: Rate::mbit(10_000) };
@@ -317,7 +322,7 @@ fn swift_converges_to_its_target_delay() {
     let mut now = Time::ZERO;
     let mut ratios = Vec::new();
     for step in 0..20_000 {
-        // One of 8 equal senders at a link that sends a segment in 1 us.
+        // This is one of 8 equal senders at a link that sends a segment in 1 us.
         let delay = (8.0 * window.cwnd).max(10.0);
         now += Dur::from_secs_f64(delay * 1e-6 / window.cwnd);
         control.on_ack(&mut window, &acked(now, Dur::from_secs_f64(delay * 1e-6), false));
@@ -335,18 +340,18 @@ fn swift_reduces_by_the_excess_delay_at_most_by_half_and_once_a_round_trip() {
     let mut control = swift::Params::default().build(&tcp.setup(), rng());
     let mut window = window();
     let target = variable(&control, "target");
-    // 20 us, two hops, and scaling for a window of ten.
-    let root = |w: f64| 1.0 / w.sqrt();
-    let scaling = 100e-6 * (root(10.0) - root(100.0)) / (root(0.1) - root(100.0));
+    // The target is 20 us for the base, 3.053 us for each of two hops, and flow scaling for a window of ten.
+    let inverse_root = |w: f64| 1.0 / w.sqrt();
+    let scaling = 100e-6 * (inverse_root(10.0) - inverse_root(100.0)) / (inverse_root(0.1) - inverse_root(100.0));
     near(target, 20e-6 + 2.0 * 3.053e-6 + scaling, 1e-9);
     let delay = Dur::from_secs_f64(target * 1.5);
     control.on_ack(&mut window, &acked(at_us(1000), delay, false));
     near(window.cwnd, 10.0 * (1.0 - 0.8 / 3.0), 1e-6);
-    let cut = window.cwnd;
+    let reduced = window.cwnd;
     control.on_ack(&mut window, &acked(at_us(1001), delay, false));
-    assert_eq!(window.cwnd, cut, "not twice in a round trip");
+    assert_eq!(window.cwnd, reduced, "not twice in a round trip");
     control.on_ack(&mut window, &acked(at_us(9000), Dur::from_ms(5), false));
-    near(window.cwnd, cut / 2.0, 1e-9);
+    near(window.cwnd, reduced / 2.0, 1e-9);
 }
 
 #[test]
@@ -369,7 +374,7 @@ fn go_back_n_resends_all_segments_from_a_gap_and_the_receiver_discards_those_bey
     assert_eq!(acknowledgement(0).unwrap().next, 1);
     let beyond = acknowledgement(2).expect("acknowledged at once");
     assert!(beyond.next == 1 && !beyond.has_sack());
-    assert_eq!(acknowledgement(1).unwrap().next, 2, "segment 2 has not been kept");
+    assert_eq!(acknowledgement(1).unwrap().next, 2, "segment 2 was discarded");
 
     let lost = Cell::new(false);
     let fate = |_: Time, segment: &tailback_transport::Segment| {
@@ -382,12 +387,13 @@ fn go_back_n_resends_all_segments_from_a_gap_and_the_receiver_discards_those_bey
     net.run_until(Time::ZERO + Dur::from_ms(20));
     assert_eq!(net.receiver.delivered(), 500_000);
     let statistics = net.sender.statistics();
-    // The segments sent in the round trip between the loss and its report.
+    // All segments sent in the round trip from the loss to its report are retransmitted.
     assert!((10..=14).contains(&statistics.retransmissions), "{statistics:?}");
     assert_eq!(statistics.timeouts, 0);
 }
 
-/// A marking queue drops packets that are not ECN-capable, so that retransmissions would be lost in spite of flow control.
+/// A marking queue drops packets that are not ECN-capable, so that retransmissions without ECT would be lost even in a
+/// lossless network.
 #[test]
 fn retransmissions_of_an_adapter_are_ecn_capable() {
     let (lost, again) = (Cell::new(false), Cell::new(0));
@@ -427,7 +433,7 @@ fn an_adapter_whose_segments_are_all_marked_continues_with_a_window_of_one_witho
     let mut net = Net::new(rdma.connection(), Dur::from_us(5), fate, answer);
     net.per_segment = Dur::from_us(1);
     net.offer(40_000);
-    // The initial window of 10 is down to 1 after some round trips of 11 us; the timer is one of 4 ms.
+    // The window falls from 10 to 1 within some round trips of 11 us, long before the timeout of 4 ms.
     net.run_until(at_us(1000));
     assert_eq!(net.receiver.delivered(), 40_000);
     assert_eq!(net.sender.statistics().timeouts, 0);
@@ -468,7 +474,7 @@ fn swift_reduces_once_per_round_trip_for_losses_and_resets_at_the_fifth_consecut
     let mut window = window();
     control.on_ack(&mut window, &acked(at_us(0), Dur::from_us(10), false));
     let start = window.cwnd;
-    // Returns the fraction and the window after a loss or timeout.
+    // Returns Swift's window, which may be below one segment, and the sender's window after a loss or timeout.
     let mut lose = |at: u64, why| {
         control.on_congestion(&mut window, &CongestionEvent::new(why, at_us(at), 10));
         (variable(&control, "fraction"), window.cwnd)
@@ -476,12 +482,12 @@ fn swift_reduces_once_per_round_trip_for_losses_and_resets_at_the_fifth_consecut
     near(lose(100, Congestion::Loss).0, start / 2.0, 1e-9);
     near(lose(105, Congestion::Loss).0, start / 2.0, 1e-9);
     near(lose(111, Congestion::Loss).0, start / 4.0, 1e-9);
-    // Four expiries within a round trip reduce nothing more; the fifth resets the window.
+    // Four expiries within a round trip do not reduce the window again; the fifth resets it to the minimum.
     for _ in 0..4 {
         near(lose(115, Congestion::Timeout).0, start / 4.0, 1e-9);
     }
     assert_eq!(lose(116, Congestion::Timeout), (0.01, 1.0));
-    // An acknowledgement ends the count of expiries.
+    // An acknowledgement resets the count of expiries.
     control.on_ack(&mut window, &acked(at_us(200), Dur::from_us(10), false));
     let after = variable(&control, "fraction");
     control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Timeout, at_us(300), 10));

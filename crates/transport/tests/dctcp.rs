@@ -1,5 +1,5 @@
-//! DCTCP: the marked fraction, the sawtooth of a queue that marks above K, the response to loss, and the minimum K for a busy
-//! line.
+//! DCTCP: the estimate of the marked fraction, the sawtooth at a queue that marks above K, the response to loss, and
+//! the minimum K at which the link stays busy.
 
 use crate::common::{Fate, Net, answer, at, tcp};
 use serde_json::json;
@@ -10,14 +10,17 @@ use tailback_transport::cc::{Build, Congestion, CongestionControl, CongestionEve
 use tailback_transport::{Cc, EcnEcho, Segment, Tcp};
 use tailback_units::{Dur, Time};
 
+/// Returns DCTCP with its default parameters.
 fn build() -> dctcp::Dctcp {
     dctcp::Params::default().build(&Tcp::default().setup(), Rng::named(1, "cc"))
 }
 
+/// Returns an acknowledgement of one segment.
 fn feedback(ece: bool, una: u32, next: u32) -> Feedback<'static> {
     Feedback { advanced: 1, ece, una, next, hops: None }
 }
 
+/// Returns the estimate of the marked fraction.
 fn alpha(control: &dctcp::Dctcp) -> f64 {
     let mut alpha = f64::NAN;
     control.probe(&mut |_, value| alpha = value);
@@ -34,7 +37,8 @@ fn dctcp_needs_the_accurate_echo() {
 fn alpha_is_an_average_over_windows_of_the_fraction_of_marked_segments() {
     let mut control = build();
     let mut window = Window { cwnd: 10.0, ssthresh: 10.0 };
-    // The first window ends with the first segment, which is unmarked; each later window has ten segments, three of them marked.
+    // The first observation window ends with the first segment, which is unmarked. Each later one has ten segments,
+    // three of them marked.
     control.on_feedback(&mut window, &feedback(false, 1, 10));
     let mut expected = 15.0 / 16.0;
     for round in 0..50 {
@@ -52,7 +56,7 @@ fn without_marks_alpha_decays_by_a_sixteenth_per_window() {
     let mut control = build();
     let mut window = Window { cwnd: 1.0, ssthresh: 1.0 };
     for una in 1..=32 {
-        // With a window of one segment each acknowledgement ends a window.
+        // With a window of one segment, each acknowledgement ends an observation window.
         control.on_feedback(&mut window, &feedback(false, una, una));
     }
     let mut expected = 1.0;
@@ -69,15 +73,15 @@ fn an_echo_reduces_by_half_of_alpha_and_a_loss_halves_at_any_alpha() {
     for una in 1..=32 {
         control.on_feedback(&mut window, &feedback(false, una, una));
     }
-    let cut = 100.0 * (1.0 - alpha(&control) / 2.0);
+    let reduced = 100.0 * (1.0 - alpha(&control) / 2.0);
     control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Ecn, Time::ZERO, 98));
-    assert_eq!((window.cwnd, window.ssthresh), (cut, cut));
+    assert_eq!((window.cwnd, window.ssthresh), (reduced, reduced));
     control.on_congestion(&mut window, &CongestionEvent::new(Congestion::Loss, Time::ZERO, 80));
     assert_eq!(window.ssthresh, 40.0);
 }
 
-/// Results of one flow whose bandwidth-delay product is 100 segments, and whose segments are marked if they find more than `k`
-/// in the queue.
+/// Results of one flow whose bandwidth-delay product is 100 segments, and whose segments are marked if they find more
+/// than K segments in the queue.
 struct Sawtooth {
     /// Mean of alpha.
     alpha: f64,
@@ -85,10 +89,11 @@ struct Sawtooth {
     swing: f64,
     /// Maximum of the queue in segments.
     peak: u64,
-    /// Share of the line that the flow uses.
+    /// Fraction of the link's rate that the flow uses, 0 to 1.
     used: f64,
 }
 
+/// Runs the flow for two seconds, and returns the results of the second one.
 fn sawtooth(k: u64) -> Sawtooth {
     let per_segment = Dur::from_us(10);
     let queue = Rc::new(RefCell::new((Time::ZERO, Vec::new())));
@@ -124,10 +129,10 @@ fn sawtooth(k: u64) -> Sawtooth {
         });
     }
     assert_eq!(net.sender.statistics().retransmissions, 0);
-    // The line sends a segment every 10 us: 100,000 in 10,000 steps of 100 us.
+    // The link sends a segment every 10 us, so 100,000 in the 10,000 steps of 100 us.
     let used = (net.receiver.delivered() - before) as f64 / segment / 100_000.0;
     let lengths = &queue.borrow().1;
-    // Windows of 40 ms contain a few teeth of the sawtooth each.
+    // Each window of 40 ms contains a few teeth of the sawtooth.
     let (mut swings, mut count, mut most) = (0, 0, 0);
     let mut start = 0;
     for end in 0..lengths.len() {
@@ -158,8 +163,9 @@ fn alpha_swing_and_peak_of_the_queue_are_those_of_alizadeh_and_others() {
     }
 }
 
-/// Alizadeh and others, section 3.4: K > C·RTT/7 keeps the queue from emptying with any number of flows; for one flow
-/// alone the queue's minimum is K + 1 − sqrt((C·RTT + K)/2), which is below zero up to K = 6 of C·RTT = 100.
+/// Alizadeh and others, section 3.4: with K > C·RTT/7 the queue never becomes empty, for any number of flows. For a
+/// single flow the minimum of the queue is K + 1 − sqrt((C·RTT + K)/2), which at C·RTT = 100 is below zero for K up to
+/// 6.
 #[test]
 fn the_line_is_always_busy_with_k_above_a_seventh_of_the_bandwidth_delay_product_and_not_with_k_far_below() {
     for k in [15u64, 20, 40] {

@@ -1,4 +1,4 @@
-//! Under losses, marks, reordering and duplication all offered data arrive once and in order.
+//! Under losses, marks, reordering and duplication, all offered data is delivered once and in order.
 
 use crate::common::{Fate, MS, Net, at, seeded, tcp};
 use proptest::prelude::*;
@@ -7,6 +7,7 @@ use tailback_random::Rng;
 use tailback_transport::{Segment, State};
 use tailback_units::{Dur, Time};
 
+/// Returns the kinds of loss recovery that are tested.
 fn flavours() -> Vec<Value> {
     vec![
         json!({ "kind": "tahoe" }),
@@ -20,6 +21,7 @@ fn flavours() -> Vec<Value> {
     ]
 }
 
+/// A connection and a channel. Losses and other events are given by their probabilities.
 #[derive(Clone, Debug)]
 struct Case {
     tcp: Value,
@@ -29,7 +31,8 @@ struct Case {
     twice: f64,
     mark: f64,
     segments: u64,
-    rate_us: u64,
+    /// Transmission time of a segment, us.
+    segment_us: u64,
     seed: u64,
 }
 
@@ -64,7 +67,7 @@ fn cases() -> impl Strategy<Value = Case> {
         });
     let p = |most: f64| prop_oneof![Just(0.0), 0.0..most];
     (tcp, p(0.3), p(0.3), p(0.3), p(0.1), p(0.5), 1..200u64, 0..3000u64, any::<u64>()).prop_map(
-        |(tcp, loss, ack_loss, reorder, twice, mark, segments, rate_us, seed)| Case {
+        |(tcp, loss, ack_loss, reorder, twice, mark, segments, segment_us, seed)| Case {
             tcp,
             loss,
             ack_loss,
@@ -72,7 +75,7 @@ fn cases() -> impl Strategy<Value = Case> {
             twice,
             mark,
             segments,
-            rate_us,
+            segment_us,
             seed,
         },
     )
@@ -95,23 +98,23 @@ fn run(case: &Case) -> Result<(), TestCaseError> {
         ..Fate::default()
     };
     let mut net = Net::new(tcp(case.tcp.clone()), MS(20), forward, backward);
-    net.per_segment = Dur::from_us(case.rate_us);
+    net.per_segment = Dur::from_us(case.segment_us);
     net.strict = true;
     net.check = |sender, segment| {
-        // Limited transmit sends two segments beyond the window, a probe one. Only new segments in the open state are
-        // checked: F-RTO after a timeout and a probe after a reduction send regardless of the data in flight, and fast
-        // recovery without SACK inflates the window.
-        let most = (sender.cwnd() as u32).max(1) + 3;
-        let judged = !segment.retransmission && sender.state() == State::Open;
-        assert!(!judged || sender.in_flight() <= most, "{} in flight: {sender:?}", sender.in_flight());
+        // Limited transmit may send two segments beyond the window, and a probe one. Only new segments in the open
+        // state are checked, since F-RTO after a timeout and a probe after a reduction send regardless of the data in
+        // flight, and fast recovery without SACK inflates the window.
+        let maximum = (sender.cwnd() as u32).max(1) + 3;
+        let is_checked = !segment.retransmission && sender.state() == State::Open;
+        assert!(!is_checked || sender.in_flight() <= maximum, "{} in flight: {sender:?}", sender.in_flight());
         assert!(
             segment.payload == 0 || segment.seq.wrapping_sub(sender.una()) < sender.next().wrapping_sub(sender.una())
         );
     };
     let bytes = case.segments * 100 - 7;
     net.offer(bytes);
-    // Long enough for the longest row of timeouts that this channel is likely to produce, so that a sender that is not done
-    // is stalled.
+    // 3000 s are more than the longest series of timeouts that this channel is likely to produce, so a sender that is
+    // not done by then has stalled.
     for _ in 0..600 {
         net.run_for(Dur::from_secs(5));
         if net.sender.done() {
@@ -123,7 +126,7 @@ fn run(case: &Case) -> Result<(), TestCaseError> {
     prop_assert_eq!(u64::from(net.receiver.next()), case.segments);
     prop_assert_eq!(net.receiver.out_of_order(), 0);
     net.run_for(Dur::from_secs(200));
-    prop_assert_eq!(net.sender.deadline(), Time::NEVER, "a timer runs although all is acknowledged");
+    prop_assert_eq!(net.sender.deadline(), Time::NEVER, "a timer runs although all segments are acknowledged");
     Ok(())
 }
 
@@ -131,7 +134,7 @@ proptest! {
     #![proptest_config(seeded(5000))]
     // At the end no timer runs: RFC 6298 section 5.2.
     #[test]
-    fn everything_offered_is_delivered_once_and_in_order(case in cases()) {
+    fn all_offered_data_is_delivered_once_and_in_order(case in cases()) {
         run(&case)?;
     }
 }

@@ -14,7 +14,7 @@ struct Link {
     b: f64,
 }
 
-/// Algorithm 1, windows in bytes. It differs from the paper: W is at most W_init and at least W_AI, as `Hpcc` documents.
+/// State of Algorithm 1, windows in bytes. Unlike in the paper W is at most W_init and at least W_AI, as in `Hpcc`.
 struct Algorithm1 {
     eta: f64,
     max_stage: u32,
@@ -29,7 +29,7 @@ struct Algorithm1 {
 }
 
 impl Algorithm1 {
-    /// Lines 1 to 10.
+    /// MeasureInflight, lines 1 to 10; returns the utilisation U.
     fn measure_inflight(&mut self, ack: &[Link]) -> f64 {
         let (mut u, mut tau) = (0.0, 0.0);
         for (new, old) in ack.iter().zip(&self.l) {
@@ -45,7 +45,7 @@ impl Algorithm1 {
         self.u
     }
 
-    /// Lines 11 to 21.
+    /// ComputeWind, lines 11 to 21; returns the window W.
     fn compute_wind(&mut self, u: f64, update_wc: bool) -> f64 {
         let bounded = |w: f64| w.clamp(self.w_ai.min(self.w_init), self.w_init);
         if u >= self.eta || self.inc_stage >= self.max_stage {
@@ -65,7 +65,7 @@ impl Algorithm1 {
         }
     }
 
-    /// Lines 22 to 30; `update_wc`: ack.seq > lastUpdateSeq.
+    /// NewAck, lines 22 to 30. `update_wc`: ack.seq > lastUpdateSeq.
     fn new_ack(&mut self, ack: &[Link], update_wc: bool) {
         if !self.l.is_empty() {
             let u = self.measure_inflight(ack);
@@ -80,6 +80,7 @@ const T: Dur = Dur::from_us(13);
 /// Bytes of a segment on the wire.
 const WIRE: f64 = 1000.0;
 
+/// Returns an acknowledgement of one segment.
 fn acked(now: Time, round: bool) -> Acked {
     Acked {
         now,
@@ -132,7 +133,8 @@ fn hpcc_sets_the_window_of_algorithm_1_at_each_of_20_000_acknowledgements() {
     for i in 0..20_000u32 {
         let gap = Dur(1 + rng.below(3_000_000));
         now += gap;
-        // Each of three links in turn is loaded by up to its rate; queues rise and fall by more than a bandwidth-delay product.
+        // The three links take turns in being loaded up to their rates; queues rise and fall by more than a
+        // bandwidth-delay product.
         let loads = [0, 1, 2].map(|link| if i / 500 % 3 == link { 1.0 } else { 0.6 } * rng.uniform());
         let hops: Vec<Hop> = (0..3)
             .map(|link| {

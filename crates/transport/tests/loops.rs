@@ -1,5 +1,5 @@
-//! Effects of mechanisms in a loop of sender and receiver: RACK, tail loss probes, detection of spurious timeouts, a fixed
-//! window; and repeatable runs.
+//! Mechanisms in a loop of sender and receiver: RACK, tail loss probes, detection of spurious timeouts and a fixed
+//! window; and repeatability of runs.
 
 use crate::common::{Fate, MS, Net, answer, at, tcp};
 use serde_json::{Value, json};
@@ -7,7 +7,7 @@ use tailback_random::Rng;
 use tailback_transport::{Segment, State, Statistics};
 use tailback_units::{Dur, Time};
 
-/// Statistics of a flow of 20 s of whose segments 2 % are delayed by 8 ms.
+/// Returns the statistics of a flow of 20 s with 2 % of its segments delayed by 8 ms.
 fn reordered(recovery: Value) -> Statistics {
     let mut rng = Rng::named(1, "reordering");
     let fate =
@@ -25,12 +25,14 @@ fn rack_tolerates_reordering_that_counting_considers_a_loss() {
     let rack = reordered(json!({ "kind": "sack" }));
     let count = reordered(json!({ "kind": "sack", "rack": false }));
     println!("rack {rack:?}\ncount {count:?}");
-    // RACK retransmits until a segment that was not retransmitted has arrived out of order.
+    // RACK detects reordering, and then waits, once a segment that was not retransmitted has arrived out of order.
+    // Until then it may retransmit needlessly.
     assert!(rack.fast_retransmits <= 3, "{rack:?}");
     assert!(count.fast_retransmits > 10 && count.sent * 2 < rack.sent, "{count:?}");
 }
 
-/// Returns the time until 100 segments are acknowledged, the last three of which are lost once, and the statistics.
+/// Returns the time until 100 segments are acknowledged, and the statistics. The last three segments are lost at their
+/// first transmission.
 fn lost_tail(tlp: bool) -> (Dur, Statistics) {
     let fate = |_: Time, s: &Segment| Fate { lost: s.seq >= 97 && !s.retransmission, ..Fate::default() };
     let parameters = json!({ "recovery": { "kind": "sack", "tlp": tlp }, "handshake": false,
@@ -52,7 +54,7 @@ fn a_probe_repairs_a_lost_tail_without_a_timeout() {
     assert!(time_without > time_with + MS(500));
 }
 
-/// Statistics of a flow whose path holds all segments back for one second.
+/// Returns the statistics of a flow whose path delays all segments sent in one second to the end of that second.
 fn spike(detection: &str, recovery: &str) -> Statistics {
     let until = at(3_000);
     let fate = move |now: Time, _: &Segment| Fate {
@@ -99,8 +101,8 @@ fn two_runs_of_a_flow_send_the_same_segments_at_the_same_times() {
     assert_eq!(log, run());
 }
 
-/// A sender with a fixed window of 8 and a fixed timer of 100 ms over a path of 20 ms that loses
-/// everything for a second.
+/// A sender with a fixed window of 8 segments and a fixed timeout of 100 ms, on a path with a round-trip time of 20 ms
+/// that loses all segments for a second.
 #[test]
 fn a_fixed_window_neither_shrinks_nor_waits_longer_for_its_timer() {
     let outage = |now: Time, _: &Segment| Fate { lost: at(1_000) <= now && now < at(2_000), ..Fate::default() };
@@ -113,9 +115,9 @@ fn a_fixed_window_neither_shrinks_nor_waits_longer_for_its_timer() {
     let (log, statistics) = (std::mem::take(&mut net.log), net.sender.statistics());
     println!("{statistics:?}");
     assert_eq!(net.sender.cwnd(), 8.0);
-    // The first expiry is within 100 ms of the last acknowledgement; then there is one every 100 ms.
+    // The first expiry is at most 100 ms after the last acknowledgement; others follow every 100 ms.
     assert!((9..=11).contains(&statistics.timeouts), "{statistics:?}");
     let resent = log.iter().filter(|(sent, s)| (at(1_000)..at(2_000)).contains(sent) && s.retransmission).count();
-    // Each sends the whole window again (go-back-N).
+    // At each expiry the whole window of 8 is sent again (go-back-N).
     assert!((8 * 8..=8 * 11).contains(&resent), "{resent}");
 }

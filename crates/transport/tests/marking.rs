@@ -22,11 +22,12 @@ fn reserved(burst: &str, window: &str, transmission: Value) -> Value {
         { "rate": "1Mbit/s", "burst": burst, "window": window, "transmission": transmission } }))
 }
 
+/// Returns transmissions triggered by acknowledgements only.
 fn by_ack() -> Value {
     json!({ "kind": "acknowledgement" })
 }
 
-/// Returns a state variable of the sender by its name in time series; NaN if there is none.
+/// Returns variable `name` of the sender's congestion control; NaN if there is none of this name.
 fn state(sender: &Sender, name: &str) -> f64 {
     let mut found = f64::NAN;
     sender.probe(&mut |n, value| {
@@ -37,7 +38,8 @@ fn state(sender: &Sender, name: &str) -> f64 {
     found
 }
 
-/// Sends for 60 s with a round-trip time of 100 ms; the share `loss` of the unmarked segments is lost. Returns the log.
+/// Returns the log of a flow of 60 s with a round-trip time of 100 ms that loses the fraction `loss` of its unmarked
+/// segments.
 fn log_of_run(document: Value, loss: f64) -> Vec<(Time, Segment)> {
     let mut rng = Rng::named(1, "loss");
     let fate =
@@ -50,7 +52,7 @@ fn log_of_run(document: Value, loss: f64) -> Vec<(Time, Segment)> {
     net.log
 }
 
-/// Returns the rate of marked segments, or of unmarked ones, per second over the 60 s of [`log_of_run`].
+/// Returns the marked (or, if `marked` is `false`, the unmarked) segments per second over the 60 s of [`log_of_run`].
 fn rate(log: &[(Time, Segment)], marked: bool) -> f64 {
     log.iter().filter(|(_, s)| s.marked == Some(marked)).count() as f64 / 60.0
 }
@@ -61,12 +63,13 @@ fn marked_bytes_conform_to_the_token_bucket_over_any_interval() {
         let log = log_of_run(reserved("10kB", "excess", transmission.clone()), 0.05);
         let marked: Vec<Time> = log.iter().filter(|(_, s)| s.marked == Some(true)).map(|(at, _)| *at).collect();
         assert!(marked.len() > 1000, "{transmission}: {}", marked.len());
-        // From every seventh marked segment to each later one: at most b + r·t, with 1000 B per segment.
+        // From every seventh marked segment to each later one, at most b + r·t = 10 kB + 125 kB/s · t may be sent; a
+        // segment has 1000 B.
         for (i, first) in marked.iter().enumerate().step_by(7) {
             for (j, last) in marked.iter().enumerate().skip(i) {
                 let bytes = 1000 * (j - i + 1) as u64;
-                let most = 10_000.0 + 125_000.0 * last.since(*first).as_secs();
-                assert!(bytes as f64 <= most + 1e-6, "{transmission}: {bytes} B in {:?}", last.since(*first));
+                let maximum = 10_000.0 + 125_000.0 * last.since(*first).as_secs();
+                assert!(bytes as f64 <= maximum + 1e-6, "{transmission}: {bytes} B in {:?}", last.since(*first));
             }
         }
     }
@@ -95,8 +98,8 @@ fn a_coarse_timer_wastes_the_tokens_that_a_shallow_bucket_cannot_keep() {
     assert!(deep > coarse);
 }
 
-/// Sends until a segment chosen by `choose` is lost and the window reduced. Returns, in segments, the reserved window, the
-/// window before the reduction, and the slow-start threshold after it.
+/// Runs a flow until it loses a segment for which `choose` is `true`, and reduces its window. Returns, in segments, the
+/// reserved window, the window before the reduction, and the slow-start threshold after it.
 fn around_first_reduction(document: Value, choose: impl Fn(&Segment) -> bool + Copy) -> (f64, f64, f64) {
     let mut lost = false;
     let fate = move |now: Time, s: &Segment| {
@@ -118,7 +121,7 @@ fn around_first_reduction(document: Value, choose: impl Fn(&Segment) -> bool + C
 
 #[test]
 fn an_unmarked_loss_halves_the_excess_over_the_reservation_and_a_marked_loss_the_whole_window() {
-    // With the default threshold slow start would last until the loss.
+    // Without an initial threshold, slow start would last until the loss.
     let mut document = reserved("10kB", "excess", by_ack());
     document["initial-ssthresh"] = json!(40);
     let (reserved_window, before, after) = around_first_reduction(document.clone(), |s| s.marked == Some(false));
@@ -136,7 +139,7 @@ fn an_unmarked_loss_halves_the_excess_over_the_reservation_and_a_marked_loss_the
 
 #[test]
 fn after_a_timeout_the_window_is_the_reserved_rate_times_the_round_trip_time() {
-    // Everything is lost for a second.
+    // All segments are lost for a second.
     let fate = |now: Time, _: &Segment| Fate { lost: now > at(3_000) && now < at(4_000), ..Fate::default() };
     let mut document = reserved("10kB", "excess", by_ack());
     document["initial-ssthresh"] = json!(40);
@@ -161,6 +164,7 @@ fn delayed_transmission_marks_more_segments_and_sends_some_unmarked_at_its_time_
     assert!(rate(&by_delay, false) > 1.0, "no segment left unmarked at the time limit");
 }
 
+/// Returns parameters with `packet-marking` and a target rate.
 fn packet_marking(target: &str) -> Value {
     parameters(&json!({ "initial-ssthresh": 40, "congestion-control": { "kind": "packet-marking", "target": target } }))
 }
@@ -195,7 +199,8 @@ fn an_unmarked_loss_halves_only_the_best_effort_window_and_a_marked_loss_both_wi
 #[test]
 fn packet_marking_marks_up_to_the_target_and_hardly_any_if_best_effort_suffices() {
     for (target, max_marked_share) in [("500kbit/s", 0.02), ("3Mbit/s", 1.0)] {
-        // With this loss best effort gives a mean window of about 20 segments: 1.6 Mbit/s, between the two targets.
+        // With this loss the best-effort window alone has a mean of about 20 segments, 1.6 Mbit/s, between the two
+        // targets.
         let log = log_of_run(packet_marking(target), 0.005);
         let late: Vec<_> = log.iter().filter(|(sent, _)| *sent > at(20_000)).collect();
         let marked = late.iter().filter(|(_, s)| s.marked == Some(true)).count() as f64 / late.len() as f64;

@@ -1,4 +1,5 @@
-//! Closed forms (Mathis, PFTK, the sawtooth, slow start, SubTCP's arithmetic) and results of ns-2.35.
+//! Comparison with closed forms (Mathis, PFTK, the sawtooth, slow start, SubTCP's arithmetic) and with results of
+//! ns-2.35.
 
 use crate::common::{Fate, MS, Net, answer, at, deliver, tcp};
 use serde_json::{Value, json};
@@ -6,8 +7,8 @@ use tailback_random::{Rng, maths};
 use tailback_transport::{Segment, State};
 use tailback_units::{Dur, Time};
 
-/// Segments per second, over 2000 s, of one flow with a round-trip time of 100 ms and independent losses of probability `p`;
-/// `changes` replace parameters.
+/// Returns the throughput, segments per second over 2000 s, of one flow with a round-trip time of 100 ms and
+/// independent losses of probability `p`. `changes` replace parameters.
 fn throughput(p: f64, recovery: Value, changes: &Value, seed: u64) -> f64 {
     let mut rng = Rng::named(seed, "loss");
     let fate = move |_: Time, _: &Segment| Fate { lost: rng.chance(p), ..Fate::default() };
@@ -20,7 +21,7 @@ fn throughput(p: f64, recovery: Value, changes: &Value, seed: u64) -> f64 {
     }
     let mut net = Net::new(tcp(parameters), MS(50), fate, answer);
     net.keep_log = false;
-    // A link far faster than the flow under these losses.
+    // The link is far faster than the flow under these losses.
     net.per_segment = Dur::from_us(1);
     net.offer(u64::MAX);
     net.run_until(at(100_000));
@@ -29,13 +30,14 @@ fn throughput(p: f64, recovery: Value, changes: &Value, seed: u64) -> f64 {
     f64::from(net.receiver.next() - before) / 2_000.0
 }
 
-/// Mathis, Semke, Mahdavi and Ott 1997: 1.31/√p segments per round trip with random loss and an acknowledgement
-/// for each segment; in segments per second at 100 ms.
+/// Returns the throughput, segments per second at a round-trip time of 100 ms, by Mathis, Semke, Mahdavi and Ott 1997:
+/// 1.31/√p segments per round trip with random loss and an acknowledgement for each segment.
 fn mathis(p: f64) -> f64 {
     1.31 / p.sqrt() / 0.1
 }
 
-/// Padhye, Firoiu, Towsley and Kurose 1998, full model without a receive window, b = 1; in segments per second.
+/// Returns the throughput, segments per second, by the full model of Padhye, Firoiu, Towsley and Kurose 1998, without a
+/// receive window and with b = 1. `rtt` and the timeout `t0` are in seconds.
 fn pftk(p: f64, rtt: f64, t0: f64) -> f64 {
     let b = 1.0;
     let square = |x: f64| x * x;
@@ -75,7 +77,7 @@ fn throughput_of_reno_is_that_of_pftk_within_20_per_cent() {
     }
 }
 
-/// Windows at the ends of round trips of a flow without loss.
+/// Returns the windows, segments, at the ends of the first round trips of a flow without loss.
 fn growth(iw: u32, every: u32, round_trips: u64) -> Vec<f64> {
     let parameters = json!({ "handshake": false, "initial-window": iw, "delayed-ack": { "every": every } });
     let mut net = Net::new(tcp(parameters), MS(50), deliver, answer);
@@ -97,9 +99,9 @@ fn slow_start_reaches_a_window_in_log2_round_trips() {
 }
 
 #[test]
-fn one_loss_a_cycle_gives_the_sawtooth() {
-    // One loss in 150 segments: a cycle has 3/8·W² segments, so that W = 20 and the mean window 15. The measured window is a
-    // little smaller: it does not grow in the round trip of recovery, and only whole segments are sent.
+fn one_loss_in_150_segments_gives_the_sawtooth_of_the_closed_form() {
+    // One loss in 150 segments: a cycle has 3/8·W² segments, so that W = 20 and the mean window is 15. The measured
+    // window is a little smaller: it does not grow in the round trip of recovery, and only whole segments are sent.
     let parameters = json!({
         "recovery": { "kind": "sack", "rack": false, "prr": false }, "delayed-ack": { "every": 1 },
         "handshake": false, "initial-window": 10, "initial-ssthresh": 10, "limited-transmit": true,
@@ -113,23 +115,23 @@ fn one_loss_a_cycle_gives_the_sawtooth() {
     let mut net = Net::new(tcp(parameters), MS(50), fate, answer);
     net.offer(u64::MAX);
     net.run_until(at(100_000));
-    let (mut sum, mut most, mut n) = (0.0, 0.0f64, 0);
+    let (mut sum, mut peak, mut n) = (0.0, 0.0f64, 0);
     for i in 0..20_000 {
         net.run_until(at(100_000 + 10 * i));
         if net.sender.state() == State::Open {
             sum += net.sender.cwnd();
             n += 1;
-            most = most.max(net.sender.cwnd());
+            peak = peak.max(net.sender.cwnd());
         }
     }
     let mean = sum / f64::from(n);
-    println!("sawtooth: highest {most:.2}, mean {mean:.2}");
-    assert!((0.9..=1.0).contains(&(most / 20.0)), "{most}");
-    assert!((mean / most - 0.75).abs() < 0.03, "{mean} of {most}");
+    println!("sawtooth: highest {peak:.2}, mean {mean:.2}");
+    assert!((0.9..=1.0).contains(&(peak / 20.0)), "{peak}");
+    assert!((mean / peak - 0.75).abs() < 0.03, "{mean} of {peak}");
     assert_eq!(net.sender.statistics().timeouts, 0);
 }
 
-/// Sum, in kB, of the windows of `flows` flows one round trip after that sum was 100 kB.
+/// Returns the sum of the windows of `flows` flows, kB, one round trip after that sum was 100 kB.
 fn after_one_round_trip(flows: u32, control: Value) -> f64 {
     let window = 100 / flows;
     let parameters = json!({
@@ -137,7 +139,7 @@ fn after_one_round_trip(flows: u32, control: Value) -> f64 {
         "delayed-ack": { "every": 1 }, "slow-start-restart": false,
     });
     let mut parameters = tcp(parameters);
-    // In congestion avoidance from the start, also at a window of one, which no scenario can have.
+    // Congestion avoidance from the start, also at a window of one segment: a threshold that no document can have.
     parameters.initial_ssthresh = Some(window);
     let mut net = Net::unchecked(parameters, MS(50), deliver, answer);
     net.offer(u64::MAX);
@@ -145,21 +147,22 @@ fn after_one_round_trip(flows: u32, control: Value) -> f64 {
     net.sender.cwnd() * f64::from(flows)
 }
 
-/// Feng's example of 100 kB of segments of 1 kB.
+/// Feng's example: 100 kB in windows of segments of 1 kB.
 #[test]
 fn a_hundred_windows_of_one_double_under_tcp_and_grow_by_a_tenth_under_subtcp() {
     let [reno, subtcp] = ["reno", "subtcp"].map(|kind| json!({ "kind": kind }));
-    for (flows, control, want) in [(10, &reno, 110.0), (100, &reno, 200.0), (10, &subtcp, 110.0), (100, &subtcp, 110.0)]
+    for (flows, control, expected) in
+        [(10, &reno, 110.0), (100, &reno, 200.0), (10, &subtcp, 110.0), (100, &subtcp, 110.0)]
     {
-        let got = after_one_round_trip(flows, control.clone());
+        let sum = after_one_round_trip(flows, control.clone());
         // The growth per acknowledgement is slightly less than in the example, since the window grows within the round trip.
-        assert!((got / want - 1.0).abs() < 0.006, "{flows} flows, {control}: {got} kB instead of {want}");
+        assert!((sum / expected - 1.0).abs() < 0.006, "{flows} flows, {control}: {sum} kB instead of {expected}");
     }
 }
 
-/// Segments per second that ns-2.35 gives for the same path: `Agent/TCP/{Reno,Newreno,Sack1}`, error
-/// model of packets before a link of 8 Gbit/s and 50 ms, `windowInit_ 10`, `minrto_ 0.2`, from 100 s
-/// to 4100 s. The results of ns-2 vary by about 1 % between seeds.
+/// The expected segments per second are those of ns-2.35 for the same path: `Agent/TCP/{Reno,Newreno,Sack1}`, error
+/// model of packets before a link of 8 Gbit/s and 50 ms, `windowInit_ 10`, `minrto_ 0.2`, from 100 s to 4100 s. The
+/// results of ns-2 vary by about 1 % between seeds.
 #[test]
 fn throughput_under_random_loss_is_that_of_ns_2_within_6_per_cent() {
     let fine =
@@ -174,9 +177,9 @@ fn throughput_under_random_loss_is_that_of_ns_2_within_6_per_cent() {
     }
 }
 
-/// The same path with a coarse clock, as usual in 1999. At a loss of 20 % (not tested) ns-2 is slower by a tenth to a quarter,
-/// for reasons not known. At 10 % runs with equal drops first differ where ns-2 halves the window to less than 2, and where
-/// its `Sack1` counts a lost segment as outstanding.
+/// The same path with a coarse clock, as usual in 1999. At a loss of 10 %, runs with the same drops first differ where
+/// ns-2 halves the window to less than 2, and where its `Sack1` counts a lost segment as outstanding. At 20 % (not
+/// tested) ns-2 is slower by a tenth to a quarter, for unknown reasons.
 #[test]
 fn throughput_with_a_coarse_clock_is_that_of_ns_2_within_8_per_cent() {
     let rates = [
@@ -229,8 +232,8 @@ fn impatient_newreno_has_one_timeout_where_steady_newreno_takes_a_round_trip_for
     }
 }
 
-/// Times in ms at which ns-2.35's `Newreno` (`ecn_ 1`, `windowInit_ 4`, `minrto_ 0.2`, `tcpTick_ 0.01`)
-/// transmits each segment when all are marked, 50 ms each way.
+/// The expected values are the times, ms, at which ns-2.35's `Newreno` (`ecn_ 1`, `windowInit_ 4`, `minrto_ 0.2`,
+/// `tcpTick_ 0.01`) transmits each segment if all are marked, with a delay of 50 ms each way.
 #[test]
 fn a_flow_that_is_always_marked_sends_when_ns_2_does() {
     let ns = [100, 100, 100, 100, 200, 200, 300, 600, 1_100, 2_000, 3_700, 8_600, 18_300, 37_600];

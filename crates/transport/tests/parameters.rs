@@ -1,8 +1,9 @@
-//! Parameters that are accepted or refused, with the advice of the error; defaults, serialisation and schema.
+//! Parameters of TCP: accepted and refused values with the advice in the error, defaults, serialisation and schema.
 
 use serde_json::{Value, json};
 use tailback_transport::{Cc, EcnEcho, Tcp};
 
+/// Returns the checked parameters of a document, or the error's text.
 fn read(document: Value) -> Result<Tcp, String> {
     let tcp: Tcp = tailback_document::decode(document).map_err(|e| e.to_string())?;
     tcp.check().map_err(|e| e.to_string())?;
@@ -24,15 +25,15 @@ fn serialised_parameters_decode_to_the_same_value() {
         "receive-window": 20, "ecn": "classic", "ecn-floor": "ns-2", "limited-transmit": "always", "ecn-echo": "accurate", "spurious-timeout": "eifel",
         "timers": { "granularity": "100ms", "clock": "coarse", "min-rto": "500ms", "initial-rto": "3s" },
     }))
-    .expect("it makes sense");
-    let written = serde_json::to_value(&tcp).expect("it can be written");
-    assert_eq!(read(written).expect("it reads back"), tcp);
+    .expect("the parameters are valid");
+    let written = serde_json::to_value(&tcp).expect("parameters serialise");
+    assert_eq!(read(written).expect("serialised parameters decode"), tcp);
     assert_eq!(tcp.initial_window(), 4);
 }
 
 #[test]
 fn the_rules_for_the_initial_window_are_those_of_their_rfcs() {
-    for (segment, rule, want) in [
+    for (segment, rule, expected) in [
         ("536B", "rfc3390", 4),
         ("1095B", "rfc3390", 4),
         ("1460B", "rfc3390", 3),
@@ -41,8 +42,8 @@ fn the_rules_for_the_initial_window_are_those_of_their_rfcs() {
         ("2000B", "rfc6928", 7),
         ("9000B", "rfc6928", 2),
     ] {
-        let tcp = read(json!({ "segment": segment, "initial-window": rule })).expect("it makes sense");
-        assert_eq!(tcp.initial_window(), want, "{segment} {rule}");
+        let tcp = read(json!({ "segment": segment, "initial-window": rule })).expect("the parameters are valid");
+        assert_eq!(tcp.initial_window(), expected, "{segment} {rule}");
     }
 }
 
@@ -86,7 +87,7 @@ fn invalid_parameters_are_refused_with_advice() {
         (json!({ "recovery": { "kind": "sack", "impatient": true } }), "impatient"),
         (json!({ "min-rto": "1s" }), "min-rto"),
     ] {
-        let message = read(document.clone()).expect_err("it makes no sense");
+        let message = read(document.clone()).expect_err("the parameters are invalid");
         assert!(message.contains(advice), "{document}: {message}");
     }
 }

@@ -4,21 +4,24 @@ use serde_json::{Value, json};
 use tailback_transport::{Ack, Block, Receiver, Tcp};
 use tailback_units::{Dur, Time};
 
+/// Returns a receiver with the given parameters.
 fn receiver(parameters: Value) -> Receiver {
     let tcp: Tcp = tailback_document::decode(parameters).expect("the test's parameters decode");
     Receiver::new(&tcp)
 }
 
+/// Returns the time `ms` milliseconds after the start.
 fn at(ms: u64) -> Time {
     Time::ZERO + Dur::from_ms(ms)
 }
 
-/// Segment `seq` arrives at `ms`, sent 10 ms earlier, unmarked.
+/// Returns the acknowledgement at the arrival, at `ms`, of segment `seq`, which was sent 10 ms earlier and is not
+/// marked.
 fn arrives(r: &mut Receiver, ms: u64, seq: u32) -> Option<Ack> {
     r.on_segment(at(ms), seq, 100, at(ms - 10), false, false)
 }
 
-/// First and last segment of each SACK block.
+/// Returns the first and the last segment of each SACK block.
 fn blocks(ack: &Ack) -> Vec<(u32, u32)> {
     ack.sack.iter().filter(|b| b.start != b.end).map(|b| (b.start, b.end - 1)).collect()
 }
@@ -41,7 +44,7 @@ fn every_second_segment_is_acknowledged_and_a_lone_one_after_the_timeout() {
 }
 
 #[test]
-fn on_a_heartbeat_acknowledgements_of_all_connections_leave_at_the_same_times() {
+fn with_a_heartbeat_acknowledgements_of_all_connections_leave_at_the_same_times() {
     let heartbeat = json!({ "delayed-ack": { "timeout": "200ms", "clock": "heartbeat" } });
     let (mut one, mut other) = (receiver(heartbeat.clone()), receiver(heartbeat));
     assert_eq!(arrives(&mut one, 410, 0), None);
@@ -51,7 +54,7 @@ fn on_a_heartbeat_acknowledgements_of_all_connections_leave_at_the_same_times() 
     // Every second segment is acknowledged at once with a heartbeat, too.
     assert_eq!(other.on_segment(at(599), 1, 100, at(590), false, false).expect("the second").next, 2);
     assert_eq!(other.deadline(), Time::NEVER);
-    // At a heartbeat itself the next one applies, so that no acknowledgement is due for longer than the timeout.
+    // A segment that arrives at a heartbeat waits for the next heartbeat: the delay is at most the timeout.
     assert_eq!(arrives(&mut one, 800, 1), None);
     assert_eq!(one.deadline(), at(1000));
 }
@@ -76,7 +79,7 @@ fn the_block_with_the_newest_arrival_is_first_and_the_others_follow_by_age() {
         last = arrives(&mut r, 100, seq);
     }
     assert_eq!(blocks(&last.expect("out of order")), [(8, 8), (6, 6), (4, 4)]);
-    // 3 joins the blocks of 2 and 4 to one, which comes first (RFC 2018 section 4).
+    // Segment 3 joins the blocks of 2 and 4 into one, which comes first (RFC 2018 section 4).
     let ack = arrives(&mut r, 101, 3).expect("out of order");
     assert_eq!(blocks(&ack), [(2, 4), (8, 8), (6, 6)]);
     let ack = arrives(&mut r, 102, 0).expect("a gap remains");
@@ -127,7 +130,7 @@ fn a_change_of_an_accurate_echo_acknowledges_pending_segments_first() {
     let mut r = receiver(json!({ "ecn": "classic", "ecn-echo": "accurate" }));
     let mut send = |ms, seq, ce| r.on_segment(at(ms), seq, 100, at(ms - 10), ce, false).map(|a| (a.next, a.ece));
     assert_eq!(send(100, 0, false), None);
-    // 0 was not marked and is acknowledged so; 1 waits.
+    // Segment 0 was not marked, and is acknowledged without an echo; segment 1 waits.
     assert_eq!(send(101, 1, true), Some((1, false)));
     assert_eq!(send(102, 2, true), Some((3, true)));
     assert_eq!(send(103, 3, true), None);
@@ -137,7 +140,7 @@ fn a_change_of_an_accurate_echo_acknowledges_pending_segments_first() {
 }
 
 #[test]
-fn a_change_on_a_segment_out_of_order_gives_two_acknowledgements() {
+fn a_change_of_the_mark_on_a_segment_out_of_order_gives_two_acknowledgements() {
     let mut r = receiver(json!({ "ecn": "classic", "ecn-echo": "accurate" }));
     assert_eq!(arrives(&mut r, 100, 0), None);
     let early = r.on_segment(at(101), 2, 100, at(91), true, false).expect("the change");

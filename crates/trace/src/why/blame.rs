@@ -1,4 +1,4 @@
-//! Sums of a port's queue by flow over a run.
+//! Sums over a run, by flow, of what arrived at a port's queue, waited in it and was dropped.
 
 use super::log::is_ack;
 use super::queue::{Share, flow_label};
@@ -9,34 +9,41 @@ use tailback_sim::plan::{EventKind, TracePlan};
 use tailback_sim::trace::Row;
 use tailback_units::Time;
 
-/// Flow, `true` for its acknowledgements, and class.
+/// Index of the flow, `true` for its acknowledgements, and class.
 type Key = (u32, bool, u8);
 
-/// Queue of a port over a run.
+/// Sums of a port's queue, computed from the rows of a run.
 #[derive(Debug)]
 pub struct Blame<'a> {
     network: &'a Network,
     port: u32,
-    /// Rows of the present instant, which are not yet in causal order.
+    /// Rows of the current instant, which are not yet in causal order.
     instant: Vec<Row>,
     sums: BTreeMap<Key, Sum>,
-    /// Packets in the queue.
+    /// Packets in the queue, with their buffer bytes.
     waiting: BTreeMap<u64, (Key, u64)>,
+    /// Buffer bytes of the packets in the queue.
     bytes: u64,
-    /// The packet that arrived last, its arrival, and the arrival before it.
+    /// The packet that arrived last, the time of its arrival, and the time of the arrival before it.
     newest: (u64, Time, Time),
+    /// Largest backlog so far, bytes.
     worst: u64,
+    /// First instant of the largest backlog.
     worst_at: Time,
+    /// Packets and bytes of each flow and class in the largest backlog.
     worst_shares: BTreeMap<Key, (u64, u64)>,
 }
 
 /// Sums of a flow in a class.
 #[derive(Clone, Debug, Default)]
 struct Sum {
+    /// Packets in the queue.
     packets: u64,
+    /// Buffer bytes of the packets in the queue.
     bytes: u64,
+    /// Time up to which `area` is computed.
     since: Time,
-    /// Byte picoseconds.
+    /// Integral of the backlog over time, byte picoseconds.
     area: u128,
     arrived_packets: u64,
     arrived_bytes: u64,
@@ -47,6 +54,7 @@ struct Sum {
 }
 
 impl Sum {
+    /// Extends the integral of the backlog to `now`.
     fn settle(&mut self, now: Time) {
         self.area += u128::from(self.bytes) * u128::from(now.since(self.since).0);
         self.since = now;
@@ -60,37 +68,37 @@ pub struct Worst {
     pub time_ps: u64,
     /// The backlog, all classes, bytes.
     pub bytes: u64,
-    /// Its composition.
+    /// The packets in the backlog by flow, that with the most bytes first.
     pub shares: Vec<Share>,
 }
 
-/// Part of a flow in a port's queue over the run.
+/// Sums of a flow in one class at a port's queue over the run.
 #[derive(Clone, Debug, Serialize)]
 pub struct BlameRow {
-    /// Name of the flow.
+    /// Name of the flow, as in [`Share::flow`].
     pub flow: String,
-    /// Class.
+    /// Class, 0 is the highest.
     pub class: u8,
-    /// Fraction of the integral of the backlog over the run, 0 to 1.
+    /// Fraction of the flow in the integral of the port's backlog over the run, 0 to 1.
     pub share: f64,
-    /// Time average of its backlog, bytes.
+    /// Time average of the flow's backlog over the run, bytes.
     pub mean_bytes: f64,
-    /// Packets that arrived.
+    /// Number of packets that arrived at the queue.
     pub arrived_packets: u64,
-    /// Their buffer bytes.
+    /// Buffer bytes of the packets that arrived.
     pub arrived_bytes: u64,
-    /// Packets dropped at the queue.
+    /// Number of packets dropped at the queue.
     pub dropped_packets: u64,
-    /// Their buffer bytes.
+    /// Buffer bytes of the packets dropped.
     pub dropped_bytes: u64,
-    /// Packets marked "congestion experienced".
+    /// Number of packets marked "congestion experienced".
     pub marked_packets: u64,
-    /// Drops by reason.
+    /// Number of drops by reason.
     pub drops: BTreeMap<String, u64>,
 }
 
 impl<'a> Blame<'a> {
-    /// Returns the sums of a port before the first row.
+    /// Returns the empty sums of the port with index `port`.
     pub fn new(network: &'a Network, port: u32) -> Blame<'a> {
         Blame {
             network,
@@ -106,13 +114,13 @@ impl<'a> Blame<'a> {
         }
     }
 
-    /// Returns the selection of rows that the sums need.
+    /// Returns the selection of the rows that the sums need.
     pub fn selection(&self) -> TracePlan {
         let ports = (0..self.network.ports.len()).map(|number| number == self.port as usize).collect();
         TracePlan { ports: Some(ports), ..TracePlan::default() }
     }
 
-    /// Adds the next rows.
+    /// Processes the next rows, in the order of the trace; rows of other ports are skipped.
     pub fn add(&mut self, rows: Vec<Row>) {
         for row in rows {
             let concerns = row.turn > 0 || row.event == EventKind::Mark;
@@ -126,7 +134,7 @@ impl<'a> Blame<'a> {
         }
     }
 
-    /// Adds the rows of the present instant in causal order.
+    /// Adds the rows of the current instant to the sums, in causal order.
     fn settle(&mut self) {
         let mut rows = std::mem::take(&mut self.instant);
         rows.sort_by_key(|row| row.turn);
@@ -135,6 +143,7 @@ impl<'a> Blame<'a> {
         }
     }
 
+    /// Adds a row to the sums.
     fn enter(&mut self, row: &Row) {
         let key = (row.flow, is_ack(row), row.class);
         let size = u64::from(row.size);
@@ -156,7 +165,8 @@ impl<'a> Blame<'a> {
                     let reason = row.reason.map_or_else(String::new, |reason| reason.to_string());
                     *sum.reasons.entry(reason).or_default() += 1;
                 }
-                // A packet that leaves at the instant at which the queue is longest was in it.
+                // The maximum is compared before a packet leaves, so that it includes packets that leave at its
+                // instant.
                 self.note((row.event == EventKind::Drop).then_some(row.packet));
                 if row.event == EventKind::Drop && self.newest.0 == row.packet {
                     self.newest.1 = self.newest.2;
@@ -173,26 +183,27 @@ impl<'a> Blame<'a> {
         }
     }
 
-    /// Notes the composition of the queue if it is the longest so far; `but`: a packet that was refused.
-    fn note(&mut self, but: Option<u64>) {
-        let refused = but.and_then(|packet| self.waiting.get(&packet)).copied();
-        let bytes = self.bytes - refused.map_or(0, |(_, size)| size);
+    /// Records the composition of the queue if it is the longest so far. `refused`: a packet that was dropped, and does
+    /// not count.
+    fn note(&mut self, refused: Option<u64>) {
+        let refused_size = refused.and_then(|packet| self.waiting.get(&packet)).copied();
+        let bytes = self.bytes - refused_size.map_or(0, |(_, size)| size);
         if bytes <= self.worst {
             return;
         }
-        // The queue has been as long since its last growth.
+        // The queue reached this length when the last packet arrived that was not refused.
         let (newest, at, before) = self.newest;
-        (self.worst, self.worst_at) = (bytes, if but == Some(newest) { before } else { at });
+        (self.worst, self.worst_at) = (bytes, if refused == Some(newest) { before } else { at });
         self.worst_shares =
             self.sums.iter().map(|(key, sum)| (*key, (sum.packets, sum.bytes))).filter(|(_, s)| s.0 > 0).collect();
-        if let Some((key, size)) = refused
+        if let Some((key, size)) = refused_size
             && let Some(share) = self.worst_shares.get_mut(&key)
         {
             *share = (share.0 - 1, share.1 - size);
         }
     }
 
-    /// Returns the queue at its longest, and the part of each flow over the run, the largest first.
+    /// Returns the queue at its longest, and the sums of each flow over the run, that with the largest share first.
     pub fn finish(mut self) -> (Worst, Vec<BlameRow>) {
         self.settle();
         let end = self.network.end;

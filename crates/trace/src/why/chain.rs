@@ -1,7 +1,7 @@
-//! Tree of the stops behind a wait: the notification that stopped a port, the congested queue on whose behalf it was
-//! sent, the packets that fill that queue, and the stops of the ports at which these wait.
+//! Tree of the stops behind a wait: the notification that stopped a port, the congested queue on whose behalf the
+//! notification was sent, the packets that fill that queue, and the stops of the ports at which these packets wait.
 
-use super::log::{Log, cause, same};
+use super::log::{Log, cause, same_queue};
 use super::queue::{Share, at_input, shares, waiting_at};
 use super::stops::{Covers, Ended, Interval, intervals, notification};
 use crate::Memory;
@@ -11,22 +11,23 @@ use tailback_sim::plan::{EventKind, FrameKind, NodeId};
 use tailback_sim::trace::{Cause, Detail, Row};
 use tailback_units::Time;
 
-/// Greatest depth of a tree. A chain that goes back in time ends by itself; this bounds the size of a tree.
+/// Maximum depth of a tree. A chain ends by itself, at the latest at a stop that is in the tree already; the bound
+/// limits the size of the tree.
 const DEPTH: usize = 64;
 
-/// Stop of a port at an instant.
+/// Stop of a port, explained at one instant.
 #[derive(Clone, Debug, Serialize)]
 pub struct StopNode {
     /// Name of the port.
     pub port: String,
-    /// Its index.
+    /// Index of the port.
     #[serde(skip)]
     pub number: u32,
-    /// The instant.
+    /// The instant at which the stop is explained.
     pub at_ps: u64,
     /// Stopped traffic in words, such as `class 3`.
     pub traffic: String,
-    /// Kind of the notification, such as `pfc`.
+    /// Kind of the notification: `PAUSE`, `PFC` or `XOFF`.
     pub signal: &'static str,
     /// Start of the stop.
     pub since_ps: u64,
@@ -34,48 +35,49 @@ pub struct StopNode {
     pub until_ps: Option<u64>,
     /// Reason of the end.
     pub ended: Ended,
-    /// `true` if the traffic was slowed and not stopped.
+    /// `true` if the traffic was slowed, `false` if it was stopped.
     pub slows: bool,
-    /// Congested queues on whose behalf the port was stopped.
+    /// Congested queues on whose behalf the port was stopped; empty: `end` says why.
     pub causes: Vec<CauseNode>,
-    /// End of the chain, if it ends at this stop: a ring, or a stop that is explained elsewhere in the tree.
+    /// End of the chain, if it ends at this stop: a ring, a stop that is explained elsewhere in the tree, or an unknown
+    /// cause. `None`: the causes continue the chain.
     pub end: Option<End>,
 }
 
-/// A congested queue, or a storm, that stopped a neighbour.
+/// A congested queue, or a host in a pause storm, that stopped a neighbour.
 #[derive(Clone, Debug, Serialize)]
 pub struct CauseNode {
-    /// The queue: the name of a port, or for an input that of the port towards the neighbour.
+    /// Name of the port of the queue; for an input, of the port towards the neighbour behind it.
     pub port: String,
-    /// The queue as in rows.
+    /// The queue as rows identify it.
     #[serde(skip)]
     pub cause: Cause,
-    /// Port towards the stopped neighbour.
+    /// Index of the port towards the stopped neighbour.
     #[serde(skip)]
     pub target: u32,
-    /// Class of the queue.
+    /// Class of the queue, 0 is the highest.
     pub class: u8,
     /// `true` if the queue is an input of the switch.
     pub input: bool,
-    /// Congested destination, if destinations have limits of their own.
+    /// Name of the congested destination; `None`: destinations have no limits of their own.
     pub destination: Option<String>,
-    /// Decision to stop the neighbour.
+    /// Time of the decision to stop the neighbour.
     pub notified_ps: u64,
-    /// Instant at which the queue is known to be congested: the decision, or the start of the PAUSE frame.
+    /// Time at which the queue was certainly congested: that of the decision, or the start of the PAUSE frame.
     pub known_ps: u64,
-    /// Transition of the queue; `None`: a storm.
+    /// Time at which the queue became congested; `None`: a storm, or not in the trace.
     pub congested_ps: Option<u64>,
-    /// Occupancy at the transition, bytes.
+    /// Occupancy when the queue became congested, bytes; 0 if that is not in the trace.
     pub level: u64,
-    /// Threshold that it passed, bytes.
+    /// Threshold that the occupancy passed, bytes; `None`: the threshold is not fixed.
     pub threshold: Option<u64>,
-    /// Packets that fill the queue.
+    /// Packets in the queue by flow, the largest share first.
     pub filled_by: Vec<Share>,
-    /// Ports at which these packets wait, the largest first.
+    /// Ports at which these packets wait, that with the most bytes first.
     pub waits_at: Vec<Group>,
     /// Stops of these ports.
     pub stops: Vec<StopNode>,
-    /// End of the chain, if it ends here.
+    /// End of the chain; `None`: `stops` continue the chain.
     pub end: Option<End>,
 }
 
@@ -84,53 +86,56 @@ pub struct CauseNode {
 pub struct Group {
     /// Name of the port.
     pub port: String,
-    /// Bytes of the packets.
+    /// Buffer bytes of the packets.
     pub bytes: u64,
-    /// The packets by flow.
+    /// The packets by flow, the largest share first.
     pub flows: Vec<Share>,
 }
 
-/// End of a chain.
+/// End of a chain of stops and causes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 pub enum End {
-    /// A queue that had passed its threshold, although its port was not stopped: more arrived for the port than its
-    /// link carries.
+    /// A queue passed its threshold although its port was not stopped: more traffic arrived for the port than its link
+    /// carries.
     Congested {
         /// Name of the port whose link limits.
         port: String,
     },
-    /// A host that sends PAUSE frames continuously.
+    /// A host sends PAUSE frames continuously.
     Storm {
         /// Name of the host.
         host: String,
     },
-    /// Ports that wait for each other.
+    /// Ports wait for each other.
     Ring {
-        /// Names of the ports: each is stopped because packets wait at the next one, and the last because of the first.
+        /// Names of the ports. Each is stopped because packets wait at the next one, and the last one because packets
+        /// wait at the first.
         ports: Vec<String>,
     },
-    /// A stop that is explained elsewhere in the tree.
+    /// The stop is explained elsewhere in the tree, or the tree has reached its maximum depth.
     Above {
         /// Name of the port.
         port: String,
     },
-    /// A notification whose cause is not in the rows.
+    /// The cause of the notification is not in the rows.
     Unknown,
 }
 
 /// Tree under construction.
 pub(super) struct Tree<'l, 'a> {
     log: &'l Log<'a>,
+    /// For each port, the intervals during which it was stopped.
     intervals: BTreeMap<u32, Vec<Interval>>,
-    told: Vec<(u32, u8, Time)>,
-    /// Earliest instant of which the packets in queues were considered.
+    /// Stops (port, class, instant) that are explained in the tree.
+    explained: Vec<(u32, u8, Time)>,
+    /// Earliest instant for which the content of a queue was computed; [`Time::NEVER`]: none yet.
     pub earliest: Time,
 }
 
 impl<'l, 'a> Tree<'l, 'a> {
     pub fn new(log: &'l Log<'a>) -> Tree<'l, 'a> {
-        Tree { log, intervals: BTreeMap::new(), told: Vec::new(), earliest: Time::NEVER }
+        Tree { log, intervals: BTreeMap::new(), explained: Vec::new(), earliest: Time::NEVER }
     }
 
     /// Returns the stop of `port` at `time` that concerns any of the packets in `waits` (class and destination);
@@ -139,6 +144,7 @@ impl<'l, 'a> Tree<'l, 'a> {
         self.stop_in(port, time, waits, &mut Vec::new())
     }
 
+    /// Returns the same as [`Tree::stop`]; `path` has the stops between the root of the tree and this one.
     fn stop_in(
         &mut self,
         port: u32,
@@ -151,7 +157,7 @@ impl<'l, 'a> Tree<'l, 'a> {
         let covers = |interval: &&Interval| waits.iter().any(|(class, to)| interval.covers.includes(*class, *to));
         let active = |interval: &&Interval| interval.start <= time && time < interval.end;
         let mut found: Vec<Interval> = all.iter().filter(active).filter(covers).cloned().collect();
-        // Traffic that is only slowed is explained if nothing is stopped.
+        // Slowed traffic is explained only if no traffic is stopped.
         if found.iter().any(|interval| !interval.slows) {
             found.retain(|interval| !interval.slows);
         }
@@ -177,11 +183,11 @@ impl<'l, 'a> Tree<'l, 'a> {
             node.end = Some(End::Ring { ports: path[at..].iter().map(|(port, ..)| log.port_name(*port)).collect() });
             return Some(node);
         }
-        if self.told.contains(&here) || path.len() >= DEPTH {
+        if self.explained.contains(&here) || path.len() >= DEPTH {
             node.end = Some(End::Above { port: node.port.clone() });
             return Some(node);
         }
-        self.told.push(here);
+        self.explained.push(here);
         path.push(here);
         let mut known: Vec<Cause> = Vec::new();
         for interval in &found {
@@ -189,7 +195,7 @@ impl<'l, 'a> Tree<'l, 'a> {
             let Some(effect) = interval.effects.iter().rev().find(before) else { continue };
             let Some(notification) = notification(log, log.row(*effect)) else { continue };
             for (source, notified) in notification.sources {
-                if known.iter().any(|other| same(*other, source)) {
+                if known.iter().any(|other| same_queue(*other, source)) {
                     continue;
                 }
                 known.push(source);
@@ -206,8 +212,9 @@ impl<'l, 'a> Tree<'l, 'a> {
         Some(node)
     }
 
-    /// Returns the congested queue on whose behalf the neighbour behind `target` was stopped. `times`: the decision, the
-    /// instant at which the queue was congested for certain, and the instant that is explained.
+    /// Returns the congested queue on whose behalf the neighbour behind port `target` was stopped. The times are that
+    /// of the decision (`notified`), one at which the queue was certainly congested (`known`), and the instant that is
+    /// explained (`time`).
     fn cause(
         &mut self,
         target: u32,
@@ -221,7 +228,7 @@ impl<'l, 'a> Tree<'l, 'a> {
             row.event == EventKind::Congested
                 && row.time <= notified
                 && log.network.ports[row.port as usize].from == node
-                && cause(row).is_some_and(|own| same(own, source) && (!own.input || row.port == target))
+                && cause(row).is_some_and(|own| same_queue(own, source) && (!own.input || row.port == target))
         };
         let transition = log.transitions().rev().find(began);
         let is_crossbar = matches!(log.network.memories[usize::from(node)], Memory::Crossbar(_));
@@ -257,8 +264,8 @@ impl<'l, 'a> Tree<'l, 'a> {
         }
         let rows = |group: &[usize]| -> Vec<&Row> { group.iter().map(|index| log.row(*index)).collect() };
         found.filled_by = shares(log, groups.iter().flat_map(|(_, group)| rows(group)));
-        let began = transition.map_or(known, |row| row.time);
-        let mut limits = None;
+        let congested_at = transition.map_or(known, |row| row.time);
+        let mut unstopped = None;
         for (port, group) in &groups {
             let group = rows(group);
             let bytes = group.iter().map(|row| u64::from(row.size)).sum();
@@ -267,16 +274,16 @@ impl<'l, 'a> Tree<'l, 'a> {
             let waits: Vec<(u8, NodeId)> = group.iter().map(|row| (row.class, log.destination(row))).collect();
             let stop = port.and_then(|port| {
                 let now = self.stop_in(port, at, &waits, path);
-                // A queue may have filled up while its port was stopped, and drain now.
-                now.or_else(|| if began < at { self.stop_in(port, began, &waits, path) } else { None })
+                // The queue may have filled up while its port was stopped, and be draining now.
+                now.or_else(|| if congested_at < at { self.stop_in(port, congested_at, &waits, path) } else { None })
             });
             match stop {
                 Some(stop) => found.stops.push(stop),
-                None => _ = limits.get_or_insert((name, bytes)),
+                None => _ = unstopped.get_or_insert((name, bytes)),
             }
         }
         let largest = found.waits_at.first().map(|group| group.port.clone());
-        found.end = match limits {
+        found.end = match unstopped {
             // The largest part waits at a port that is not stopped.
             Some((port, _)) if largest.as_ref() == Some(&port) || found.stops.is_empty() => {
                 Some(End::Congested { port })
@@ -287,8 +294,9 @@ impl<'l, 'a> Tree<'l, 'a> {
         found
     }
 
-    /// Returns the packets that a congested queue holds at the end of an instant, by the port at which they wait or to
-    /// which they are bound (`None`: unknown), the largest group first.
+    /// Returns the packets that a congested queue holds at the end of instant `time`, as indices of rows. They are
+    /// grouped by the port at which they wait or to which they will be forwarded (`None`: unknown), the group with the
+    /// most bytes first.
     fn contents(&mut self, target: u32, source: Cause, time: Time) -> Vec<(Option<u32>, Vec<usize>)> {
         let log = self.log;
         self.earliest = self.earliest.min(time);
@@ -296,11 +304,11 @@ impl<'l, 'a> Tree<'l, 'a> {
         let mut groups: BTreeMap<Option<u32>, Vec<usize>> = BTreeMap::new();
         match log.network.memories[usize::from(node)] {
             Memory::Crossbar(_) => {
-                let whole = source.port == target;
+                let whole_input = source.port == target;
                 for (index, output) in at_input(log, target ^ 1, time) {
                     let row = log.row(index);
                     let to = source.destination.is_none_or(|to| log.destination(row) == to);
-                    if whole || output == Some(source.port) && row.class == source.class && to {
+                    if whole_input || output == Some(source.port) && row.class == source.class && to {
                         groups.entry(output).or_default().push(index);
                     }
                 }
@@ -353,6 +361,7 @@ fn traffic(log: &Log<'_>, intervals: &[Interval]) -> String {
     words.join(" and ")
 }
 
+/// Returns the kind of a notification by its frame.
 fn signal(frame: FrameKind) -> &'static str {
     match frame {
         FrameKind::Pause => "PAUSE",

@@ -1,4 +1,4 @@
-//! Drops and marks: the law that decided, and its numbers.
+//! Decisions to drop or mark a packet: the queue discipline that decided, and its state.
 
 use super::log::Log;
 use super::queue::{Share, at_input, shares, total, waiting_at, waiting_before};
@@ -10,41 +10,41 @@ use tailback_qdisc::signals::{Length, Threshold};
 use tailback_sim::plan::EventKind;
 use tailback_sim::trace::Row;
 
-/// A drop or a mark.
+/// A drop or a mark of a packet.
 #[derive(Clone, Debug, Serialize)]
 pub struct Decision {
     /// `drop` or `mark`.
     pub event: &'static str,
-    /// Reason of a drop, as in reports.
+    /// Reason of a drop, as in reports; `None`: a mark.
     pub reason: Option<String>,
-    /// The reason as the engine's value.
+    /// The same reason as a value of the engine.
     #[serde(skip)]
     pub why: Option<Reason>,
     /// Name of the port.
     pub port: String,
-    /// Time.
+    /// Time of the decision.
     pub time_ps: u64,
     /// Kind of the queue discipline.
     pub law: &'static str,
-    /// Numbers of the discipline after the decision, by name.
+    /// State variables of the discipline after the decision, by name.
     pub numbers: Vec<(&'static str, f64)>,
-    /// Thresholds of the discipline in its parameters, such as `max 9 kB`; of early drops and marks.
+    /// Thresholds in the parameters of the discipline, such as `max 9 kB`; empty except for early drops and marks.
     pub thresholds: Vec<String>,
     /// Buffer bytes of the packet.
     pub bytes: u64,
-    /// Bytes of its class in the queue, without it.
+    /// Buffer bytes of the packets of its class in the queue, without the packet itself.
     pub queue_bytes: u64,
-    /// Packets of its class in the queue, without it.
+    /// Number of packets of its class in the queue, without the packet itself.
     pub queue_packets: u64,
     /// Limit of the queue in bytes; `None`: unbounded.
     pub limit_bytes: Option<u64>,
     /// Limit of the queue in packets; `None`: unbounded.
     pub limit_packets: Option<u64>,
-    /// Use of the memory that the packet did not fit into.
+    /// Use of the memory into which the packet did not fit; `None`: the memory was not the reason.
     pub memory: Option<MemoryUse>,
-    /// Conditioners that may have dropped it.
+    /// Names of the conditioners that may have dropped it; empty unless the reason is a policer.
     pub conditioners: Vec<String>,
-    /// Probability of loss on the link.
+    /// Probability of loss on the link, 0 to 1; `None`: the packet was not lost on the link.
     pub loss: Option<f64>,
 }
 
@@ -57,13 +57,13 @@ pub struct MemoryUse {
     pub memory_bytes: u64,
     /// Bytes in use.
     pub used_bytes: u64,
-    /// Bytes by port at which the packets wait, the largest first.
+    /// Names of the ports at which the packets wait, with the bytes at each, the largest first; empty for an input.
     pub ports: Vec<(String, u64)>,
-    /// Packets in the memory, by flow.
+    /// Packets in the memory by flow, the largest share first.
     pub flows: Vec<Share>,
 }
 
-/// Returns the decision of a row.
+/// Returns the decision to which a row of a drop or mark belongs.
 pub(super) fn decision(log: &Log<'_>, row: &Row) -> Decision {
     let port = &log.network.ports[row.port as usize];
     let class = usize::from(row.class);
@@ -100,6 +100,7 @@ pub(super) fn decision(log: &Log<'_>, row: &Row) -> Decision {
     }
 }
 
+/// Returns a threshold as text.
 fn threshold(threshold: &Threshold) -> String {
     let value = match threshold.length {
         Length::Bytes(bytes) => size(bytes.round() as u64),
@@ -109,6 +110,7 @@ fn threshold(threshold: &Threshold) -> String {
     format!("{} {value}", threshold.path)
 }
 
+/// Returns the use of the memory at a drop for lack of memory; `None`: the drop had another reason.
 fn memory(log: &Log<'_>, row: &Row) -> Option<MemoryUse> {
     let port = &log.network.ports[row.port as usize];
     match row.reason {
@@ -122,7 +124,8 @@ fn memory(log: &Log<'_>, row: &Row) -> Option<MemoryUse> {
             let mut all = Vec::new();
             for other in log.ports_of(node) {
                 let waits = if other == row.port {
-                    // The packet itself is among the arrivals, since it has a row there.
+                    // At its own port the packet itself is among the arrivals, so only earlier rows of that queue
+                    // count.
                     waiting_before(log, other, row.turn)
                 } else {
                     waiting_at(log, other, row.time)

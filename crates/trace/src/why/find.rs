@@ -5,16 +5,17 @@ use tailback_sim::plan::{EventKind, FrameKind, TracePlan};
 use tailback_sim::trace::Row;
 use tailback_units::Time;
 
-/// Packets of a flow that are explained.
+/// Choice of the packets of a flow that are explained.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Query {
     /// All transmissions of the packet with this number.
     Packet(u32),
-    /// The packet that is in the network at this time, the oldest if there are several, or the first after it.
+    /// The packet that is in the network at this time, the oldest if there are several; if there is none, the first one
+    /// sent later.
     At(Time),
     /// The delivered packet with the largest delay.
     WorstDelay,
-    /// The dropped packet with this number among the drops, from 0.
+    /// The dropped packet with this index among the flow's drops in order of time, from 0.
     Drop(u64),
 }
 
@@ -25,29 +26,31 @@ pub struct Found {
     pub packet: u64,
     /// Time at which its source passed it to the network.
     pub from: Time,
-    /// Time of its delivery or drop; [`Time::NEVER`]: it was in the network at the end.
+    /// Time of its delivery or drop; [`Time::NEVER`]: it was in the network at the end of the run.
     pub until: Time,
 }
 
-/// Finds packets of a flow in the rows of a run.
+/// Search for packets of a flow in the rows of a run.
 #[derive(Debug)]
 pub struct Finder {
     flow: u32,
     query: Query,
-    /// Packets in the network, each with the time of its departure.
+    /// Packets in the network, each with the time at which its source passed it to the network.
     live: BTreeMap<u64, Time>,
     found: Vec<Found>,
+    /// Number of drops so far.
     drops: u64,
+    /// Number of packets so far.
     packets: u64,
 }
 
 impl Finder {
-    /// Returns the search among the packets of a flow.
+    /// Returns the search among the packets of the flow with index `flow`.
     pub fn new(flow: u32, query: Query) -> Finder {
         Finder { flow, query, live: BTreeMap::new(), found: Vec::new(), drops: 0, packets: 0 }
     }
 
-    /// Returns the selection of rows that the search needs.
+    /// Returns the selection of the rows that the search needs. `flows`: number of flows in the network.
     pub fn selection(&self, flows: usize) -> TracePlan {
         let bit = |event: EventKind| 1u16 << event as u16;
         let frames = 1 << FrameKind::Data as u16 | 1 << FrameKind::Syn as u16;
@@ -56,7 +59,7 @@ impl Finder {
         TracePlan { flows: Some(flows), events, frames, ..TracePlan::default() }
     }
 
-    /// Adds the next rows.
+    /// Processes the next rows, in the order of the trace.
     pub fn add(&mut self, rows: &[Row]) {
         for row in rows {
             let is_data = matches!(row.frame, FrameKind::Data | FrameKind::Syn);
@@ -84,7 +87,7 @@ impl Finder {
         }
     }
 
-    /// Notes a transmission of the packet with the number that is searched.
+    /// Records a transmission of the packet that has the wanted `number`. `ends`: the row ends the transmission.
     fn follow(&mut self, row: &Row, number: u32, ends: bool) {
         if row.sequence != number || row.frame != FrameKind::Data {
             return;
@@ -96,7 +99,7 @@ impl Finder {
         }
     }
 
-    /// Compares a packet that has left the network with the best so far.
+    /// Compares a packet that has left the network with the best match so far.
     fn end(&mut self, other: Found, is_drop: bool) {
         match self.query {
             Query::Packet(_) => {}
@@ -119,6 +122,7 @@ impl Finder {
         }
     }
 
+    /// Keeps `other` if it matches [`Query::At`] better than the best match so far.
     fn nearest(&mut self, time: Time, other: Found) {
         let rank = |found: &Found| (found.from > time, found.from);
         if self.found.first().is_none_or(|best| rank(&other) < rank(best)) {
@@ -126,7 +130,7 @@ impl Finder {
         }
     }
 
-    /// Returns the packets found, in order of their departures.
+    /// Returns the packets found, in the order in which their sources sent them; empty: no packet matches.
     pub fn finish(mut self) -> Vec<Found> {
         if let Query::At(time) = self.query {
             for (packet, from) in std::mem::take(&mut self.live) {
@@ -137,34 +141,36 @@ impl Finder {
         self.found
     }
 
-    /// Returns the number of packets seen, and of drops.
+    /// Returns the number of the flow's packets in the rows so far, and the number of its drops.
     pub fn counts(&self) -> (u64, u64) {
         (self.packets, self.drops)
     }
 }
 
-/// Keeps the rows that explain an interval: all rows of the interval, the earlier rows of packets that are in the network
-/// at its start, those of the last transmission of each port, and all earlier rows of notifications and congested
-/// queues. Its memory is thus that of the packets in the network, of the interval and of the notifications, and not that
-/// of the run.
+/// Keeps the rows that explain an interval: all rows of the interval, the earlier rows of packets that are in the
+/// network at its start, those of the last transmission of each port, and all earlier rows of notifications and
+/// congested queues. Its memory therefore does not grow with the other rows of the run.
 #[derive(Debug)]
 pub struct Keeper {
     from: Time,
     until: Time,
     /// Rows before the interval of packets that are in the network.
     live: BTreeMap<u64, Vec<(u64, Row)>>,
-    /// By port: rows of the last transmission among the packets that have left the network, with its number. A packet
-    /// that a cut-through switch drops is still being transmitted to it.
+    /// For each port, the number and the rows of the last transmission among those of packets that have left the
+    /// network. They are needed because the transmission may still be in progress: a cut-through switch may drop a
+    /// packet before it has arrived completely.
     last: BTreeMap<u32, (u64, Vec<(u64, Row)>)>,
     /// Other rows, each with its number.
     kept: Vec<(u64, Row)>,
+    /// Number of rows so far.
     number: u64,
-    /// Packets that have left the network at the present instant: rows of one instant are not in causal order.
+    /// The current instant, and the packets that have left the network at it. Rows of one instant are not in causal
+    /// order, so that an earlier event of such a packet may follow.
     gone: (Time, BTreeSet<u64>),
 }
 
 impl Keeper {
-    /// Returns the keeper of the rows that explain an interval, with its ends.
+    /// Returns the keeper of the rows that explain the interval `from` to `until`, both included.
     pub fn new(from: Time, until: Time) -> Keeper {
         Keeper {
             from,
@@ -177,7 +183,7 @@ impl Keeper {
         }
     }
 
-    /// Adds the next rows.
+    /// Processes the next rows, in the order of the trace.
     pub fn add(&mut self, rows: Vec<Row>) {
         for row in rows {
             self.number += 1;
@@ -202,7 +208,8 @@ impl Keeper {
         }
     }
 
-    /// Keeps the transmissions of a packet that has left the network, unless a later one of the port is known.
+    /// Keeps the transmissions of a packet that has left the network, except at ports of which a later transmission is
+    /// known.
     fn keep_transmissions(&mut self, rows: &[(u64, Row)]) {
         for (number, start) in rows.iter().filter(|(_, row)| row.event == EventKind::Dequeue) {
             if self.last.get(&start.port).is_some_and(|(known, _)| known > number) {
@@ -216,7 +223,7 @@ impl Keeper {
         }
     }
 
-    /// Returns the number of rows that are kept.
+    /// Returns the number of kept rows.
     pub fn len(&self) -> usize {
         let last = self.last.values().map(|(_, rows)| rows.len()).sum::<usize>();
         self.kept.len() + self.live.values().map(Vec::len).sum::<usize>() + last

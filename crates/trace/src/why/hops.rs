@@ -1,4 +1,4 @@
-//! Hops of a packet, and the division of its delay.
+//! Hops of a packet, and the division of its delay into parts.
 
 use super::log::{Log, is_ack};
 use super::queue::{Share, at_input, shares, waiting_before};
@@ -10,7 +10,7 @@ use tailback_sim::plan::EventKind;
 use tailback_sim::trace::Row;
 use tailback_units::Time;
 
-/// Time of a packet at a port, picoseconds. The parts of all hops add up to the packet's delay.
+/// Parts of the time of a packet at a port, picoseconds. The parts of all hops add up to the packet's delay.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Waits {
     /// In the source, before the first queue.
@@ -27,14 +27,14 @@ pub struct Waits {
     pub down_ps: u64,
     /// In the queue while the transmitter was idle for another reason: a shaper, a rate limiter, or the discipline.
     pub held_ps: u64,
-    /// Transmission, up to the bits after which the next node forwards the packet.
+    /// Transmission of the whole packet or, to a cut-through switch, of the header after which the switch forwards it.
     pub serialisation_ps: u64,
     /// Propagation, with latency and jitter.
     pub propagation_ps: u64,
 }
 
 impl Waits {
-    /// Returns the parts with their names.
+    /// Returns the parts with their names, in the order of the fields.
     pub fn parts(&self) -> [(&'static str, u64); 9] {
         [
             ("source", self.source_ps),
@@ -59,40 +59,41 @@ impl Waits {
 pub struct Hop {
     /// Name of the port.
     pub port: String,
-    /// Its index.
+    /// Index of the port.
     #[serde(skip)]
     pub number: u32,
-    /// Class of the packet.
+    /// Class of the packet, 0 is the highest.
     pub class: u8,
     /// Buffer bytes of the packet.
     pub bytes: u64,
-    /// Start of the hop: arrival at the node, or at the source.
+    /// Start of the hop: the time at which the packet arrived at the node, or at which its source passed it to the
+    /// network.
     pub from_ps: u64,
     /// Arrival at the queue; `None`: it did not reach the queue.
     pub enqueued_ps: Option<u64>,
-    /// Start of the transmission.
+    /// Start of the transmission; `None`: it was not transmitted.
     pub started_ps: Option<u64>,
     /// End of the hop: arrival at the next node, drop, or end of the run.
     pub until_ps: u64,
     /// `true` if the packet was dropped here.
     pub dropped: bool,
-    /// Division of the time.
+    /// Parts of the time at this port.
     pub waits: Waits,
-    /// Bytes of the packet's class in the queue at its arrival, as measured.
+    /// Buffer bytes of the packet's class in the queue at its arrival, as recorded in the trace.
     pub queue_bytes: u64,
-    /// Packets of its class that waited before it: their bytes add up to `queue_bytes`.
+    /// Packets of its class that were waiting at its arrival; their bytes add up to `queue_bytes`.
     pub before: Vec<Share>,
-    /// Packets of other classes that waited at the port at its arrival.
+    /// Packets of other classes that were waiting at the port at its arrival.
     pub others: Vec<Share>,
     /// Packets whose transmission began while it waited.
     pub left: Vec<Share>,
     /// Packets that arrived after it and left before it.
     pub overtook: Vec<Share>,
-    /// Packets before it at the input of a crossbar.
+    /// Packets that were waiting before it at the input of a crossbar.
     pub at_input: Vec<Share>,
-    /// Marks "congestion experienced" that the packet received here.
+    /// Number of marks "congestion experienced" that the packet received here.
     pub marks: u32,
-    /// Stops that held the packet.
+    /// Intervals of stops that concerned the packet while it waited here, in order of their ends.
     #[serde(skip)]
     pub stops: Vec<Interval>,
 }
@@ -100,10 +101,14 @@ pub struct Hop {
 /// Rows of a packet at one port.
 #[derive(Default)]
 struct Stay<'r> {
+    /// Arrival at the queue.
     arrival: Option<&'r Row>,
+    /// Start of the transmission.
     start: Option<&'r Row>,
+    /// Arrival at the other end of the link.
     end: Option<&'r Row>,
     drop: Option<&'r Row>,
+    /// Number of marks.
     marks: u32,
 }
 
@@ -142,7 +147,7 @@ pub(super) fn hops(log: &Log<'_>, packet: u64) -> Vec<Hop> {
         reached = Some(Time(hop.until_ps));
         found.push(hop);
     }
-    // A packet that waits at an input of a crossbar at the end of the run.
+    // A packet that waits at an input of a crossbar at the end of the run has no row after its reception.
     if let Some(last) = found.last_mut()
         && let Some(row) = log.of_packet(packet).last()
         && row.event == EventKind::Receive
@@ -154,6 +159,7 @@ pub(super) fn hops(log: &Log<'_>, packet: u64) -> Vec<Hop> {
     found
 }
 
+/// Returns the hop at a port that starts at `from`. `is_first`: it is the first hop of the packet.
 fn hop(log: &Log<'_>, port: u32, from: Time, is_first: bool, stay: &Stay<'_>) -> Hop {
     let end = log.network.end.max(from);
     let drop = stay.drop.map(|row| row.time);
@@ -181,13 +187,13 @@ fn hop(log: &Log<'_>, port: u32, from: Time, is_first: bool, stay: &Stay<'_>) ->
         stops: Vec::new(),
     };
     let Some(arrival) = stay.arrival else {
-        // Dropped before the queue, or after it by a conditioner at the end of the link.
+        // The packet was dropped before the queue, or by a conditioner at the end of the link.
         let wait = until.since(from).0;
         *(if is_first { &mut hop.waits.source_ps } else { &mut hop.waits.input_ps }) = wait;
         return hop;
     };
-    let entry = arrival.time.since(from).0;
-    *(if is_first { &mut hop.waits.source_ps } else { &mut hop.waits.input_ps }) = entry;
+    let before_queue = arrival.time.since(from).0;
+    *(if is_first { &mut hop.waits.source_ps } else { &mut hop.waits.input_ps }) = before_queue;
     if hop.waits.input_ps > 0 {
         hop.at_input = input(log, arrival, from);
     }
@@ -208,7 +214,7 @@ fn hop(log: &Log<'_>, port: u32, from: Time, is_first: bool, stay: &Stay<'_>) ->
     hop
 }
 
-/// Returns the packets that waited before a packet at the input of a crossbar.
+/// Returns the packets that were waiting at the input of a crossbar when a packet arrived there at `from`.
 fn input(log: &Log<'_>, arrival: &Row, from: Time) -> Vec<Share> {
     let node = log.network.ports[arrival.port as usize].from;
     let Some(received) = log.arrival(arrival.packet, node, arrival.time) else { return Vec::new() };
@@ -216,8 +222,8 @@ fn input(log: &Log<'_>, arrival: &Row, from: Time) -> Vec<Share> {
     shares(log, before.filter(|row| row.packet != arrival.packet))
 }
 
-/// Fills in the packets before the packet and those that left while it waited; `leaving`: the row by which it left the
-/// queue.
+/// Fills in the packets that were waiting before the packet, and those that left while it waited. `leaving`: the row of
+/// the packet's departure or drop; `None`: it is still in the queue.
 fn queue(log: &Log<'_>, hop: &mut Hop, arrival: &Row, leaving: Option<&Row>) {
     let before = waiting_before(log, hop.number, arrival.turn);
     let rows = || before.iter().map(|index| log.row(*index));
@@ -233,7 +239,7 @@ fn queue(log: &Log<'_>, hop: &mut Hop, arrival: &Row, leaving: Option<&Row>) {
     hop.left = shares(log, left);
 }
 
-/// Divides the wait in the queue up to `leaves`.
+/// Divides the wait in the queue, from the arrival to `leaves`, into its parts.
 fn split(log: &Log<'_>, hop: &mut Hop, arrival: &Row, leaves: Time) {
     let (from, until) = (arrival.time.0, leaves.0);
     let whole = Spans::within(from, until, [(from, until)]);
@@ -249,17 +255,18 @@ fn split(log: &Log<'_>, hop: &mut Hop, arrival: &Row, leaves: Time) {
     };
     let down = Spans::within(from, until, downs(&own.states));
     let stopped = of(false).minus(&down);
-    let free = whole.minus(&down).minus(&stopped);
-    let idle = free.minus(&busy(log, hop.number, arrival.time, leaves));
+    let unstopped = whole.minus(&down).minus(&stopped);
+    let idle = unstopped.minus(&busy(log, hop.number, arrival.time, leaves));
     let slowed = idle.length() - idle.minus(&of(true)).length();
     hop.waits.down_ps = down.length();
     hop.waits.stopped_ps = stopped.length();
-    hop.waits.behind_ps = free.length() - idle.length();
+    hop.waits.behind_ps = unstopped.length() - idle.length();
     hop.waits.slowed_ps = slowed;
     hop.waits.held_ps = idle.length() - slowed;
 }
 
-/// Returns the spans during which a link is down.
+/// Returns the spans during which a link is down, in order; the end of a span that lasts to the end of the run is
+/// `u64::MAX`.
 fn downs(states: &[(Time, bool)]) -> Vec<(u64, u64)> {
     let mut spans = Vec::new();
     let mut since = None;
@@ -277,7 +284,7 @@ fn downs(states: &[(Time, bool)]) -> Vec<(u64, u64)> {
     spans
 }
 
-/// Returns the spans between two instants in which a port transmits.
+/// Returns the spans between two instants during which a port transmits.
 pub(super) fn busy(log: &Log<'_>, port: u32, from: Time, until: Time) -> Spans {
     let own = &log.network.ports[port as usize];
     let mut spans: Vec<(u64, u64)> = Vec::new();
@@ -291,7 +298,8 @@ pub(super) fn busy(log: &Log<'_>, port: u32, from: Time, until: Time) -> Spans {
     Spans::within(from.0, until.0, spans)
 }
 
-/// Returns the arrival of the last bit of a packet that a cut-through switch transmits.
+/// Returns the time at which the last bit of a packet arrives at the cut-through switch that transmits it from `start`
+/// on; [`Time::ZERO`]: not a cut-through switch, or a packet of its own.
 fn tail(log: &Log<'_>, start: &Row) -> Time {
     let node = log.network.ports[start.port as usize].from;
     if !start.frame.is_packet() {

@@ -1,9 +1,10 @@
-//! Explanations from the rows of a trace: why a packet was late or dropped, and of what a queue consisted.
+//! Explanations from the rows of a trace: why a packet was late or dropped, and which flows' packets were in a queue.
 //!
-//! A first pass over the rows finds the packet ([`Finder`]). A second one keeps the rows that concern its time in the
-//! network ([`Keeper`]): those of the packets that were in the network at its departure, those of its lifetime, and all
-//! rows of notifications. From them [`packet`] explains each hop, and the tree of stops behind a wait. For a port,
-//! [`Blame`] sums its queue by flow in one pass.
+//! A first pass over the rows finds the packet ([`Finder`]). A second pass keeps the rows that matter for the packet's
+//! time in the network ([`Keeper`]): the rows of that time, the earlier rows of packets that were then in the network,
+//! and all earlier rows of notifications. From these rows [`packet`] explains each hop of the packet, and the tree of
+//! stops behind a wait. For the queue of a port, [`Blame`] computes sums by flow in one pass, and [`port`] explains the
+//! queue at its longest.
 
 mod blame;
 mod chain;

@@ -20,15 +20,15 @@ use tailback_units::Time;
 pub struct PacketStory {
     /// The explanation in one sentence.
     pub verdict: String,
-    /// The cause.
+    /// Cause of the drop or of the largest part of the delay.
     pub culprit: Culprit,
     /// Name of the flow.
     pub flow: String,
-    /// Number of the packet in the flow.
+    /// Number of the packet in the flow, or of the segment for flows with a transport.
     pub packet: u32,
-    /// Number of this transmission among those of the packet that are explained, from 1.
+    /// Index of this transmission among the explained transmissions of the packet, from 1.
     pub transmission: usize,
-    /// Number of transmissions of the packet that are explained.
+    /// Number of the explained transmissions of the packet.
     pub transmissions: usize,
     /// `delivered`, `dropped` or `in-network`.
     pub fate: &'static str,
@@ -36,14 +36,16 @@ pub struct PacketStory {
     pub from_ps: u64,
     /// Time of delivery or drop, or the end of the run.
     pub until_ps: u64,
-    /// Hops in order.
+    /// Hops in the order of the path.
     pub hops: Vec<Hop>,
-    /// Drops and marks.
+    /// Drops and marks of the packet, in order of time.
     pub decisions: Vec<Decision>,
-    /// Trees of the stops that held the packet longest at each port.
+    /// For each port at which the packet was stopped or slowed, the tree of the stop that held it longest, in the order
+    /// of the path.
     pub chain: Vec<StopNode>,
     /// Start of the interval that the rows must cover: the packet's time in the network, and the instants at which the
-    /// queues in the trees filled up.
+    /// queues in the trees filled up. If the rows of the log begin later, the explanation must be repeated with earlier
+    /// rows.
     #[serde(skip)]
     pub needs: Time,
 }
@@ -51,17 +53,18 @@ pub struct PacketStory {
 /// The cause of a packet's delay or drop.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Culprit {
-    /// `overflow`, `early-drop`, `unresponsive`, `policer`, `memory`, `input`, `loss`, `link-down`, `storm`, `ring`,
-    /// `congestion` (of a queue that stopped the packet), `priority`, `queue` (it waited behind others), `overload` (of a
-    /// port), `held`, `path` (no wait is larger than transmission and propagation).
+    /// Kind of the cause: `overflow`, `early-drop`, `unresponsive`, `policer`, `memory`, `input` (of a crossbar),
+    /// `loss`, `link-down`, `storm`, `ring`, `congestion` (of a queue that stopped the packet), `priority` (of higher
+    /// classes), `queue` (other packets before it), `overload` (of a port), `held` (by a shaper, a limiter or the
+    /// discipline) or `path` (no wait is as long as a tenth of transmission and propagation).
     pub kind: String,
-    /// Port at which the cause is.
+    /// Name of the port at which the cause is; `None`: the cause is at no port.
     pub port: Option<String>,
-    /// Flow that contributes most.
+    /// Name of the flow that contributes most; `None`: the cause is no flow.
     pub flow: Option<String>,
-    /// Host, conditioner or law that acted.
+    /// Name of the host, switch, conditioner or queue discipline that acted; `None`: no such part acted.
     pub actor: Option<String>,
-    /// Ports of a ring.
+    /// Names of the ports of a ring, each stopped because of the next; empty for other kinds.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub ring: Vec<String>,
     /// `true` if a watchdog ended the stop.
@@ -70,7 +73,8 @@ pub struct Culprit {
     pub words: String,
 }
 
-/// Explains a packet; `transmission`: its number among the transmissions of the packet, and their number.
+/// Explains a packet. `transmission`: index of this transmission among the explained ones of the packet, from 1, and
+/// the number of these. `None`: the log has no row of the packet.
 pub fn packet(log: &Log<'_>, found: Found, transmission: (usize, usize)) -> Option<PacketStory> {
     let row = log.of_packet(found.packet).next()?;
     let hops = hops(log, found.packet);
@@ -105,7 +109,8 @@ pub fn packet(log: &Log<'_>, found: Found, transmission: (usize, usize)) -> Opti
     Some(story)
 }
 
-/// Returns the tree of the stop that held a packet longest at a port, if one did.
+/// Returns the tree of the stop that held a packet longest at a port; `None`: the packet was not stopped there. `to`:
+/// destination of the packet.
 fn longest_stop(tree: &mut Tree<'_, '_>, hop: &Hop, to: u16) -> Option<StopNode> {
     let from = hop.enqueued_ps?;
     let until = hop.started_ps.unwrap_or(hop.until_ps);
@@ -125,14 +130,14 @@ fn culprit(story: &PacketStory) -> Culprit {
         return drop_culprit(story, decision);
     }
     let waits = |hop: &Hop| {
-        let own = hop.waits;
+        let waits = hop.waits;
         [
-            ("stopped", own.stopped_ps),
-            ("behind", own.behind_ps),
-            ("input", own.input_ps),
-            ("slowed", own.slowed_ps),
-            ("down", own.down_ps),
-            ("held", own.held_ps),
+            ("stopped", waits.stopped_ps),
+            ("behind", waits.behind_ps),
+            ("input", waits.input_ps),
+            ("slowed", waits.slowed_ps),
+            ("down", waits.down_ps),
+            ("held", waits.held_ps),
         ]
     };
     let mut largest: Option<(&Hop, &str, u64)> = None;
@@ -151,12 +156,13 @@ fn culprit(story: &PacketStory) -> Culprit {
     wait_culprit(story, hop, kind, wait)
 }
 
+/// Returns the cause of a delay without long waits. `base`: transmission and propagation, picoseconds.
 fn path(base: u64) -> Culprit {
     let words = format!("transmission and propagation take {}", span(base));
     Culprit { kind: "path".to_owned(), words, ..Culprit::default() }
 }
 
-/// Returns the cause of a wait.
+/// Returns the cause of a wait of `kind` at a hop; `wait`: its length, picoseconds.
 fn wait_culprit(story: &PacketStory, hop: &Hop, kind: &str, wait: u64) -> Culprit {
     let at = format!("{} at {}", span(wait), hop.port);
     let port = Some(hop.port.clone());
@@ -345,6 +351,7 @@ pub(super) fn chain_culprit(stop: &StopNode) -> Culprit {
     culprit
 }
 
+/// Returns the cause of a stop without the watchdog; `None`: the cause is unknown or explained elsewhere.
 fn stop_culprit(stop: &StopNode) -> Option<Culprit> {
     match &stop.end {
         Some(End::Ring { ports }) => {
@@ -360,7 +367,7 @@ fn stop_culprit(stop: &StopNode) -> Option<Culprit> {
         _ => {}
     }
     let ends: Vec<Culprit> = stop.causes.iter().filter_map(|cause| cause_culprit(stop, cause)).collect();
-    // A storm or a ring is the cause rather than a queue that it has filled.
+    // A storm or a ring precedes a congested queue, which it may have filled.
     let rank = |culprit: &Culprit| match culprit.kind.as_str() {
         "storm" => 0,
         "ring" => 1,
@@ -369,6 +376,7 @@ fn stop_culprit(stop: &StopNode) -> Option<Culprit> {
     ends.into_iter().min_by_key(rank)
 }
 
+/// Returns the cause at the end of the chain of one congested queue or storm; `None`: it is unknown.
 fn cause_culprit(stop: &StopNode, cause: &CauseNode) -> Option<Culprit> {
     match &cause.end {
         Some(End::Storm { host }) => {
@@ -405,6 +413,7 @@ fn cause_culprit(stop: &StopNode, cause: &CauseNode) -> Option<Culprit> {
     cause.stops.iter().find_map(stop_culprit)
 }
 
+/// Returns the explanation in one sentence.
 fn verdict(story: &PacketStory) -> String {
     let PacketStory { flow, packet, .. } = story;
     let again = match story.transmissions {

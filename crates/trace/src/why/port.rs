@@ -21,21 +21,23 @@ pub struct PortStory {
     pub port: String,
     /// The queue at its longest.
     pub worst: Worst,
-    /// Part of each flow over the run.
+    /// Sums of each flow over the run, that with the largest share of the queue first.
     pub blame: Vec<BlameRow>,
-    /// Time for which notifications stopped some traffic of the port up to that instant, picoseconds.
+    /// Time for which notifications had stopped some traffic of the port up to the instant of the longest queue,
+    /// picoseconds.
     pub stopped_ps: u64,
-    /// Stop of the port at that instant.
+    /// Stop of the port at the instant of the longest queue; `None`: the port was not stopped.
     pub chain: Option<StopNode>,
-    /// The cause.
+    /// Cause of the longest queue.
     pub culprit: Culprit,
-    /// Start of the interval that the rows must cover.
+    /// Start of the interval that the rows must cover. If the rows of the log begin later, the explanation must be
+    /// repeated with earlier rows.
     #[serde(skip)]
     pub needs: Time,
 }
 
-/// Explains the queue of a port: the pair is that of [`super::Blame::finish`], `log` has the rows that concern the instant at which the
-/// queue is longest.
+/// Explains the queue of the port with index `number`. `log` has the rows for the instant at which the queue is
+/// longest; the pair is the result of [`super::Blame::finish`].
 pub fn port(log: &Log<'_>, number: u32, (worst, rows): (Worst, Vec<BlameRow>)) -> PortStory {
     let name = log.port_name(number);
     let at = Time(worst.time_ps);
@@ -73,11 +75,14 @@ pub fn port(log: &Log<'_>, number: u32, (worst, rows): (Worst, Vec<BlameRow>)) -
         let _ = write!(verdict, "; it was stopped: {}", culprit.words);
     }
     let drops: u64 = rows.iter().map(|row| row.dropped_packets).sum();
-    if let Some(most) = rows.iter().max_by_key(|row| row.dropped_packets)
+    if let Some(most_dropped) = rows.iter().max_by_key(|row| row.dropped_packets)
         && drops > 0
     {
-        let _ =
-            write!(verdict, "; {drops} packets were dropped over the run, {} of {}", most.dropped_packets, most.flow);
+        let _ = write!(
+            verdict,
+            "; {drops} packets were dropped over the run, {} of {}",
+            most_dropped.dropped_packets, most_dropped.flow
+        );
     }
     PortStory { verdict, port: name, worst, blame: rows, stopped_ps: stopped.length(), chain, culprit, needs }
 }

@@ -7,20 +7,20 @@ use tailback_sim::plan::EventKind;
 use tailback_sim::trace::Row;
 use tailback_units::Time;
 
-/// Packets of a flow in a class.
+/// Packets of one flow in one class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Share {
-    /// Name of the flow; for acknowledgements `acks of` and the name of the data's flow.
+    /// Name of the flow; for acknowledgements, `acks of` and the name of the flow whose data they acknowledge.
     pub flow: String,
     /// Class, 0 is the highest.
     pub class: u8,
     /// Number of packets.
     pub packets: u64,
-    /// Their buffer bytes.
+    /// Buffer bytes of the packets.
     pub bytes: u64,
 }
 
-/// Returns the name of a packet's flow.
+/// Returns the name of the flow of a packet, as in [`Share::flow`].
 pub(super) fn label(log: &Log<'_>, row: &Row) -> String {
     flow_label(&log.network.flows[row.flow as usize].name, is_ack(row))
 }
@@ -30,7 +30,7 @@ pub(super) fn flow_label(name: &str, acks: bool) -> String {
     if acks { format!("acks of {name}") } else { name.to_owned() }
 }
 
-/// Returns the shares of packets by flow and class, the largest first.
+/// Returns the shares of packets by flow and class, that with the most bytes first. `rows`: one row of each packet.
 pub(super) fn shares<'r>(log: &Log<'_>, rows: impl IntoIterator<Item = &'r Row>) -> Vec<Share> {
     let mut sums: BTreeMap<(u32, bool, u8), (u64, u64)> = BTreeMap::new();
     for row in rows {
@@ -54,7 +54,8 @@ pub(super) fn total(shares: &[Share]) -> u64 {
     shares.iter().map(|share| share.bytes).sum()
 }
 
-/// Returns the arrivals of the packets that wait at a port while `before` holds of its rows, in order of arrival.
+/// Returns the packets that wait at a port after the rows of its queue for which `before` is `true`: the indices of
+/// their `enqueue` rows, in order of arrival.
 fn waiting(log: &Log<'_>, port: u32, before: impl Fn(&Row) -> bool) -> Vec<usize> {
     let mut places: BTreeMap<u64, u64> = BTreeMap::new();
     let mut order: BTreeMap<u64, usize> = BTreeMap::new();
@@ -69,18 +70,21 @@ fn waiting(log: &Log<'_>, port: u32, before: impl Fn(&Row) -> bool) -> Vec<usize
     order.into_values().collect()
 }
 
-/// Returns the arrivals of the packets that wait at a port just before a row of its queue.
+/// Returns the packets that wait at a port just before the row of its queue with this turn: the indices of their
+/// `enqueue` rows, in order of arrival.
 pub(super) fn waiting_before(log: &Log<'_>, port: u32, turn: u64) -> Vec<usize> {
     waiting(log, port, |row| row.turn < turn)
 }
 
-/// Returns the arrivals of the packets that wait at a port at the end of an instant.
+/// Returns the packets that wait at a port at the end of an instant: the indices of their `enqueue` rows, in order of
+/// arrival.
 pub(super) fn waiting_at(log: &Log<'_>, port: u32, time: Time) -> Vec<usize> {
     waiting(log, port, |row| row.time <= time)
 }
 
-/// Returns the receptions of the packets that wait at the input of the link of port `link` at the end of an instant,
-/// each with its output, if it leaves the input later.
+/// Returns the packets that wait at the input behind the link of port `link` at the end of an instant: the indices of
+/// their `receive` rows, in order of time, each with the port to which the packet is forwarded later. `None`: it is not
+/// forwarded.
 pub(super) fn at_input(log: &Log<'_>, link: u32, time: Time) -> Vec<(usize, Option<u32>)> {
     let node = log.network.ports[link as usize].to;
     let next = |row: &Row| {

@@ -5,7 +5,7 @@
 pub(super) struct Spans(Vec<(u64, u64)>);
 
 impl Spans {
-    /// Returns the union of spans, as far as they are within `from..until`.
+    /// Returns the union of the parts of `spans` within `from..until`.
     pub fn within(from: u64, until: u64, spans: impl IntoIterator<Item = (u64, u64)>) -> Spans {
         let mut all: Vec<(u64, u64)> = (spans.into_iter())
             .map(|(start, end)| (start.max(from), end.min(until)))
@@ -22,9 +22,9 @@ impl Spans {
         Spans(union)
     }
 
-    /// Returns the spans without those of `other`.
+    /// Returns the times that are in these spans and not in `other`.
     pub fn minus(&self, other: &Spans) -> Spans {
-        let mut left = Vec::new();
+        let mut kept = Vec::new();
         let mut holes = other.0.iter().peekable();
         for &(mut start, end) in &self.0 {
             while holes.peek().is_some_and(|hole| hole.1 <= start) {
@@ -35,19 +35,19 @@ impl Spans {
                 && from < end
             {
                 if start < from {
-                    left.push((start, from));
+                    kept.push((start, from));
                 }
                 start = until;
                 inner.next();
             }
             if start < end {
-                left.push((start, end));
+                kept.push((start, end));
             }
         }
-        Spans(left)
+        Spans(kept)
     }
 
-    /// Returns the total length.
+    /// Returns the total length, picoseconds.
     pub fn length(&self) -> u64 {
         self.0.iter().map(|(start, end)| end - start).sum()
     }
@@ -61,10 +61,10 @@ mod tests {
     fn spans_are_united_clipped_and_subtracted() {
         let all = Spans::within(10, 100, [(50, 60), (0, 20), (55, 70), (90, 200)]);
         assert_eq!(all, Spans(vec![(10, 20), (50, 70), (90, 100)]));
-        let rest = all.minus(&Spans(vec![(0, 12), (52, 53), (60, 95)]));
-        assert_eq!(rest, Spans(vec![(12, 20), (50, 52), (53, 60), (95, 100)]));
-        assert_eq!((all.length(), rest.length()), (40, 8 + 2 + 7 + 5));
-        // A span that covers several.
+        let remaining = all.minus(&Spans(vec![(0, 12), (52, 53), (60, 95)]));
+        assert_eq!(remaining, Spans(vec![(12, 20), (50, 52), (53, 60), (95, 100)]));
+        assert_eq!((all.length(), remaining.length()), (40, 8 + 2 + 7 + 5));
+        // One span of the subtrahend covers parts of several spans.
         assert_eq!(all.minus(&Spans(vec![(15, 92)])), Spans(vec![(10, 15), (92, 100)]));
     }
 }

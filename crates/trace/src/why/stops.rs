@@ -1,10 +1,10 @@
-//! Intervals during which notifications stop or slow a port, from the rows of their effects.
+//! Intervals during which notifications stop or slow a port, computed from the rows of the notifications' effects.
 //!
-//! The rules are those of a port's response: an XOFF holds until the XON of the same source, a PAUSE for its quanta, a
-//! later PAUSE replaces an earlier one, a watchdog ignores pauses that last too long, and a link that goes down clears
-//! everything.
+//! The rules are those by which a port of the engine responds: an XOFF is in force until the XON of the same source; a
+//! PAUSE is in force for its quanta, and a later PAUSE replaces an earlier one; a watchdog ignores pauses that last too
+//! long; and all stops end when the link goes down.
 
-use super::log::{Log, cause, same};
+use super::log::{Log, cause, same_queue};
 use crate::Port;
 use serde::Serialize;
 use tailback_sim::plan::{FrameKind, NodeId, Scope};
@@ -19,9 +19,9 @@ const QUANTUM_BYTES: u32 = 64;
 pub enum Covers {
     /// All traffic of the port.
     Port,
-    /// A class.
+    /// The traffic of this class.
     Class(u8),
-    /// Destinations, in one class or in all.
+    /// The traffic to these destinations, in one class or (`None`) in all classes.
     Destinations(Vec<NodeId>, Option<u8>),
 }
 
@@ -36,15 +36,15 @@ impl Covers {
     }
 }
 
-/// End of an interval.
+/// Reason of the end of a stop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Ended {
-    /// It was in force at the end of the explained interval.
+    /// The stop was in force at the end of the explained interval.
     InForce,
-    /// The cause withdrew it.
+    /// The source of the notification withdrew it.
     Withdrawn,
-    /// The time of a pause ran out.
+    /// The time of the pause ran out.
     Expired,
     /// The watchdog ignored a pause that lasted too long.
     Watchdog,
@@ -52,7 +52,7 @@ pub enum Ended {
     LinkDown,
 }
 
-/// Interval of a stop.
+/// Interval during which traffic of a port is stopped or slowed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interval {
     /// Start.
@@ -61,15 +61,16 @@ pub struct Interval {
     pub end: Time,
     /// Reason of the end.
     pub ended: Ended,
-    /// The traffic.
+    /// The traffic that is stopped or slowed.
     pub covers: Covers,
-    /// `true`: the traffic is slowed and not stopped.
+    /// `true` if the traffic is slowed, `false` if it is stopped.
     pub slows: bool,
-    /// Rows of the effects of its notifications: the first, and those that renewed it.
+    /// Indices of the rows of the effects of its notifications: first the one that started it, then those that renewed
+    /// it.
     pub effects: Vec<usize>,
 }
 
-/// Returns the intervals of the stops of a port, in order of their ends.
+/// Returns the intervals during which traffic of a port is stopped or slowed, in order of their ends.
 pub fn intervals(log: &Log<'_>, port: u32) -> Vec<Interval> {
     let own = &log.network.ports[port as usize];
     let mut state = State::new(own);
@@ -85,14 +86,16 @@ pub fn intervals(log: &Log<'_>, port: u32) -> Vec<Interval> {
     state.finish()
 }
 
-/// State of a port's stops.
+/// Stops of a port during the walk over its rows.
 struct State<'a> {
     port: &'a Port,
+    /// `true` if notifications slow the traffic instead of stopping it.
     slows: bool,
-    /// Index k: class k; 8: the whole port.
+    /// Index k below 8: pause of class k; index 8: pause of the whole port.
     pauses: [Pause; 9],
     /// Stops of XOFFs that have not ended, each with its source.
     open: Vec<(Cause, Interval)>,
+    /// Intervals that have ended.
     done: Vec<Interval>,
 }
 
@@ -101,11 +104,13 @@ struct State<'a> {
 struct Pause {
     /// Time up to which the state is known.
     now: Time,
+    /// End of the pause in force, or of the last one.
     until: Time,
-    /// Start of the pause that the watchdog watches.
+    /// Start of the pause for the watchdog; [`Time::NEVER`]: no pause is in force.
     since: Time,
+    /// Time until which the watchdog ignores pauses.
     ignored_until: Time,
-    /// Effects that assert the pause.
+    /// Indices of the rows of the effects that started or renewed the pause.
     effects: Vec<usize>,
     /// The latest interval.
     interval: Option<Interval>,
@@ -123,7 +128,7 @@ impl Pause {
         }
     }
 
-    /// Adds the part up to `end` of a pause in force.
+    /// Adds the part up to `end` of a pause in force to the latest interval, or starts a new interval with it.
     fn extend(&mut self, end: Time, ended: Ended, covers: &Covers, done: &mut Vec<Interval>) {
         let start = self.now.max(self.ignored_until);
         self.now = end.max(self.now);
@@ -176,6 +181,7 @@ impl<'a> State<'a> {
         }
     }
 
+    /// Applies a PAUSE of `quanta` to the pause with index `which`; 0 ends it.
     fn pause(&mut self, which: usize, index: usize, now: Time, quanta: u16) {
         self.advance(which, now);
         let covers = covers_of(which);
@@ -204,7 +210,7 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Ends a pause that has lasted too long at `now`.
+    /// Lets the watchdog end a pause that has lasted too long at `now`.
     fn watch(&mut self, which: usize, now: Time) {
         let Some(watchdog) = self.port.watchdog else { return };
         let pause = &mut self.pauses[which];
@@ -217,13 +223,13 @@ impl<'a> State<'a> {
         }
     }
 
-    /// Advances a pause to just before the events of `now`.
+    /// Advances the state of a pause to just before the events of `now`.
     fn advance(&mut self, which: usize, now: Time) {
         self.watch(which, Time(now.0.saturating_sub(1)));
         let pause = &mut self.pauses[which];
         if pause.until < now {
             pause.since = Time::NEVER;
-            // A pause that was ended by a notification, the watchdog or its link has not expired.
+            // This pause was not ended earlier, by a notification, the watchdog or its link, so it has expired.
             if pause.until > pause.now {
                 pause.extend(pause.until, Ended::Expired, &covers_of(which), &mut self.done);
             }
@@ -233,15 +239,16 @@ impl<'a> State<'a> {
         }
     }
 
+    /// Applies an XOFF.
     fn stop(&mut self, index: usize, now: Time, source: Cause, destinations: &[NodeId]) {
         let scope = self.port.notices.map_or(Scope::Plain, |notices| notices.scope);
-        let mut fresh = destinations.to_vec();
-        for (_, interval) in self.open.iter_mut().filter(|(own, _)| same(*own, source)) {
+        let mut newly_stopped = destinations.to_vec();
+        for (_, interval) in self.open.iter_mut().filter(|(own, _)| same_queue(*own, source)) {
             match &interval.covers {
                 Covers::Destinations(known, _) => {
-                    if known.iter().any(|known| fresh.contains(known)) {
+                    if known.iter().any(|known| newly_stopped.contains(known)) {
                         interval.effects.push(index);
-                        fresh.retain(|destination| !known.contains(destination));
+                        newly_stopped.retain(|destination| !known.contains(destination));
                     }
                 }
                 Covers::Port | Covers::Class(_) => {
@@ -253,9 +260,9 @@ impl<'a> State<'a> {
         let covers = match scope {
             Scope::Plain => Covers::Port,
             Scope::Class => Covers::Class(source.class),
-            Scope::Destination | Scope::ClassDestination if fresh.is_empty() => return,
-            Scope::Destination => Covers::Destinations(fresh, None),
-            Scope::ClassDestination => Covers::Destinations(fresh, Some(source.class)),
+            Scope::Destination | Scope::ClassDestination if newly_stopped.is_empty() => return,
+            Scope::Destination => Covers::Destinations(newly_stopped, None),
+            Scope::ClassDestination => Covers::Destinations(newly_stopped, Some(source.class)),
         };
         let slows = self.slows;
         let interval =
@@ -263,19 +270,21 @@ impl<'a> State<'a> {
         self.open.push((source, interval));
     }
 
+    /// Applies an XON.
     fn resume(&mut self, now: Time, source: Cause, destinations: &[NodeId]) {
-        let mut kept = Vec::new();
+        let mut still_open = Vec::new();
         for (own, mut interval) in std::mem::take(&mut self.open) {
-            if !same(own, source) {
-                kept.push((own, interval));
+            if !same_queue(own, source) {
+                still_open.push((own, interval));
                 continue;
             }
             if let Covers::Destinations(known, class) = &interval.covers {
-                let (ended, rest): (Vec<NodeId>, Vec<NodeId>) = known.iter().partition(|d| destinations.contains(d));
+                let (ended, remaining): (Vec<NodeId>, Vec<NodeId>) =
+                    known.iter().partition(|d| destinations.contains(d));
                 let class = *class;
-                if !rest.is_empty() {
-                    let covers = Covers::Destinations(rest, class);
-                    kept.push((own, Interval { covers, ..interval.clone() }));
+                if !remaining.is_empty() {
+                    let covers = Covers::Destinations(remaining, class);
+                    still_open.push((own, Interval { covers, ..interval.clone() }));
                 }
                 if ended.is_empty() {
                     continue;
@@ -284,10 +293,10 @@ impl<'a> State<'a> {
             }
             self.done.push(Interval { end: now, ended: Ended::Withdrawn, ..interval });
         }
-        self.open = kept;
+        self.open = still_open;
     }
 
-    /// Clears all stops: the link goes down.
+    /// Ends all stops, since the link goes down.
     fn reset(&mut self, now: Time) {
         for which in 0..9 {
             self.advance(which, now);
@@ -303,6 +312,7 @@ impl<'a> State<'a> {
         self.done.extend(ended.map(|(_, interval)| Interval { end: now, ended: Ended::LinkDown, ..interval }));
     }
 
+    /// Returns all intervals, in order of their ends.
     fn finish(mut self) -> Vec<Interval> {
         for which in 0..9 {
             self.advance(which, Time::NEVER);
@@ -314,6 +324,7 @@ impl<'a> State<'a> {
     }
 }
 
+/// Returns the traffic of the pause with index `which`.
 fn covers_of(which: usize) -> Covers {
     if which == 8 { Covers::Port } else { Covers::Class(which as u8) }
 }
@@ -327,7 +338,7 @@ pub(super) struct Notification {
     pub sources: Vec<(Cause, Time)>,
 }
 
-/// Returns the notification whose effect is the row `effect`.
+/// Returns the notification whose effect is the row `effect`; `None`: its frame is not in the log.
 pub(super) fn notification(log: &Log<'_>, effect: &Row) -> Option<Notification> {
     let link = effect.port ^ 1;
     let delay = log.network.ports[effect.port as usize].notices.map_or(Dur::ZERO, |notices| notices.response_time);
@@ -338,7 +349,7 @@ pub(super) fn notification(log: &Log<'_>, effect: &Row) -> Option<Notification> 
     let classes = match effect.detail.as_deref()? {
         Detail::Notice { cause: own, .. } => {
             let at = log.notices(link).filter(|row| row.time <= sent && is_notify(row));
-            let latest = at.filter(|row| cause(row).is_some_and(|cause| same(cause, *own))).last();
+            let latest = at.filter(|row| cause(row).is_some_and(|cause| same_queue(cause, *own))).last();
             let sources = latest.and_then(|row| Some((cause(row)?, row.time))).into_iter().collect();
             return Some(Notification { sent, sources });
         }
@@ -349,22 +360,25 @@ pub(super) fn notification(log: &Log<'_>, effect: &Row) -> Option<Notification> 
         _ => return None,
     };
     let names = |cause: &Cause| classes & 1 << cause.class != 0;
-    let strict = asserted(log, link, |row| row.time <= sent, |row| row.time <= sent);
-    let mut sources: Vec<(Cause, Time)> = strict.into_iter().filter(|(cause, _)| names(cause)).collect();
+    let by_then = asserted(log, link, |row| row.time <= sent, |row| row.time <= sent);
+    let mut sources: Vec<(Cause, Time)> = by_then.into_iter().filter(|(cause, _)| names(cause)).collect();
     if sources.is_empty() {
-        // The rows of one instant are not in causal order: the frame may have left before a withdrawal of its instant.
+        // The rows of one instant are not in causal order: the frame may have been sent before a withdrawal at the same
+        // instant.
         sources = asserted(log, link, |row| row.time <= sent, |row| row.time < sent);
         sources.retain(|(cause, _)| names(cause));
     }
     Some(Notification { sent, sources })
 }
 
+/// Returns `true` for the decision to stop a neighbour, `false` for a withdrawal.
 fn is_notify(row: &Row) -> bool {
     row.event == tailback_sim::plan::EventKind::Notify
 }
 
-/// Returns the queues on whose behalf the neighbour behind `port` is stopped, each with the time of the decision: those
-/// of the decisions that `notified` selects without one of the withdrawals that `withdrawn` selects.
+/// Returns the queues on whose behalf the neighbour behind `port` is stopped, each with the time of the decision.
+/// Decisions count if `notified` is `true` for their row, and are cancelled by withdrawals for whose row `withdrawn` is
+/// `true`.
 fn asserted(
     log: &Log<'_>,
     port: u32,
@@ -378,7 +392,7 @@ fn asserted(
             found.push((own, row.time));
         } else if !is_notify(row)
             && withdrawn(row)
-            && let Some(at) = found.iter().position(|(other, _)| same(*other, own))
+            && let Some(at) = found.iter().position(|(other, _)| same_queue(*other, own))
         {
             found.remove(at);
         }

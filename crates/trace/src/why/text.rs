@@ -14,28 +14,27 @@ use std::fmt::Write;
 impl PacketStory {
     /// Returns the explanation as text.
     pub fn text(&self) -> String {
-        let mut out = String::new();
-        let _ = writeln!(out, "{}", self.verdict);
-        let _ = writeln!(out);
-        self.table(&mut out);
+        let mut text = String::new();
+        let _ = writeln!(text, "{}", self.verdict);
+        let _ = writeln!(text);
+        self.table(&mut text);
         for hop in &self.hops {
-            let whole = hop.queue_bytes;
-            if whole > 0 {
+            if hop.queue_bytes > 0 {
                 let _ = writeln!(
-                    out,
+                    text,
                     "{}: {} before it in class {}: {}",
                     hop.port,
-                    size(whole),
+                    size(hop.queue_bytes),
                     hop.class,
                     composition(&hop.before)
                 );
             }
             if !hop.others.is_empty() && hop.waits.behind_ps > 0 {
-                let _ = writeln!(out, "{}: in other classes: {}", hop.port, composition(&hop.others));
+                let _ = writeln!(text, "{}: in other classes: {}", hop.port, composition(&hop.others));
             }
             if !hop.overtook.is_empty() {
                 let _ = writeln!(
-                    out,
+                    text,
                     "{}: {} overtook it: {}",
                     hop.port,
                     size(total(&hop.overtook)),
@@ -43,20 +42,21 @@ impl PacketStory {
                 );
             }
             if !hop.at_input.is_empty() {
-                let _ = writeln!(out, "{}: before it at the input: {}", hop.port, composition(&hop.at_input));
+                let _ = writeln!(text, "{}: before it at the input: {}", hop.port, composition(&hop.at_input));
             }
         }
         for decision in &self.decisions {
-            decision_text(&mut out, decision);
+            decision_text(&mut text, decision);
         }
         for stop in &self.chain {
-            let _ = writeln!(out);
-            stop_text(&mut out, stop, 0);
+            let _ = writeln!(text);
+            stop_text(&mut text, stop, 0);
         }
-        out
+        text
     }
 
-    fn table(&self, out: &mut String) {
+    /// Writes the table of the hops with the parts of the delay that are not zero.
+    fn table(&self, text: &mut String) {
         let names =
             ["source", "input", "behind", "stopped", "slowed", "link down", "held", "serialisation", "propagation"];
         let used: Vec<usize> =
@@ -71,12 +71,13 @@ impl PacketStory {
             row.push(span(hop.waits.total()));
             rows.push(row);
         }
-        columns(out, &rows);
+        columns(text, &rows);
     }
 }
 
-/// Writes a table whose first column is text, and the others numbers.
-fn columns(out: &mut String, rows: &[Vec<String>]) {
+/// Writes a table. The first column is aligned to the left, the others to the right; all rows have the same number of
+/// cells.
+fn columns(text: &mut String, rows: &[Vec<String>]) {
     let count = rows.first().map_or(0, Vec::len);
     let widths: Vec<usize> =
         (0..count).map(|at| rows.iter().map(|row| row[at].chars().count()).max().unwrap_or(0)).collect();
@@ -86,39 +87,40 @@ fn columns(out: &mut String, rows: &[Vec<String>]) {
             let width = widths[at];
             let _ = if at == 0 { write!(line, "  {cell:<width$}") } else { write!(line, "  {cell:>width$}") };
         }
-        let _ = writeln!(out, "{}", line.trim_end());
+        let _ = writeln!(text, "{}", line.trim_end());
     }
 }
 
-fn decision_text(out: &mut String, decision: &Decision) {
+/// Writes a drop or a mark.
+fn decision_text(text: &mut String, decision: &Decision) {
     let event = if decision.event == "mark" { "marked" } else { "dropped" };
-    let _ = write!(out, "{} at {} by {}", event, decision.port, decision.law);
+    let _ = write!(text, "{} at {} by {}", event, decision.port, decision.law);
     if let Some(reason) = &decision.reason {
-        let _ = write!(out, ": {reason}");
+        let _ = write!(text, ": {reason}");
     }
     let _ = write!(
-        out,
+        text,
         "; {} in {} packets waited, it has {}",
         size(decision.queue_bytes),
         decision.queue_packets,
         size(decision.bytes)
     );
     if let Some(limit) = decision.limit_bytes {
-        let _ = write!(out, ", limit {}", size(limit));
+        let _ = write!(text, ", limit {}", size(limit));
     }
     if let Some(limit) = decision.limit_packets {
-        let _ = write!(out, ", limit {limit} packets");
+        let _ = write!(text, ", limit {limit} packets");
     }
     let numbers = numbers(decision);
     if !numbers.is_empty() {
-        let _ = write!(out, "; {numbers}");
+        let _ = write!(text, "; {numbers}");
     }
-    let _ = writeln!(out);
+    let _ = writeln!(text);
     if let Some(memory) = &decision.memory {
         let by_port = |(port, bytes): &(String, u64)| format!("{port} {}", size(*bytes));
         let ports = memory.ports.iter().take(LISTED).map(by_port).collect::<Vec<_>>().join(", ");
         let _ = writeln!(
-            out,
+            text,
             "memory of {}: {} of {} in use{}{ports}; {}",
             memory.node,
             size(memory.used_bytes),
@@ -129,16 +131,16 @@ fn decision_text(out: &mut String, decision: &Decision) {
     }
 }
 
-/// Writes a stop and the tree behind it.
-fn stop_text(out: &mut String, stop: &StopNode, depth: usize) {
+/// Writes a stop and the tree of its causes, indented by `depth` levels.
+fn stop_text(text: &mut String, stop: &StopNode, depth: usize) {
     let indent = "  ".repeat(depth);
     let verb = if stop.slows { "slowed" } else { "stopped" };
     let end = match (stop.until_ps, stop.ended) {
         (None, _) => "on".to_owned(),
-        (Some(until), ended) => format!("until {} ({})", instant(until), how(ended)),
+        (Some(until), ended) => format!("until {} ({})", instant(until), end_reason(ended)),
     };
     let _ = writeln!(
-        out,
+        text,
         "{indent}{} was {verb} by {} ({}) from {} {end}",
         stop.port,
         stop.signal,
@@ -146,44 +148,47 @@ fn stop_text(out: &mut String, stop: &StopNode, depth: usize) {
         instant(stop.since_ps)
     );
     if let Some(end) = &stop.end {
-        let _ = writeln!(out, "{indent}  = {}", end_text(end));
+        let _ = writeln!(text, "{indent}  = {}", end_text(end));
     }
     for cause in &stop.causes {
-        cause_text(out, cause, depth + 1);
+        cause_text(text, cause, depth + 1);
     }
 }
 
-fn cause_text(out: &mut String, cause: &CauseNode, depth: usize) {
+/// Writes a cause of a stop and the tree behind it, indented by `depth` levels.
+fn cause_text(text: &mut String, cause: &CauseNode, depth: usize) {
     let indent = "  ".repeat(depth);
     if let Some(End::Storm { host }) = &cause.end {
-        let _ = writeln!(out, "{indent}< {host} sends PAUSE frames continuously, since {}", instant(cause.notified_ps));
+        let _ =
+            writeln!(text, "{indent}< {host} sends PAUSE frames continuously, since {}", instant(cause.notified_ps));
         return;
     }
-    let _ = write!(out, "{indent}< {}", place(cause));
+    let _ = write!(text, "{indent}< {}", place(cause));
     if let Some(at) = cause.congested_ps {
-        let _ = write!(out, " congested since {}: {}", instant(at), size(cause.level));
+        let _ = write!(text, " congested since {}: {}", instant(at), size(cause.level));
         if let Some(threshold) = cause.threshold {
-            let _ = write!(out, ", threshold {}", size(threshold));
+            let _ = write!(text, ", threshold {}", size(threshold));
         }
     }
     if !cause.filled_by.is_empty() {
-        let _ = write!(out, "; it holds {}", composition(&cause.filled_by));
+        let _ = write!(text, "; it holds {}", composition(&cause.filled_by));
     }
-    let _ = writeln!(out);
+    let _ = writeln!(text);
     if cause.input || cause.waits_at.len() > 1 {
         for group in &cause.waits_at {
-            let _ = writeln!(out, "{indent}  {} waits at {}", size(group.bytes), group.port);
+            let _ = writeln!(text, "{indent}  {} waits at {}", size(group.bytes), group.port);
         }
     }
     if let Some(end) = &cause.end {
-        let _ = writeln!(out, "{indent}  = {}", end_text(end));
+        let _ = writeln!(text, "{indent}  = {}", end_text(end));
     }
     for stop in &cause.stops {
-        stop_text(out, stop, depth + 1);
+        stop_text(text, stop, depth + 1);
     }
 }
 
-fn how(ended: Ended) -> &'static str {
+/// Returns the reason of the end of a stop in words.
+fn end_reason(ended: Ended) -> &'static str {
     match ended {
         Ended::InForce => "in force",
         Ended::Withdrawn => "withdrawn",
@@ -207,26 +212,27 @@ pub(super) fn end_text(end: &End) -> String {
 impl PortStory {
     /// Returns the explanation as text.
     pub fn text(&self) -> String {
-        let mut out = String::new();
-        let _ = writeln!(out, "{}", self.verdict);
-        let _ = writeln!(out);
-        let _ = writeln!(out, "at its longest: {}", composition(&self.worst.shares));
+        let mut text = String::new();
+        let _ = writeln!(text, "{}", self.verdict);
+        let _ = writeln!(text);
+        let _ = writeln!(text, "at its longest: {}", composition(&self.worst.shares));
         if self.stopped_ps > 0 {
-            let _ = writeln!(out, "notifications had stopped it for {} until then", span(self.stopped_ps));
+            let _ = writeln!(text, "notifications had stopped it for {} until then", span(self.stopped_ps));
         }
-        let _ = writeln!(out);
+        let _ = writeln!(text);
         let titles = ["flow", "class", "share", "mean", "arrived", "dropped", "marked", "reasons"];
         let mut rows = vec![titles.map(str::to_owned).to_vec()];
         rows.extend(self.blame.iter().map(blame_row));
-        columns(&mut out, &rows);
+        columns(&mut text, &rows);
         if let Some(stop) = &self.chain {
-            let _ = writeln!(out);
-            stop_text(&mut out, stop, 0);
+            let _ = writeln!(text);
+            stop_text(&mut text, stop, 0);
         }
-        out
+        text
     }
 }
 
+/// Returns the cells of a flow's row in the table.
 fn blame_row(row: &BlameRow) -> Vec<String> {
     let reasons = row.drops.iter().map(|(reason, count)| format!("{reason} {count}")).collect::<Vec<_>>().join(", ");
     vec![

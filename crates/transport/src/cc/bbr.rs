@@ -1,6 +1,5 @@
-//! BBR, version 1: paces at the measured bottleneck bandwidth and bounds the outstanding segments by a
-//! multiple of the bandwidth-delay product (Cardwell and others 2016,
-//! draft-cardwell-iccrg-bbr-congestion-control-00).
+//! BBR, version 1: pacing at the measured bottleneck bandwidth, with the outstanding segments limited to a multiple of
+//! the bandwidth-delay product (Cardwell and others 2016, draft-cardwell-iccrg-bbr-congestion-control-00).
 
 use super::model::{self, HeldBack, MIN_PIPE, Repair, Rounds, Saved, WindowedMax};
 use super::{
@@ -16,25 +15,25 @@ use tailback_units::{Dur, Time};
 
 /// BBRHighGain, 2/ln 2: the smallest gain that doubles the rate each round trip.
 const HIGH_GAIN: f64 = 2.885;
-/// Gain of the window outside Startup and Drain.
+/// Gain of the window in ProbeBW.
 const CWND_GAIN: f64 = 2.0;
 /// Pacing gains of ProbeBW, each used for about one minimum round-trip time (section 4.3.4.3).
 const CYCLE: [f64; 8] = [1.25, 0.75, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0];
-/// Growth of the bandwidth below which a round counts as flat; Startup ends after [`FLAT_ROUNDS`] (section 4.3.2.2).
+/// Factor of growth of the bandwidth below which a round counts as flat (section 4.3.2.2).
 const GROWTH: f64 = 1.25;
-/// Flat rounds at which Startup ends (section 4.3.2.2).
+/// Number of consecutive flat rounds after which Startup ends (section 4.3.2.2).
 const FLAT_ROUNDS: u32 = 3;
 
-/// BBR version 1 (2016): measures the bandwidth of the bottleneck and the minimum round-trip time, paces at that
-/// bandwidth and keeps about twice their product outstanding. Losses change the window only during recovery, ECN marks
-/// never.
+/// BBR version 1 (2016): the sender measures the bandwidth of the bottleneck and the minimum round-trip time, paces at
+/// that bandwidth and keeps about twice their product outstanding. Losses change the window only during recovery; ECN
+/// marks have no effect.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Length of the maximum filter of the delivery rate, rounds, 2 to 1000. Default 10.
+    /// Length of the maximum filter of the delivery rate, round trips, 2 to 1000. Default 10.
     pub bandwidth_window: u32,
-    /// Age of the minimum round-trip time at which ProbeRTT measures it again, with 4 segments outstanding, 1 ms
-    /// to 1000 s. Default 10 s.
+    /// Age of the minimum round-trip time at which ProbeRTT, with at most 4 segments outstanding, measures it again, 1
+    /// ms to 1000 s. Default 10 s.
     pub min_rtt_window: Dur,
     /// Minimum duration of ProbeRTT, 1 ms to 10 s. Default 200 ms.
     pub probe_rtt: Dur,
@@ -98,6 +97,7 @@ impl Build for Params {
     }
 }
 
+/// State of the state machine (section 4.3).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
     Startup,
@@ -108,14 +108,14 @@ enum Mode {
 
 /// State of BBR version 1 in one sender.
 ///
-/// Interpretations of the draft: without offloading, `send_quantum` (section 4.2.2) enters only
-/// the three quanta of slack in the window; the samples of ProbeRTT are ignored here, not in the
-/// sampler; recovery after a timeout ends when all that was sent before it is acknowledged. Linux's bound
-/// on the long-term rate (for policers) is not in the draft and not here. ProbeRTT saves the present window (text of
-/// section 4.2.3.4), not the maximum of the present and the previously saved window (pseudocode of section 4.3.5).
+/// Interpretations of the draft: hosts have no segmentation offload, so `send_quantum` (section 4.2.2) matters only for
+/// the window's slack of three quanta; samples taken in ProbeRTT are ignored in this file, not in the sampler; recovery
+/// after a timeout ends when all segments sent before the timeout are acknowledged. Linux's bound on the long-term
+/// rate, for paths with policers, is not in the draft and not modelled. ProbeRTT saves the current window (text of
+/// section 4.2.3.4), not the maximum of the current and the previously saved window (pseudocode of section 4.3.5).
 /// Echoes of congestion have no effect, as in Linux.
 ///
-/// The `mode` of `probe` is 0 Startup, 1 Drain, 2 ProbeBW, 3 ProbeRTT.
+/// In `probe`, `mode` is 0 for Startup, 1 for Drain, 2 for ProbeBW and 3 for ProbeRTT.
 #[derive(Debug)]
 pub struct Bbr {
     params: Params,
@@ -127,10 +127,10 @@ pub struct Bbr {
     mode: Mode,
     pacing_gain: f64,
     cwnd_gain: f64,
-    /// Segments per second.
+    /// Pacing rate, segments per second.
     pacing_rate: f64,
     rounds: Rounds,
-    /// BtlBw, segments per second.
+    /// Bottleneck bandwidth (BtlBw), segments per second.
     bandwidth: WindowedMax,
     /// Deliveries that ProbeRTT limited.
     held_back: HeldBack,
@@ -138,31 +138,31 @@ pub struct Bbr {
     min_rtt: Option<Dur>,
     /// Time at which `min_rtt` was measured.
     min_rtt_at: Time,
-    /// `true` after Startup has filled the pipe.
+    /// `true` once Startup has filled the pipe.
     full: bool,
-    /// Bandwidth to which growth is compared, segments per second.
+    /// Bandwidth from which the growth of a round is computed, segments per second.
     full_bandwidth: f64,
-    /// Consecutive flat rounds.
+    /// Number of consecutive flat rounds.
     flat_rounds: u32,
-    /// Phase of ProbeBW, an index of [`CYCLE`].
+    /// Phase of ProbeBW, an index into [`CYCLE`].
     cycle: usize,
     /// Start of the phase of ProbeBW.
     cycle_at: Time,
     /// Earliest end of ProbeRTT. `None`: more than 4 segments are still outstanding.
     probe_rtt_until: Option<Time>,
-    /// `true` if a round has ended since ProbeRTT reached its small window.
+    /// `true` if a round has ended since at most 4 segments were outstanding in ProbeRTT.
     probe_rtt_round: bool,
     /// `true` from a transmission after an idle time to the next acknowledgement.
     idle_restart: bool,
-    /// `true` in the first round of fast recovery, in which one segment is sent for each delivered (packet
+    /// `true` in the first round of fast recovery, in which one segment is sent for each one that is delivered (packet
     /// conservation).
     conservation: bool,
     saved: Saved,
 }
 
 impl Bbr {
-    /// Returns `gain` times the bandwidth-delay product plus three send quanta, segments; before the first round-trip
-    /// time the initial window (BBRInflight).
+    /// Returns `gain` times the bandwidth-delay product plus three send quanta, segments (BBRInflight); before the
+    /// first round-trip time, the initial window.
     fn inflight(&self, gain: f64) -> f64 {
         let Some(rtt) = self.min_rtt else { return self.initial };
         gain * self.bandwidth.get() * rtt.as_secs() + 3.0 * self.quantum()
@@ -180,7 +180,7 @@ impl Bbr {
         }
     }
 
-    /// Sets the pacing rate to `gain` times the bandwidth; until the pipe is full, the rate only rises
+    /// Sets the pacing rate to `gain` times the bandwidth; until the pipe is full, the rate is never lowered
     /// (BBRSetPacingRateWithGain).
     fn pace(&mut self, gain: f64) {
         let rate = gain * self.bandwidth.get();
@@ -204,26 +204,26 @@ impl Bbr {
         }
     }
 
-    /// Advances the cycle of ProbeBW if its phase is over (BBRCheckCyclePhase).
+    /// Advances the cycle of ProbeBW if the current phase is over (BBRCheckCyclePhase).
     fn check_cycle(&mut self, acked: &Acked) {
         if self.mode != Mode::ProbeBw {
             return;
         }
         let in_flight = f64::from(acked.in_flight_before);
-        let whole = acked.now.since(self.cycle_at) > self.min_rtt.unwrap_or(Dur::ZERO);
+        let rtt_passed = acked.now.since(self.cycle_at) > self.min_rtt.unwrap_or(Dur::ZERO);
         let over = if self.pacing_gain > 1.0 {
-            whole && (acked.lost > 0 || in_flight >= self.inflight(self.pacing_gain))
+            rtt_passed && (acked.lost > 0 || in_flight >= self.inflight(self.pacing_gain))
         } else if self.pacing_gain < 1.0 {
-            whole || in_flight <= self.inflight(1.0)
+            rtt_passed || in_flight <= self.inflight(1.0)
         } else {
-            whole
+            rtt_passed
         };
         if over {
             self.advance_cycle(acked.now);
         }
     }
 
-    /// Begins the next phase of ProbeBW (BBRAdvanceCyclePhase).
+    /// Starts the next phase of ProbeBW (BBRAdvanceCyclePhase).
     fn advance_cycle(&mut self, now: Time) {
         self.cycle = (self.cycle + 1) % CYCLE.len();
         self.cycle_at = now;
@@ -244,7 +244,8 @@ impl Bbr {
         self.full = self.flat_rounds >= FLAT_ROUNDS;
     }
 
-    /// Leaves Startup for Drain, and Drain for ProbeBW (BBRCheckDrain).
+    /// Changes from Startup to Drain if the pipe is full, and from Drain to ProbeBW if the queue is drained
+    /// (BBRCheckDrain).
     fn check_drain(&mut self, acked: &Acked) {
         if self.mode == Mode::Startup && self.full {
             self.mode = Mode::Drain;
@@ -267,16 +268,16 @@ impl Bbr {
     fn enter_probe_bw(&mut self, now: Time) {
         self.mode = Mode::ProbeBw;
         self.cwnd_gain = CWND_GAIN;
-        // A random phase, except the one of gain 0.75.
+        // A random phase other than the one with gain 0.75; `advance_cycle` moves on by one.
         self.cycle = CYCLE.len() - 1 - self.rng.below(7) as usize;
         self.advance_cycle(now);
     }
 
-    /// Updates the minimum round-trip time; returns `true` if the previous one had expired (BBRUpdateRTprop).
+    /// Updates the minimum round-trip time; returns `true` if the previous minimum had expired (BBRUpdateRTprop).
     fn update_min_rtt(&mut self, acked: &Acked) -> bool {
         let expired = self.min_rtt.is_some() && acked.now.since(self.min_rtt_at) > self.params.min_rtt_window;
         if let Some(rtt) = acked.rtt
-            && (expired || self.min_rtt.is_none_or(|least| rtt <= least))
+            && (expired || self.min_rtt.is_none_or(|minimum| rtt <= minimum))
         {
             self.min_rtt = Some(rtt);
             self.min_rtt_at = acked.now;
@@ -284,7 +285,8 @@ impl Bbr {
         expired
     }
 
-    /// Enters and leaves ProbeRTT; `expired`: the minimum round-trip time had expired (BBRCheckProbeRTT).
+    /// Enters ProbeRTT if the minimum round-trip time had `expired`, and leaves ProbeRTT when it is over
+    /// (BBRCheckProbeRTT).
     fn check_probe_rtt(&mut self, window: &mut Window, acked: &Acked, expired: bool) {
         if self.mode != Mode::ProbeRtt && expired && !self.idle_restart {
             self.saved.save(window, false);
@@ -377,7 +379,7 @@ impl CongestionControl for Bbr {
     }
 
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
-        // Fast recovery is followed by `Acked::recovering`.
+        // Fast recovery is handled in `on_ack`, by `Acked::recovering`.
         if event.sign == Congestion::Timeout {
             self.saved.save(window, self.mode == Mode::ProbeRtt);
             self.saved.repair = Repair::TimedOut;

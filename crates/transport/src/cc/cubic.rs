@@ -1,4 +1,4 @@
-//! CUBIC: a window that is a cubic function of the time since the last loss (RFC 9438).
+//! CUBIC: window as a cubic function of the time since the last reduction (RFC 9438).
 
 use super::hystart::HyStart;
 use super::reno::Growth;
@@ -10,9 +10,8 @@ use tailback_document::Invalid;
 use tailback_random::{Rng, maths};
 use tailback_units::{Fraction, Time};
 
-/// CUBIC (RFC 9438): the window is a cubic function of the time since the last reduction, with its plateau near
-/// the window at which the loss occurred; it grows independently of the round-trip time, and at least as fast as
-/// Reno's.
+/// CUBIC (RFC 9438): the window is a cubic function of the time since the last reduction, with its plateau near the
+/// window at which the loss occurred; its growth does not depend on the round-trip time, and is at least that of Reno.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
@@ -30,19 +29,19 @@ pub struct Params {
     /// Default true.
     pub hystart: bool,
     /// Unit of growth above the Reno-friendly region: (target − cwnd) / cwnd is added per "acknowledgement" (RFC 9438
-    /// section 4.4), or per acknowledged "segment" (Linux). With delayed acknowledgements the latter is twice as fast;
-    /// the window grows to at most 1.5 times its value per round trip. Default "acknowledgement".
+    /// section 4.4), or per acknowledged "segment" (Linux). With delayed acknowledgements, growth per segment is twice
+    /// as fast. In both cases the target is at most 1.5 times the window. Default "acknowledgement".
     pub growth_per: GrowthPer,
     /// Upper bound of the growth per acknowledgement in slow start without HyStart++, segments, 1 to 1000.
     /// Default 2.
     pub byte_counting: u32,
 }
 
-/// Unit of the growth towards the curve.
+/// Unit of growth above the Reno-friendly region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum GrowthPer {
-    /// Acknowledgements of new segments, independent of their number of segments.
+    /// Acknowledgements that acknowledge new segments, whatever their number of segments.
     #[default]
     Acknowledgement,
     /// Segments acknowledged.
@@ -70,8 +69,8 @@ impl Params {
     /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(self.c > 0.0 && self.c <= 1_000.0) {
-            let advice = format!("{} is out of range; write a number above 0 and at most 1000", self.c);
-            return Err(Invalid::new("c", advice));
+            let message = format!("{} is out of range; write a number above 0 and at most 1000", self.c);
+            return Err(Invalid::new("c", message));
         }
         factor("beta", self.beta.0)?;
         factor("ecn-beta", self.ecn_beta.0)?;
@@ -90,20 +89,20 @@ impl Build for Params {
             growth_per: self.growth_per,
             curve: Curve { after: After::Nothing, w_max: 0.0, cwnd_prior: 0.0, k: 0.0, w_est: 0.0, start: None },
             undo: None,
-            last: Time::ZERO,
+            last_ack: Time::ZERO,
             growth: Growth::new(self.byte_counting),
             hystart: HyStart::new(setup, self.hystart),
         }
     }
 }
 
-/// State of CUBIC in one sender. Choices where RFC 9438 leaves one:
-/// - Above the Reno-friendly region the window grows by (target − cwnd)/cwnd for each acknowledgement
-///   (sections 4.4 and 4.5), not for each segment as in Linux ([`GrowthPer`]); with delayed acknowledgements it
-///   follows the curve about one round trip later, and at most half as fast.
-/// - In the Reno-friendly region the window *is* W_est (section 4.3), even if it shrinks by that.
-/// - An echo of congestion reduces the window, not FlightSize, which lacks the segments that the echo itself
-///   acknowledges (section 4.6 allows both).
+/// State of CUBIC in one sender. Where RFC 9438 leaves a choice:
+/// - Above the Reno-friendly region the window grows by (target − cwnd)/cwnd for each acknowledgement (sections 4.4 and
+///   4.5), not for each segment as in Linux ([`GrowthPer`]); with delayed acknowledgements the window follows the curve
+///   about one round trip later, and grows at most half as fast.
+/// - In the Reno-friendly region the window *is* W_est (section 4.3), even if that reduces the window.
+/// - An echo of congestion multiplies the window, not FlightSize, which would not include the segments acknowledged
+///   together with the echo (section 4.6 allows both).
 /// - At cwnd = ssthresh congestion avoidance begins.
 #[derive(Debug)]
 pub struct Cubic {
@@ -113,15 +112,16 @@ pub struct Cubic {
     fast_convergence: bool,
     growth_per: GrowthPer,
     curve: Curve,
-    /// The curve before the last reduction (section 4.9).
+    /// The curve before the last reduction, restored if the reduction was spurious (section 4.9). `None`: no reduction
+    /// can be undone.
     undo: Option<Curve>,
-    /// Time of the last acknowledgement in congestion avoidance.
-    last: Time,
+    /// Time of the last acknowledgement of new segments, or of a later transmission after an idle time.
+    last_ack: Time,
     growth: Growth,
     hystart: HyStart,
 }
 
-/// Cause of the present stage of congestion avoidance, which decides where its curve begins.
+/// Event before the current stage of congestion avoidance, which decides how its curve starts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum After {
     /// Slow start, without congestion.
@@ -135,7 +135,7 @@ enum After {
 /// State of the growth since the last reduction, in segments and seconds (names of RFC 9438 section 4.1).
 #[derive(Clone, Copy, Debug)]
 struct Curve {
-    /// Cause of the stage.
+    /// Event before the stage.
     after: After,
     /// Window of the plateau, segments.
     w_max: f64,
@@ -145,45 +145,45 @@ struct Curve {
     k: f64,
     /// Estimate of Reno's window, segments.
     w_est: f64,
-    /// Start of this stage of congestion avoidance (t_epoch), plus the time during which the window did not limit.
-    /// `None`: the stage has not started.
+    /// Start of this stage of congestion avoidance (t_epoch), shifted by the time during which the window did not limit
+    /// the sender. `None`: the stage has not started.
     start: Option<Time>,
 }
 
-/// Returns the cube root, of either sign.
+/// Returns the cube root of `x`, which may be negative.
 fn cube_root(x: f64) -> f64 {
     maths::pow(x.abs(), 1.0 / 3.0).copysign(x)
 }
 
 impl Cubic {
-    /// Returns W_cubic at `t` seconds (figure 1).
-    fn at(&self, t: f64) -> f64 {
-        let from_plateau = t - self.curve.k;
-        self.c * from_plateau * from_plateau * from_plateau + self.curve.w_max
+    /// Returns W_cubic, segments, `t` seconds after the start of the stage (figure 1).
+    fn w_cubic(&self, t: f64) -> f64 {
+        let offset = t - self.curve.k;
+        self.c * offset * offset * offset + self.curve.w_max
     }
 
-    /// Begins a stage of congestion avoidance at a window of `cwnd`.
+    /// Starts a stage of congestion avoidance at a window of `cwnd` segments.
     fn begin(&mut self, cwnd: f64, now: Time) {
         let curve = &mut self.curve;
         if curve.after == After::Nothing {
-            // Section 4.10: slow start ended without a loss.
+            // Section 4.10: slow start ended without congestion.
             curve.cwnd_prior = cwnd;
         }
         if curve.after == After::Reduction {
             curve.k = cube_root((curve.w_max - cwnd) / self.c);
         } else {
-            // Sections 4.8 and 4.10: the plateau is at the present window.
+            // Sections 4.8 and 4.10: the plateau is at the current window.
             curve.k = 0.0;
             curve.w_max = cwnd;
         }
         curve.after = After::Reduction;
         curve.w_est = cwnd;
         curve.start = Some(now);
-        self.last = now;
+        self.last_ack = now;
     }
 
     /// Grows the window in congestion avoidance (RFC 9438 sections 4.2 to 4.5).
-    fn avoid(&mut self, window: &mut Window, acked: &Acked) {
+    fn grow_in_congestion_avoidance(&mut self, window: &mut Window, acked: &Acked) {
         let start = if let Some(start) = self.curve.start {
             start
         } else {
@@ -194,23 +194,24 @@ impl Cubic {
             if self.curve.w_est >= self.curve.cwnd_prior { 1.0 } else { 3.0 * (1.0 - self.beta) / (1.0 + self.beta) };
         self.curve.w_est += alpha * f64::from(acked.advanced) / window.cwnd;
         let t = acked.now.since(start).as_secs();
-        if self.at(t) < self.curve.w_est {
+        if self.w_cubic(t) < self.curve.w_est {
             window.cwnd = self.curve.w_est;
         } else {
-            let target = self.at(t + acked.srtt.as_secs()).max(window.cwnd).min(1.5 * window.cwnd);
+            let target = self.w_cubic(t + acked.srtt.as_secs()).max(window.cwnd).min(1.5 * window.cwnd);
             let step = (target - window.cwnd) / window.cwnd;
             window.cwnd = match self.growth_per {
                 GrowthPer::Acknowledgement => window.cwnd + step,
-                // An acknowledgement of many segments does not overshoot the target.
+                // An acknowledgement of many segments must not overshoot the target.
                 GrowthPer::Segment => (window.cwnd + step * f64::from(acked.advanced)).min(target),
             };
         }
     }
 
-    /// Stops the curve while the window does not limit the sender (section 4.2).
+    /// Shifts the start of the curve by the time since the last acknowledgement, during which the window did not limit
+    /// the sender (section 4.2).
     fn pause(&mut self, now: Time) {
         if let Some(start) = &mut self.curve.start {
-            *start += now.since(self.last);
+            *start += now.since(self.last_ack);
         }
     }
 }
@@ -227,7 +228,8 @@ impl CongestionControl for Cubic {
         }
         let slow_start = window.cwnd < window.ssthresh;
         if slow_start {
-            // Congestion avoidance after it is a new stage, also when an idle time led to this slow start.
+            // The congestion avoidance after this slow start is a new stage, also if an idle time led to the slow
+            // start.
             self.curve.start = None;
         }
         if slow_start && self.hystart.active() {
@@ -237,15 +239,15 @@ impl CongestionControl for Cubic {
         } else if slow_start {
             self.growth.slow_start(window, acked.advanced);
         } else {
-            self.avoid(window, acked);
+            self.grow_in_congestion_avoidance(window, acked);
         }
-        self.last = acked.now;
+        self.last_ack = acked.now;
     }
 
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
         self.hystart.stop();
         let flight = f64::from(event.in_flight);
-        // At consecutive timeouts, the curve before the first one is the one to restore.
+        // Of consecutive timeouts, the curve before the first one is kept for an undo.
         if event.sign != Congestion::Timeout || self.curve.after != After::Timeout {
             self.undo = Some(self.curve);
         }
@@ -278,7 +280,7 @@ impl CongestionControl for Cubic {
     fn on_sent(&mut self, sent: &Sent) -> bool {
         if sent.idle {
             self.pause(sent.now);
-            self.last = sent.now;
+            self.last_ack = sent.now;
         }
         false
     }

@@ -1,5 +1,5 @@
-//! DCQCN: a rate that congestion notifications reduce and a timer and a byte counter raise (Zhu and others,
-//! *Congestion Control for Large-Scale RDMA Deployments*, SIGCOMM 2015).
+//! DCQCN: rate control, in which congestion notifications reduce the rate, and a timer and a byte counter raise it (Zhu
+//! and others, *Congestion Control for Large-Scale RDMA Deployments*, SIGCOMM 2015).
 
 use super::{
     Acked, Build, CongestionControl, CongestionEvent, EchoResponse, NO_WINDOW, Needs, Pacing, Profile, RecoveryWindow,
@@ -14,24 +14,25 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
 
-/// DCQCN (SIGCOMM 2015): the rate of a sender is reduced at congestion notifications from the receiver, and raised by a
-/// timer and a byte counter, in five steps towards the rate before the reduction and then beyond it. There is no
-/// window, and the initial rate is that of the link: for lossless networks. Requires queues that mark, such as "red"
-/// with weight 1. The defaults are those of the paper; those of Mellanox and of HPCC's authors differ.
+/// DCQCN (SIGCOMM 2015): congestion notifications from the receiver reduce the rate of a sender, and a timer and a byte
+/// counter raise it: in `recovery-steps` steps towards the rate before the reduction, and then beyond that rate. There
+/// is no window, and the initial rate is that of the link, since DCQCN is made for lossless networks. Requires queues
+/// that mark, such as "red" with weight 1. The defaults are those of the paper; Mellanox and the authors of HPCC use
+/// others.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Weight g of a notification in the estimate of congestion, above 0 and at most 1. Default 1/256.
+    /// Weight g of a notification in alpha, the estimate of congestion, above 0 and at most 1. Default 1/256.
     pub g: Fraction,
     /// Minimum time between two notifications from a receiver, 1 ns to 10 s. Default 50 us.
     pub notification_interval: Dur,
-    /// Time without a notification after which the estimate of congestion decays, 1 ns to 10 s. Default 55 us.
+    /// Time without a notification after which alpha decays, and period of further decays, 1 ns to 10 s. Default 55 us.
     pub alpha_interval: Dur,
     /// Period of the timer that raises the rate, 1 ns to 10 s. Default 55 us.
     pub increase_interval: Dur,
-    /// Payload sent after which the byte counter raises the rate, 1 B to 1 GB. Default 10 MB.
+    /// Payload sent between two increases of the rate by the byte counter, 1 B to 1 GB. Default 10 MB.
     pub increase_bytes: Size,
-    /// Number F of steps of fast recovery, 1 to 1000. Default 5.
+    /// Number F of steps of fast recovery, the increases towards the rate before the reduction, 1 to 1000. Default 5.
     pub recovery_steps: u32,
     /// Step of additive increase, above 0. Default 40 Mbit/s.
     pub additive: Rate,
@@ -65,8 +66,8 @@ impl Params {
     /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(self.g.0 > 0.0 && self.g.0 <= 1.0) {
-            let advice = format!("{} is out of range; write a number above 0 and at most 1", self.g);
-            return Err(Invalid::new("g", advice));
+            let message = format!("{} is out of range; write a number above 0 and at most 1", self.g);
+            return Err(Invalid::new("g", message));
         }
         duration("notification-interval", self.notification_interval)?;
         duration("alpha-interval", self.alpha_interval)?;
@@ -95,8 +96,8 @@ impl Build for Params {
             alpha: 1.0,
             decay_at: Time::NEVER,
             raise_at: Time::NEVER,
-            times: 0,
-            fills: 0,
+            timer_events: 0,
+            byte_events: 0,
             bytes: 0,
         }
     }
@@ -109,7 +110,7 @@ impl Build for Params {
     }
 }
 
-/// State of DCQCN in one sender, the reaction point. Rates in bit/s on the wire.
+/// State of DCQCN in one sender, the reaction point. Rates are in bit/s on the wire.
 #[derive(Debug)]
 pub struct Dcqcn {
     params: Params,
@@ -120,41 +121,41 @@ pub struct Dcqcn {
     current: f64,
     /// Target rate R_T.
     target: f64,
-    /// Estimate of congestion, 0 to 1.
+    /// Estimate alpha of congestion, 0 to 1.
     alpha: f64,
-    /// Next decay of the estimate; [`Time::NEVER`] below [`NEGLIGIBLE`].
+    /// Time of the next decay of alpha; [`Time::NEVER`]: alpha is below [`NEGLIGIBLE`], or there was no notification.
     decay_at: Time,
-    /// Next increase by the timer; [`Time::NEVER`] at line rate.
+    /// Time of the next increase by the timer; [`Time::NEVER`]: the rate is that of the link.
     raise_at: Time,
-    /// Events of the timer since the last reduction.
-    times: u32,
-    /// Events of the byte counter since the last reduction.
-    fills: u32,
-    /// Payload bytes sent since the last event of the byte counter.
+    /// Number of increases by the timer since the last reduction.
+    timer_events: u32,
+    /// Number of increases by the byte counter since the last reduction.
+    byte_events: u32,
+    /// Payload bytes sent since the last increase by the byte counter, or since the last reduction.
     bytes: u64,
 }
 
-/// Estimate of congestion below which it no longer decays.
+/// Value of alpha below which alpha no longer decays.
 const NEGLIGIBLE: f64 = 1e-9;
 
 impl Dcqcn {
-    /// Processes a notification (equations 1).
+    /// Reduces the rate at a notification (equations 1).
     fn reduce(&mut self, now: Time) {
         self.target = self.current;
         self.current = (self.current * (1.0 - self.alpha / 2.0)).max(self.params.least.0 as f64);
         self.alpha = (1.0 - self.params.g.0) * self.alpha + self.params.g.0;
         self.decay_at = now + self.params.alpha_interval;
         self.raise_at = now + self.params.increase_interval;
-        (self.times, self.fills, self.bytes) = (0, 0, 0);
+        (self.timer_events, self.byte_events, self.bytes) = (0, 0, 0);
     }
 
     /// Raises the rate by a step of fast recovery, additive or hyper increase (equations 3 and 4, figure 7).
     fn raise(&mut self) {
         let steps = self.params.recovery_steps;
-        let (most, least) = (self.times.max(self.fills), self.times.min(self.fills));
-        if least > steps {
-            self.target += f64::from(least - steps) * self.params.hyper.0 as f64;
-        } else if most > steps {
+        let (maximum, minimum) = (self.timer_events.max(self.byte_events), self.timer_events.min(self.byte_events));
+        if minimum > steps {
+            self.target += f64::from(minimum - steps) * self.params.hyper.0 as f64;
+        } else if maximum > steps {
             self.target += self.params.additive.0 as f64;
         }
         self.target = self.target.min(self.line.rate.0 as f64);
@@ -166,7 +167,7 @@ impl Dcqcn {
         }
     }
 
-    /// Processes all events of the two timers up to `now`.
+    /// Applies all decays of alpha and all increases by the timer that are due up to `now`.
     fn advance(&mut self, now: Time) {
         while self.decay_at.min(self.raise_at) <= now {
             if self.decay_at <= self.raise_at {
@@ -174,7 +175,7 @@ impl Dcqcn {
                 self.decay_at =
                     if self.alpha < NEGLIGIBLE { Time::NEVER } else { self.decay_at + self.params.alpha_interval };
             } else {
-                self.times += 1;
+                self.timer_events += 1;
                 self.raise_at += self.params.increase_interval;
                 self.raise();
             }
@@ -194,7 +195,7 @@ impl CongestionControl for Dcqcn {
     }
 
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
-        // A lost SYN has set the window to one segment.
+        // Not redundant: the loss of a SYN sets the window to one segment.
         window.cwnd = NO_WINDOW;
         self.advance(acked.now);
         if acked.ece {
@@ -208,7 +209,7 @@ impl CongestionControl for Dcqcn {
         self.bytes += self.payload;
         if self.bytes >= self.params.increase_bytes.0 && self.raise_at != Time::NEVER {
             self.bytes = 0;
-            self.fills += 1;
+            self.byte_events += 1;
             self.raise();
         }
         false

@@ -1,4 +1,4 @@
-//! DCTCP: a reduction in proportion to the fraction of marked segments (RFC 8257).
+//! DCTCP: reduction of the window in proportion to the fraction of marked segments (RFC 8257).
 
 use super::reno::Growth;
 use super::{
@@ -14,9 +14,9 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::Fraction;
 
-/// DCTCP (RFC 8257): the window is reduced by half the fraction of marked segments, for queues that
-/// mark above a threshold. Requires `ecn`; the receiver then echoes each mark (`ecn-echo =
-/// "accurate"`).
+/// DCTCP (RFC 8257): an echo multiplies the window by 1 − alpha/2, where alpha estimates the fraction of marked
+/// segments. Made for queues that mark above a threshold. Requires `ecn`; by default the receiver echoes each mark
+/// (`ecn-echo = "accurate"`).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
@@ -28,7 +28,7 @@ pub struct Params {
     pub initial_alpha: Fraction,
     /// Upper bound of the growth per acknowledgement in slow start, segments, 1 to 1000. Default 2.
     pub byte_counting: u32,
-    /// Smallest window after an echo, segments, 1 or 2. With 2, as in Linux, a sender whose segments are all marked
+    /// Minimum window after an echo, segments, 1 or 2. With 2, as in Linux, a sender whose segments are all marked
     /// sends two per round trip, and `ecn-floor` has no effect. With 1, as in RFC 3168, `ecn-floor` applies. Default 2.
     pub least_window: u32,
 }
@@ -46,12 +46,12 @@ impl Params {
     /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(self.g.0 > 0.0 && self.g.0 <= 1.0) {
-            let advice = format!("{} is out of range; write a number above 0 and at most 1", self.g);
-            return Err(Invalid::new("g", advice));
+            let message = format!("{} is out of range; write a number above 0 and at most 1", self.g);
+            return Err(Invalid::new("g", message));
         }
         if !(0.0..=1.0).contains(&self.initial_alpha.0) {
-            let advice = format!("{} is out of range; write a number from 0 to 1", self.initial_alpha);
-            return Err(Invalid::new("initial-alpha", advice));
+            let message = format!("{} is out of range; write a number from 0 to 1", self.initial_alpha);
+            return Err(Invalid::new("initial-alpha", message));
         }
         number("byte-counting", self.byte_counting, 1, 1000)?;
         number("least-window", self.least_window, 1, 2)
@@ -78,22 +78,22 @@ impl Build for Params {
 
 /// State of DCTCP in one sender.
 ///
-/// RFC 8257 section 3.3 leaves open when within a window the reduction is made. Here, as in Linux, it is made
-/// at the first echo, by the estimate of the windows before, and not again until all that was outstanding is
-/// acknowledged. Growth and the response to loss are Reno's.
+/// RFC 8257 section 3.3 leaves open at which point of a window of data the reduction is made. Here, as in Linux, it is
+/// made at the first echo, with the estimate from the previous windows, and not again until all segments outstanding at
+/// that time are acknowledged. Growth and the response to loss are those of Reno.
 #[derive(Debug)]
 pub struct Dctcp {
-    /// Weight of the last window in the estimate.
+    /// Weight g of the last window in the estimate.
     g: f64,
     /// Estimate of the marked fraction, 0 to 1.
     alpha: f64,
-    /// Segments acknowledged in this observation window.
+    /// Number of segments acknowledged in this observation window.
     acked: u32,
-    /// Segments acknowledged with an echo in this observation window.
+    /// Number of segments acknowledged with an echo in this observation window.
     marked: u32,
-    /// Segment whose acknowledgement, with that of a later one, ends the observation window.
+    /// Segment whose acknowledgement ends the observation window (DCTCP.WindowEnd).
     window_end: u32,
-    /// Smallest window after an echo, segments.
+    /// Minimum window after an echo, segments, 1 or 2.
     least: u8,
     growth: Growth,
 }
@@ -104,7 +104,8 @@ impl CongestionControl for Dctcp {
             // RFC 8257 section 3.5: the response to loss is that of conventional TCP, even after a reduction for
             // marks.
             echo: EchoResponse::ThenLoss,
-            // With a smallest window of 2, as in Linux, a window of one segment comes only from a timeout.
+            // With a minimum window of 2, as in Linux, only a timeout leads to a window of one segment, and an echo
+            // then has no further response.
             below_one: (self.least > 1).then_some(BackOff::None),
             ..Profile::default()
         }
@@ -127,7 +128,7 @@ impl CongestionControl for Dctcp {
             Congestion::Ecn => {
                 let reduced = window.cwnd * (1.0 - self.alpha / 2.0);
                 window.ssthresh = reduced.max(2.0);
-                // A window of one segment, after a timeout, stays: an echo never opens a window.
+                // After a timeout the window may be below the minimum; an echo must not raise it.
                 window.cwnd = reduced.max(f64::from(self.least)).min(window.cwnd);
             }
             Congestion::Loss | Congestion::Timeout => {

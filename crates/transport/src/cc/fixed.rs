@@ -1,4 +1,4 @@
-//! A window without congestion control.
+//! A constant window, without congestion control.
 
 use super::{Acked, Build, CongestionControl, CongestionEvent, Profile, RecoveryWindow, Setup, Window};
 use schemars::JsonSchema;
@@ -6,9 +6,9 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_random::Rng;
 
-/// No congestion control, as before 1988: the window stays at `initial-window` at losses, marks and
-/// timeouts. Flow control and retransmission remain; with `timers.max-rto` equal to `timers.min-rto` the timer does
-/// not back off either.
+/// No congestion control, as before 1988: the window stays at `initial-window` at losses, marks and timeouts. Flow
+/// control and retransmission remain. If `timers.max-rto` equals `timers.min-rto`, the retransmission timer does not
+/// back off either.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {}
@@ -30,9 +30,10 @@ impl Build for Params {
     }
 }
 
-/// A constant window.
+/// State of a sender with a constant window.
 #[derive(Debug)]
 pub struct Fixed {
+    /// The window, segments.
     segments: u32,
 }
 
@@ -41,7 +42,7 @@ impl CongestionControl for Fixed {
         Profile { recovery: RecoveryWindow::Control, ..Profile::default() }
     }
     fn on_ack(&mut self, window: &mut Window, _: &Acked) {
-        // A lost SYN has set the window to one segment.
+        // Not redundant: the loss of a SYN sets the window to one segment.
         window.cwnd = f64::from(self.segments);
     }
     fn on_congestion(&mut self, _: &mut Window, _: &CongestionEvent) {}

@@ -1,4 +1,4 @@
-//! HPCC: a window from the queues and rates that switches report (Li and others, *HPCC: High Precision
+//! HPCC: window control by the queue lengths and link loads that switches report (Li and others, *HPCC: High Precision
 //! Congestion Control*, SIGCOMM 2019).
 
 use super::{
@@ -13,19 +13,20 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate};
 
-/// HPCC (SIGCOMM 2019): each acknowledgement carries the queue, the bytes sent and the rate of every link of the path;
-/// the window is set so that `target` times the bandwidth-delay product of the busiest link is in flight. The initial
-/// window is one bandwidth-delay product. Switches write telemetry into each packet of such a sender; add 42 B to the
-/// `header` for it.
+/// HPCC (SIGCOMM 2019): each acknowledgement carries queue length, bytes sent and rate of every link of the path. The
+/// window is set such that the bytes in flight are `target` times the bandwidth-delay product of the busiest link. The
+/// initial window is one bandwidth-delay product. Switches write telemetry into each packet of such a sender; add 42 B
+/// to the `header` for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
     /// Target utilisation eta, above 0 and below 1. Default 0.95.
     pub target: f64,
-    /// Round trips of additive increase between multiplicative ones (maxStage), 0 to 1000. Default 5.
+    /// Number of round trips with additive increase between two with multiplicative adjustment (maxStage), 0 to 1000.
+    /// Default 5.
     pub stages: u32,
     /// Additive increase per round trip, as a rate above 0; the window grows by the product of this rate and T.
-    /// Default: by `flows`, and without that 50 Mbit/s, which is the paper's 80 B at 100 Gbit/s and 13 us.
+    /// Default: computed from `flows`; without `flows` 50 Mbit/s, the paper's 80 B per 13 us at 100 Gbit/s.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub additive: Option<Rate>,
     /// Number N of senders per link in the paper's rule for W_AI (section 3.3): W_AI = W_init (1 − eta)/N, so that the
@@ -40,7 +41,7 @@ pub struct Params {
     pub own_rtt: bool,
 }
 
-/// Default of W_AI/T.
+/// Default of the additive increase as a rate, W_AI/T.
 const ADDITIVE: Rate = Rate::mbit(50);
 
 impl Default for Params {
@@ -50,7 +51,7 @@ impl Default for Params {
 }
 
 impl Params {
-    /// Checks ranges, and excludes parameters that contradict each other.
+    /// Checks ranges, and that at most one parameter sets the increase and at most one sets T.
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.
@@ -70,7 +71,7 @@ impl Params {
         self.base_rtt.map_or(Ok(()), |base| duration("base-rtt", base))
     }
 
-    /// Returns the host's line with T as its round-trip time.
+    /// Returns the host's link and path with T as round-trip time.
     fn line(&self, setup: &Setup) -> Line {
         Line { base_rtt: self.base_rtt.unwrap_or(setup.line.base_rtt), ..setup.line }
     }
@@ -106,24 +107,24 @@ impl Build for Params {
     }
 }
 
-/// State of HPCC in one sender. Windows in segments.
+/// State of HPCC in one sender. Windows are in segments.
 #[derive(Debug)]
 pub struct Hpcc {
     /// Target utilisation eta.
     target: f64,
-    /// Round trips of additive increase between multiplicative ones (maxStage).
+    /// Number of round trips with additive increase between two with multiplicative adjustment (maxStage).
     stages: u32,
     /// Additive increase W_AI.
     step: f64,
     line: Line,
-    /// Reference window W_c, that of the last round trip.
+    /// Reference window W_c: the window at the end of the last round trip.
     reference: f64,
     /// Window W.
     window: f64,
-    /// Utilisation U of the busiest link: bytes in flight by bandwidth-delay product, a moving average over a round
-    /// trip.
+    /// Utilisation U of the busiest link: moving average over a round trip of bytes in flight divided by the
+    /// bandwidth-delay product.
     utilisation: f64,
-    /// Round trips of additive increase since the last multiplicative one (incStage).
+    /// Number of round trips with additive increase since the last multiplicative adjustment (incStage).
     stage: u32,
     /// Telemetry of the last acknowledgement (L).
     last: Vec<Hop>,
@@ -131,32 +132,34 @@ pub struct Hpcc {
     measured: bool,
 }
 
-/// Returns the congestion window for a window W: a segment may leave while less than W is in flight, as in the authors'
-/// simulation. Rounded down, windows of a few segments would never use what W_AI adds.
+/// Returns the congestion window for a window W, rounded up: a segment may be sent while less than W is in flight, as
+/// in the authors' simulation. If W were rounded down, additive increases of less than a segment would have no effect
+/// on small windows.
 fn segments(window: f64) -> f64 {
     window.ceil().max(1.0)
 }
 
 impl Hpcc {
-    /// Returns u of the busiest link since the last acknowledgement, and the weight τ/T of this sample (MeasureInflight
-    /// of algorithm 1, lines 2 to 8). `None`: the path has changed, or a link has sent nothing since.
+    /// Returns the utilisation u of the busiest link since the last acknowledgement, and the weight τ/T of this sample
+    /// (MeasureInflight of algorithm 1, lines 2 to 8). `None`: `hops` is empty, the path has changed, or the time
+    /// stamps of a link have not advanced.
     fn busiest(&self, hops: &[Hop]) -> Option<(f64, f64)> {
-        let same = self.last.len() == hops.len() && self.last.iter().zip(hops).all(|(a, b)| a.port == b.port);
-        if !same || hops.is_empty() {
+        let same_path = self.last.len() == hops.len() && self.last.iter().zip(hops).all(|(a, b)| a.port == b.port);
+        if !same_path || hops.is_empty() {
             return None;
         }
         let base = self.line.base_rtt.as_secs();
         let (mut highest, mut weight) = (-1.0, 0.0);
         for (before, hop) in self.last.iter().zip(hops) {
-            let apart = hop.at.since(before.at).as_secs();
-            if apart <= 0.0 {
+            let elapsed = hop.at.since(before.at).as_secs();
+            if elapsed <= 0.0 {
                 return None;
             }
             let product = hop.rate.0 as f64 / 8.0 * base;
             let sent = (hop.busy.0 - before.busy.0) as f64 / hop.at.since(before.at).0 as f64;
             let load = f64::from(hop.queue.min(before.queue)) / product + sent;
             if load > highest {
-                (highest, weight) = (load, apart.min(base) / base);
+                (highest, weight) = (load, elapsed.min(base) / base);
             }
         }
         Some((highest, weight))
@@ -187,9 +190,10 @@ impl CongestionControl for Hpcc {
         let multiplies = self.utilisation >= self.target || self.stage >= self.stages;
         self.window =
             self.step + if multiplies { self.reference / (self.utilisation / self.target) } else { self.reference };
-        // More than the path holds would wait in the host. If the path holds less than W_AI, the window is constant.
-        let most = self.line.product();
-        self.window = self.window.clamp(self.step.min(most), most);
+        // The window is at most the bandwidth-delay product, since more would only wait in the host. If the
+        // bandwidth-delay product is below W_AI, the window is constant.
+        let maximum = self.line.product();
+        self.window = self.window.clamp(self.step.min(maximum), maximum);
         if acked.round {
             self.stage = if multiplies { 0 } else { self.stage + 1 };
             self.reference = self.window;
@@ -199,7 +203,7 @@ impl CongestionControl for Hpcc {
 
     fn on_congestion(&mut self, _: &mut Window, _: &CongestionEvent) {}
 
-    /// Returns the rate R = W / T, also below a window of one segment.
+    /// Returns the pacing rate R = W/T, which has no lower bound at a window of one segment.
     fn pacing(&self) -> Pacing {
         Pacing::at(self.window / self.line.base_rtt.as_secs())
     }

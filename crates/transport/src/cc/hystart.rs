@@ -9,7 +9,7 @@ const MIN_RTT_THRESH: Dur = Dur::from_ms(4);
 const MAX_RTT_THRESH: Dur = Dur::from_ms(16);
 /// MIN_RTT_DIVISOR.
 const MIN_RTT_DIVISOR: u64 = 8;
-/// N_RTT_SAMPLE: samples of a round before its minimum is compared.
+/// N_RTT_SAMPLE: number of samples in a round before the minimum of the round is compared with that of the last round.
 const N_RTT_SAMPLE: u32 = 8;
 /// CSS_GROWTH_DIVISOR: divisor of the growth in conservative slow start.
 const CSS_GROWTH_DIVISOR: f64 = 4.0;
@@ -21,35 +21,35 @@ const L: u32 = 8;
 /// Round-trip time without a sample ("infinity" of the RFC).
 const NONE: Dur = Dur(u64::MAX);
 
-/// Slow start of a control that grows by acknowledgements. Only the first slow start is watched,
-/// as RFC 9406 section 4.3 advises; the control calls [`HyStart::stop`] at the first congestion.
+/// Slow start of a control whose window grows by acknowledgements. HyStart++ applies only to the first slow start, as
+/// RFC 9406 section 4.3 advises: at the first congestion the control calls [`HyStart::stop`] or drops this state.
 #[derive(Debug)]
 pub(crate) struct HyStart {
     /// Upper bound of the growth per acknowledgement, segments.
     limit: u32,
-    /// lastRoundMinRTT.
+    /// Minimum round-trip time of the last round (lastRoundMinRTT), or [`NONE`].
     last_min: Dur,
-    /// currentRoundMinRTT.
+    /// Minimum round-trip time of this round (currentRoundMinRTT), or [`NONE`].
     current_min: Dur,
-    /// Samples in this round.
+    /// Number of samples in this round.
     samples: u32,
-    /// Minimum round-trip time at the start of conservative slow start, and the number of rounds since. `None`:
-    /// standard slow start.
+    /// Minimum round-trip time at the start of conservative slow start, and the number of rounds since that start.
+    /// `None`: standard slow start.
     conservative: Option<(Dur, u32)>,
     /// `true` until the first congestion, or the end of the first slow start.
     active: bool,
 }
 
 impl HyStart {
-    /// Returns the state for a sender, inactive if not `wanted`.
-    pub(crate) fn new(setup: &Setup, wanted: bool) -> HyStart {
+    /// Returns the state for a sender; HyStart++ is active if `active`.
+    pub(crate) fn new(setup: &Setup, active: bool) -> HyStart {
         HyStart {
             limit: if setup.pacing { u32::MAX } else { L },
             last_min: NONE,
             current_min: NONE,
             samples: 0,
             conservative: None,
-            active: wanted,
+            active,
         }
     }
 
@@ -59,7 +59,7 @@ impl HyStart {
         self.active
     }
 
-    /// Ends HyStart++, at the first congestion: later slow starts are standard.
+    /// Ends HyStart++, so that later slow starts are standard; to be called at the first congestion.
     pub(crate) fn stop(&mut self) {
         self.active = false;
     }
@@ -82,7 +82,7 @@ impl HyStart {
         }
     }
 
-    /// Begins a round; returns `true` at the end of conservative slow start.
+    /// Ends a round and starts the next; returns `true` at the end of conservative slow start.
     fn end_round(&mut self) -> bool {
         self.last_min = self.current_min;
         self.current_min = NONE;
@@ -93,8 +93,8 @@ impl HyStart {
         *rounds >= CSS_ROUNDS
     }
 
-    /// Enters conservative slow start if the minimum round-trip time has risen since the last round, and leaves it if
-    /// the minimum falls below that at its start.
+    /// Enters conservative slow start if the minimum round-trip time has risen by the threshold since the last round,
+    /// and returns to standard slow start if it falls below the minimum at the start of conservative slow start.
     fn compare_minima(&mut self) {
         if self.samples < N_RTT_SAMPLE {
             return;
@@ -117,7 +117,7 @@ mod tests {
     use super::*;
     use tailback_units::Time;
 
-    /// Processes a round of ten acknowledgements of one segment each, all of round-trip time `ms`.
+    /// Processes a round of ten acknowledgements of one segment each, all with a round-trip time of `ms` milliseconds.
     fn round(hystart: &mut HyStart, window: &mut Window, ms: u64) {
         for i in 0..10 {
             let rtt = Dur::from_ms(ms);
@@ -141,7 +141,8 @@ mod tests {
         }
     }
 
-    fn start() -> (HyStart, Window) {
+    /// Returns active HyStart++ at a window of 10 segments.
+    fn initial() -> (HyStart, Window) {
         let setup = Setup {
             payload: 1460,
             header: 40,
@@ -157,10 +158,11 @@ mod tests {
 
     #[test]
     fn conservative_slow_start_begins_at_a_rise_of_an_eighth_bounded_by_4_ms_and_16_ms() {
+        // An eighth of 80 ms is 10 ms; of 8 ms 1 ms, raised to 4 ms; of 400 ms 50 ms, reduced to 16 ms.
         for (before, after, begins) in
             [(80, 89, false), (80, 90, true), (8, 11, false), (8, 12, true), (400, 415, false), (400, 416, true)]
         {
-            let (mut hystart, mut window) = start();
+            let (mut hystart, mut window) = initial();
             round(&mut hystart, &mut window, before);
             round(&mut hystart, &mut window, after);
             assert_eq!(hystart.conservative.is_some(), begins, "{before} ms to {after} ms");
@@ -169,9 +171,10 @@ mod tests {
 
     #[test]
     fn conservative_slow_start_grows_by_a_quarter_and_ends_after_five_rounds() {
-        let (mut hystart, mut window) = start();
+        let (mut hystart, mut window) = initial();
         round(&mut hystart, &mut window, 80);
-        // Conservative slow start begins at the eighth sample; the last two acknowledgements count a quarter.
+        // Conservative slow start begins at the eighth sample of the round, so the last two acknowledgements count a
+        // quarter each.
         round(&mut hystart, &mut window, 100);
         assert_eq!(window.cwnd, 10.0 + 10.0 + 8.0 + 0.5);
         for _ in 0..4 {
@@ -179,6 +182,7 @@ mod tests {
             assert!(hystart.active());
         }
         let cwnd = window.cwnd;
+        // Four rounds of 10 acknowledgements, a quarter of a segment each.
         assert_eq!(cwnd, 28.5 + 4.0 * 2.5);
         round(&mut hystart, &mut window, 100);
         assert!(!hystart.active());
@@ -186,8 +190,8 @@ mod tests {
     }
 
     #[test]
-    fn standard_slow_start_resumes_when_the_round_trip_time_falls() {
-        let (mut hystart, mut window) = start();
+    fn standard_slow_start_resumes_when_the_round_trip_time_falls_below_that_at_the_start_of_the_conservative() {
+        let (mut hystart, mut window) = initial();
         for ms in [80, 100] {
             round(&mut hystart, &mut window, ms);
         }

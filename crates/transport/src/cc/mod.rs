@@ -1,11 +1,11 @@
 //! Congestion control: how the window grows and shrinks.
 //!
-//! The sender detects and repairs losses in the same way for all controls. A congestion control reads what
-//! was acknowledged and sets the [`Window`], in segments.
+//! Loss detection and repair are part of the sender and the same for all controls. A congestion control is notified of
+//! acknowledgements and signs of congestion, and sets the [`Window`], in segments.
 //!
-//! A control is one file here: `Params` with [`Build`], and the state with [`CongestionControl`]; it is listed in
-//! `registry.rs`. [`CongestionControl::on_ack`] and [`CongestionControl::on_congestion`] are required, all else has a
-//! default.
+//! A control is one file in this folder and one line in `registry.rs`. Its `Params` implement [`Build`], and its state
+//! implements [`CongestionControl`]. Only [`CongestionControl::on_ack`] and [`CongestionControl::on_congestion`] are
+//! required; the other methods have defaults.
 
 pub mod bbr;
 pub mod bbr3;
@@ -34,24 +34,24 @@ use tailback_units::{Dur, Time};
 pub struct Setup {
     /// Payload of a full segment, bytes, 1 to 65535.
     pub payload: u16,
-    /// Headers of a segment, TCP and IP, bytes.
+    /// Headers of a segment, TCP and IP, bytes, 0 to 1000.
     pub header: u16,
     /// Window before the first acknowledgement, segments, at least 1.
     pub initial_window: u32,
-    /// Slow-start threshold at the start, segments; `None`: infinite.
+    /// Initial slow-start threshold, segments; `None`: infinite.
     pub initial_ssthresh: Option<u32>,
-    /// Largest retransmission timeout.
+    /// Maximum retransmission timeout.
     pub max_rto: Dur,
-    /// `true` if the sender paces at a multiple of the window per round trip.
+    /// `true` if the sender paces segments at a multiple of the window per round trip, whatever the control.
     pub pacing: bool,
-    /// `true` if acknowledgements are selective, so that several losses per round trip are seen.
+    /// `true` if acknowledgements are selective, so that several losses per round trip are detected.
     pub selective: bool,
     /// The host's link and the idle path.
     pub line: Line,
 }
 
 impl Setup {
-    /// Bytes of a full segment with its headers.
+    /// Returns the length of a full segment with its headers, bytes.
     pub(crate) fn full(&self) -> u32 {
         u32::from(self.payload) + u32::from(self.header)
     }
@@ -61,7 +61,7 @@ impl Setup {
 pub trait Build {
     /// State of the control in one sender.
     type Control;
-    /// Returns the state for a sender; `rng` is a stream of its own.
+    /// Returns the state for a sender. `rng` is a random stream that only this state uses.
     fn build(&self, setup: &Setup, rng: Rng) -> Self::Control;
     /// Returns the window before the first acknowledgement, segments, above 0.
     fn initial_window(&self, setup: &Setup) -> f64 {
@@ -76,10 +76,11 @@ pub trait Build {
 /// Requirements of a congestion control on the receiver, the host and the network.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Needs {
-    /// Echo of congestion experienced.
+    /// Form of the receiver's echo of congestion experienced, unless the connection sets one.
     pub echo: EcnEcho,
-    /// Minimum time between congestion notifications, which the receiver sends instead of echoes: it acknowledges a
-    /// marked segment at once with ECE set, and no other segment. `None`: echoes.
+    /// Minimum time between congestion notifications, which the receiver sends instead of echoes. A notification is an
+    /// acknowledgement with ECE set, sent at once when a marked segment arrives; other acknowledgements have no ECE.
+    /// `None`: echoes.
     pub notification: Option<Dur>,
     /// `true` if switches write telemetry into the packets ([`Feedback::hops`]).
     pub telemetry: bool,
@@ -87,60 +88,61 @@ pub struct Needs {
     pub marks: bool,
     /// `true` if the control reads [`Setup::line`].
     pub line: bool,
-    /// `true` if [`Line::base_rtt`] is the longest of the flow group's paths, `false` if that of the flow's own.
+    /// `true` if [`Line::base_rtt`] is that of the longest path of the flow group, `false` if it is that of the flow's
+    /// own path.
     pub shares_base_rtt: bool,
 }
 
 /// The window that a congestion control sets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Window {
-    /// Congestion window, segments, above 0. Its integer part, at least 1, may be outstanding.
+    /// Congestion window, segments, above 0. As many segments as its integer part, but at least 1, may be outstanding.
     pub cwnd: f64,
     /// Slow-start threshold, segments.
     pub ssthresh: f64,
 }
 
-/// Window of a control that limits by rate only: never reached.
+/// Window of a control that limits only the rate, segments; so large that the sender never reaches it.
 pub(crate) const NO_WINDOW: f64 = 1e9;
 
-/// Pacing set by a congestion control.
+/// Pacing that a congestion control sets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Pacing {
     /// Pacing rate, segments per second. `None`: segments leave as soon as the window allows.
     pub rate: Option<f64>,
-    /// Minimum time from one segment to the next, and minimum retransmission timeout, at less than one segment per
-    /// round trip; zero: no limit.
+    /// Minimum time from one segment to the next, for less than one segment per round trip; it is also a lower bound of
+    /// the retransmission timeout. Zero: no limit.
     pub interval: Dur,
-    /// Instant of the next change of `rate` or `interval` by time alone, at which [`CongestionControl::on_timer`] is
-    /// due; [`Time::NEVER`] if there is none.
+    /// Time at which the sender must call [`CongestionControl::on_timer`], because `rate` or `interval` changes without
+    /// an acknowledgement; [`Time::NEVER`]: no such change is due.
     pub changes_at: Time,
 }
 
 impl Pacing {
-    /// Pacing at `rate` segments per second, which only acknowledgements and congestion change.
+    /// Returns pacing at `rate` segments per second, which does not change by time alone.
     pub fn at(rate: f64) -> Pacing {
         Pacing { rate: Some(rate), ..Pacing::default() }
     }
 }
 
 impl Default for Pacing {
-    /// No pacing.
+    /// Returns no pacing.
     fn default() -> Pacing {
         Pacing { rate: None, interval: Dur::ZERO, changes_at: Time::NEVER }
     }
 }
 
-/// Capabilities of a congestion control. They are constant, and the sender reads them once, when it is made.
+/// Constant properties of a congestion control. The sender reads them once, when it is created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Profile {
-    /// Owner of the window during loss recovery.
+    /// Part that sets the window during loss recovery.
     pub recovery: RecoveryWindow,
     /// Response to an echo of congestion.
     pub echo: EchoResponse,
     /// Calls of [`CongestionControl::on_sent`].
     pub sent: SentCalls,
-    /// `true` if each expiry of the retransmission timer is reported as congestion, `false` if only the first for a
-    /// segment (RFC 5681 section 3.1).
+    /// `true` if every expiry of the retransmission timer is reported as congestion, `false` if only the first expiry
+    /// for a segment is (RFC 5681 section 3.1).
     pub every_expiry: bool,
     /// `true` if the sender calls [`CongestionControl::pacing`].
     pub paces: bool,
@@ -151,36 +153,37 @@ pub struct Profile {
 }
 
 impl Profile {
-    /// Returns `true` if the control is called for feedback, acknowledgements outside recovery and congestion only.
+    /// Returns `true` if the sender calls the control only for feedback, for acknowledgements outside recovery and for
+    /// congestion.
     pub(crate) fn is_plain(&self) -> bool {
         let calls = self.paces || self.samples_rate || self.sent != SentCalls::Never;
         !calls && self.recovery != RecoveryWindow::Control && self.echo != EchoResponse::Control
     }
 }
 
-/// Owner of the congestion window during loss recovery and after a timeout.
+/// Part that sets the congestion window during loss recovery and after a timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum RecoveryWindow {
-    /// The sender: fast recovery or proportional rate reduction, and `ssthresh` at the end.
+    /// The sender, by fast recovery or proportional rate reduction; at the end the window is `ssthresh`.
     #[default]
     Sender,
-    /// The control at the loss, in [`CongestionControl::on_congestion`]; the sender keeps that window (ns-2). Without
-    /// proportional rate reduction only.
+    /// The control, once, in [`CongestionControl::on_congestion`] at the loss; the sender keeps that window (ns-2). Not
+    /// with proportional rate reduction.
     AtLoss,
-    /// The control, which is then called for acknowledgements in recovery, too (BBR).
+    /// The control, which is called for acknowledgements in recovery, too (BBR).
     Control,
 }
 
 /// Response to an echo of congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub enum EchoResponse {
-    /// One reduction per window, for an echo or a loss (RFC 3168 section 6.1.2).
+    /// At most one reduction per window, whether by echoes or by losses (RFC 3168 section 6.1.2).
     #[default]
     OncePerWindow,
-    /// One reduction per window by echoes, but a loss after an echo reduces the window once more
-    /// (RFC 8257 section 3.5).
+    /// At most one reduction per window by echoes; a loss after an echo reduces the window once more (RFC 8257 section
+    /// 3.5).
     ThenLoss,
-    /// No reduction by the sender: the control responds by itself.
+    /// No report to [`CongestionControl::on_congestion`]: the control responds to the echoes in its other methods.
     Control,
 }
 
@@ -190,9 +193,9 @@ pub enum SentCalls {
     /// No calls.
     #[default]
     Never,
-    /// One for each segment.
+    /// One call for each segment sent.
     Each,
-    /// One for each segment; the result decides if the segment is marked.
+    /// One call for each segment sent; its result decides whether the segment is marked.
     Marks,
 }
 
@@ -217,10 +220,10 @@ pub enum BackOff {
     Interval,
 }
 
-/// Content of an acknowledgement as it arrives, before losses are looked for.
+/// Content of an acknowledgement as it arrives, before loss detection.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback<'a> {
-    /// Segments newly acknowledged, cumulatively; 0 for a duplicate.
+    /// Number of segments newly acknowledged cumulatively; 0 for a duplicate.
     pub advanced: u32,
     /// `true` if the acknowledgement echoes congestion experienced.
     pub ece: bool,
@@ -233,36 +236,38 @@ pub struct Feedback<'a> {
     pub hops: Option<&'a [Hop]>,
 }
 
-/// Result of an acknowledgement that delivered at least one segment.
+/// State after an acknowledgement that delivered at least one segment.
 #[derive(Clone, Copy, Debug)]
 pub struct Acked {
     /// Arrival of the acknowledgement.
     pub now: Time,
-    /// Segments newly acknowledged, cumulatively or selectively, at least 1.
+    /// Number of segments newly acknowledged, cumulatively or selectively, at least 1.
     pub delivered: u32,
-    /// Segments by which the cumulative acknowledgement advances; earlier acknowledgements may have counted some of
-    /// them in `delivered`.
+    /// Number of segments by which the cumulative acknowledgement advances. Some of them may have been acknowledged
+    /// selectively before, and counted in `delivered` then.
     pub advanced: u32,
-    /// Sample of the round-trip time: of the newest segment acknowledged or, without a scoreboard, of the timestamp or
-    /// the timed segment. `None`: no sample, such as for a segment that was sent more than once.
+    /// Sample of the round-trip time. With a scoreboard (SACK) it is that of the newest segment acknowledged; without
+    /// one it is measured by the echoed timestamp or by the timed segment. `None`: no sample, for example because the
+    /// segment was sent more than once.
     pub rtt: Option<Dur>,
     /// Smoothed round-trip time; zero before the first sample.
     pub srtt: Dur,
-    /// Smallest round-trip time so far; zero before the first sample.
+    /// Minimum round-trip time so far; zero before the first sample.
     pub min_rtt: Dur,
-    /// Segments outstanding (sent, neither acknowledged nor considered lost) before the acknowledgement.
+    /// Number of segments outstanding (sent, neither acknowledged nor considered lost) before the acknowledgement.
     pub in_flight_before: u32,
-    /// Segments outstanding after the acknowledgement.
+    /// Number of segments outstanding after the acknowledgement.
     pub in_flight: u32,
     /// `true` if the window, not the application or the receiver, limits the sender.
     pub window_limited: bool,
     /// `true` if the acknowledgement echoes congestion experienced.
     pub ece: bool,
-    /// `true` during loss recovery (after this acknowledgement has been processed).
+    /// `true` if the sender is in loss recovery after this acknowledgement.
     pub recovering: bool,
-    /// `true` if the acknowledgement ends a round trip: it covers a segment sent after the end of the last round trip.
+    /// `true` if the acknowledgement ends a round trip, that is, acknowledges a segment sent after the end of the last
+    /// round trip.
     pub round: bool,
-    /// Segments newly considered lost since the last call.
+    /// Number of segments newly considered lost since the last call of [`CongestionControl::on_ack`].
     pub lost: u32,
     /// Sample of the delivery rate; `None` without [`Profile::samples_rate`], or if the interval is too short.
     pub rate: Option<RateSample>,
@@ -271,31 +276,31 @@ pub struct Acked {
 /// A sample of the delivery rate (draft-cheng-iccrg-delivery-rate-estimation).
 #[derive(Clone, Copy, Debug)]
 pub struct RateSample {
-    /// Segments delivered in `interval`.
+    /// Number of segments delivered in `interval`.
     pub delivered: u32,
-    /// The longer of the send and the acknowledgement interval.
+    /// The longer one of the send interval and the acknowledgement interval.
     pub interval: Dur,
-    /// Segments delivered since the start when the sampled segment was sent.
+    /// Number of segments delivered from the start of the connection until the sampled segment was sent.
     pub prior_delivered: u64,
-    /// Segments delivered since the start until now.
+    /// Number of segments delivered from the start of the connection until now.
     pub total_delivered: u64,
-    /// Segments outstanding when the sampled segment was sent, itself included.
+    /// Number of segments outstanding when the sampled segment was sent, itself included.
     pub sent_in_flight: u32,
-    /// Segments considered lost since the sampled segment was sent.
+    /// Number of segments considered lost since the sampled segment was sent.
     pub lost: u32,
     /// `true` if the sampled segment was sent while the application had too little to send.
     pub app_limited: bool,
 }
 
-/// A sign of congestion.
+/// Kind of a sign of congestion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Congestion {
     /// Loss, detected by duplicate or selective acknowledgements: recovery begins.
     Loss,
-    /// An echo of congestion experienced, at most once per window.
+    /// Echo of congestion experienced, reported at most once per window.
     Ecn,
-    /// Expiry of the retransmission timer, or a loss with "tahoe". Afterwards the sender sets the window to one
-    /// segment.
+    /// Expiry of the retransmission timer, or a loss with recovery "tahoe". The sender sets the window to one segment
+    /// after the call, unless the control owns the window ([`RecoveryWindow::Control`]).
     Timeout,
 }
 
@@ -306,14 +311,14 @@ pub struct CongestionEvent {
     pub sign: Congestion,
     /// Time of the sign.
     pub now: Time,
-    /// FlightSize of RFC 5681: segments outstanding, without those sent by limited transmit.
+    /// FlightSize of RFC 5681: number of segments outstanding, without those sent by limited transmit.
     pub in_flight: u32,
     /// `true` if the lost segment was marked; `false` without [`SentCalls::Marks`].
     pub marked: bool,
 }
 
 impl CongestionEvent {
-    /// A sign at `now` with `in_flight` segments outstanding, not of a marked segment.
+    /// Returns the event of a sign at `now` with `in_flight` segments outstanding; `marked` is `false`.
     pub fn new(sign: Congestion, now: Time, in_flight: u32) -> CongestionEvent {
         CongestionEvent { sign, now, in_flight, marked: false }
     }
@@ -326,47 +331,50 @@ pub struct Sent {
     pub now: Time,
     /// `true` if no segment was outstanding before the transmission.
     pub idle: bool,
-    /// With [`SentCalls::Marks`], `true` if the segment was marked when it was sent before. `None`: it is sent for the
+    /// With [`SentCalls::Marks`], `true` if the segment was marked when it was last sent. `None`: it is sent for the
     /// first time.
     pub was_marked: Option<bool>,
 }
 
-/// A timer of the sender.
+/// Timer of the sender that has expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// The timer of the control itself, at [`Pacing::changes_at`].
+    /// The control's own timer, which expires at [`Pacing::changes_at`].
     Control,
-    /// The retransmission timer, after this timeout: each expiry, after [`CongestionControl::on_congestion`].
+    /// The retransmission timer, which had this timeout. Reported at each expiry, after the call of
+    /// [`CongestionControl::on_congestion`].
     Retransmission(Dur),
 }
 
 /// A congestion control.
 pub trait CongestionControl {
-    /// Returns the capabilities, which are constant.
+    /// Returns the properties of the control, which are constant.
     fn profile(&self) -> Profile {
         Profile::default()
     }
-    /// Processes the content of any acknowledgement, duplicates included, before the sender looks for losses and
+    /// Processes the content of every acknowledgement, duplicates included, before the sender detects losses and
     /// responds to the echo.
     fn on_feedback(&mut self, _window: &mut Window, _feedback: &Feedback<'_>) {}
-    /// Processes an acknowledgement that delivered something, outside recovery, or with [`RecoveryWindow::Control`] at
-    /// any time.
+    /// Processes an acknowledgement that delivered at least one segment. Called outside loss recovery only or, with
+    /// [`RecoveryWindow::Control`], always.
     fn on_ack(&mut self, window: &mut Window, acked: &Acked);
-    /// Sets `window.ssthresh`; for [`Congestion::Ecn`] also `window.cwnd`.
+    /// Responds to a sign of congestion: sets `window.ssthresh` and, for [`Congestion::Ecn`], `window.cwnd`. With
+    /// [`RecoveryWindow::AtLoss`] or [`RecoveryWindow::Control`] it may set `window.cwnd` for a loss, too.
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent);
     /// Restores the state before the last reduction, which was spurious (RFC 4015; RFC 9438 section 4.9). The sender
     /// has restored `cwnd` and `ssthresh` already.
     fn on_spurious(&mut self, _window: &mut Window) {}
-    /// Processes a transmission, and returns `true` if the segment is to be marked ([`SentCalls`]).
+    /// Processes the transmission of a segment. Returns `true` if the segment is to be marked. Called as
+    /// [`Profile::sent`] says.
     fn on_sent(&mut self, _sent: &Sent) -> bool {
         false
     }
     /// Processes the expiry of a timer.
     fn on_timer(&mut self, _now: Time, _timer: Timer) {}
-    /// Returns the pacing as of the last call ([`Profile::paces`]).
+    /// Returns the pacing after the last call of another method. Called only if [`Profile::paces`] is `true`.
     fn pacing(&self) -> Pacing {
         Pacing::default()
     }
-    /// Calls `f` with each variable of the state, for time series.
+    /// Calls `f` with name and value of each variable of the state, for time series.
     fn probe(&self, _f: &mut dyn FnMut(&'static str, f64)) {}
 }

@@ -4,18 +4,18 @@
 use super::{Acked, RateSample, Setup, Window};
 use crate::seq::before;
 
-/// MinPipeCwnd: smallest window with which a connection with delayed acknowledgements does not stall, segments.
+/// Minimum window (MinPipeCwnd), segments: a connection with delayed acknowledgements does not stall with it.
 pub(crate) const MIN_PIPE: f64 = 4.0;
 
-/// A sample of a [`WindowedMax`].
+/// A value of a [`WindowedMax`] and its time, in the time unit of the caller (rounds, for example).
 #[derive(Clone, Copy, Debug, Default)]
 struct Sample {
     time: u64,
     value: f64,
 }
 
-/// Windowed maximum filter (Kathleen Nichols's estimator): keeps the best three samples and changes
-/// at a new sample only.
+/// Windowed maximum filter (Kathleen Nichols's estimator). It keeps the best three samples, so that its value may be
+/// below the exact maximum, and changes only when a sample is added.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct WindowedMax {
     /// Samples, in descending order of values and ascending order of times.
@@ -28,7 +28,7 @@ impl WindowedMax {
         self.best[0].value
     }
 
-    /// Adds `value`, measured at `time`, and removes samples older than `window`.
+    /// Adds `value`, measured at `time`, and removes samples older than `window`. Times must not decrease.
     pub(crate) fn update(&mut self, window: u64, time: u64, value: f64) {
         let new = Sample { time, value };
         let best = &mut self.best;
@@ -57,12 +57,13 @@ impl WindowedMax {
     }
 }
 
-/// Counter of round trips: one ends at the delivery of a segment that was sent after its start.
+/// Counter of round trips. A round trip ends at the delivery of a segment that was sent after the start of the round
+/// trip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Rounds {
-    /// Segments delivered since the start.
+    /// Number of segments delivered since the start of the connection.
     pub delivered: u64,
-    /// Rounds since the start.
+    /// Number of rounds since the start of the connection.
     pub count: u64,
     /// `true` if this acknowledgement has started a round.
     pub start: bool,
@@ -71,7 +72,7 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
-    /// Processes the sample of an acknowledgement, if it has one.
+    /// Processes an acknowledgement with its delivery-rate sample; `None`: it has no sample.
     pub(crate) fn update(&mut self, sample: Option<&RateSample>) {
         self.start = false;
         let Some(sample) = sample else { return };
@@ -82,7 +83,7 @@ impl Rounds {
             self.start = true;
         }
     }
-    /// Begins a round now, without counting it.
+    /// Starts a round now, without counting it.
     pub(crate) fn restart(&mut self) {
         self.next = self.delivered;
     }
@@ -93,7 +94,8 @@ pub(crate) fn rate(sample: &RateSample) -> f64 {
     f64::from(sample.delivered) / sample.interval.as_secs()
 }
 
-/// Range of deliveries limited by the control itself (ProbeRTT), whose rate is not that of the path.
+/// Range of deliveries that the control itself limited (ProbeRTT), so that their rate is not that of the path.
+/// Deliveries are numbered by the count of segments delivered.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HeldBack {
     /// First delivery of the range.
@@ -103,7 +105,7 @@ pub(crate) struct HeldBack {
 }
 
 impl HeldBack {
-    /// Begins a range after `delivered` segments.
+    /// Starts a range after `delivered` segments.
     pub(crate) fn begin(&mut self, delivered: u64) {
         *self = HeldBack { from: delivered, to: Some(delivered) };
     }
@@ -113,12 +115,12 @@ impl HeldBack {
     }
     /// Returns `true` if the sample is limited by the application or by the control.
     pub(crate) fn limits(&self, sample: &RateSample) -> bool {
-        let held = self.to.is_some_and(|to| (self.from..=to).contains(&sample.prior_delivered));
-        sample.app_limited || held
+        let in_range = self.to.is_some_and(|to| (self.from..=to).contains(&sample.prior_delivered));
+        sample.app_limited || in_range
     }
 }
 
-/// State of the sender's loss recovery, for a control that sets the window in it.
+/// State of the sender's loss recovery, kept by a control that sets the window in loss recovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Repair {
     /// No recovery.
@@ -126,7 +128,7 @@ pub(crate) enum Repair {
     None,
     /// Fast recovery.
     Fast,
-    /// Timeout, without an acknowledgement since.
+    /// A timeout has occurred, and no acknowledgement has arrived since.
     TimedOut,
     /// Recovery after a timeout, until this segment is acknowledged.
     Until(u32),
@@ -135,22 +137,25 @@ pub(crate) enum Repair {
 /// Window before recovery or ProbeRTT, restored after it.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Saved {
+    /// State of the loss recovery.
     pub repair: Repair,
     /// Saved window, segments.
     cwnd: f64,
 }
 
 impl Saved {
-    /// Saves the window; `disturbed` if it is not one of normal operation, so that a larger one saved before stays.
+    /// Saves the window. If the window is not one of normal operation (`disturbed`, or in recovery), a larger window
+    /// saved before is kept.
     pub(crate) fn save(&mut self, window: &Window, disturbed: bool) {
         let disturbed = disturbed || self.repair != Repair::None;
         self.cwnd = if disturbed { self.cwnd.max(window.cwnd) } else { window.cwnd };
     }
-    /// Restores the saved window, if the present one is smaller.
+    /// Restores the saved window if the current one is smaller.
     pub(crate) fn restore(&self, window: &mut Window) {
         window.cwnd = window.cwnd.max(self.cwnd);
     }
-    /// Follows the recovery after a timeout, with all before `una` acknowledged and all before `next` sent.
+    /// Updates the state of the recovery after a timeout: all segments before `una` are acknowledged, all before `next`
+    /// have been sent. Restores the window at the end of the recovery.
     pub(crate) fn follow(&mut self, window: &mut Window, una: u32, next: u32) {
         if self.repair == Repair::TimedOut {
             self.repair = Repair::Until(next);
@@ -162,7 +167,8 @@ impl Saved {
             self.restore(window);
         }
     }
-    /// Follows fast recovery; returns `true` if it begins with this acknowledgement.
+    /// Updates the state of fast recovery: saves the window at its start and restores it at its end. Returns `true` if
+    /// fast recovery starts with this acknowledgement.
     pub(crate) fn follow_fast(&mut self, window: &mut Window, acked: &Acked, disturbed: bool) -> bool {
         match (self.repair, acked.recovering) {
             (Repair::Fast, false) => {
@@ -197,7 +203,8 @@ mod tests {
             max.update(8, time as u64, value);
             let recent = &values[time.saturating_sub(8)..=time];
             let exact = recent.iter().copied().fold(0.0, f64::max);
-            // With only three samples kept, the estimate may be below the maximum once the 9.0 of time 1 is too old.
+            // Since only three samples are kept, the estimate may be below the maximum after time 9, when the 9.0 of
+            // time 1 is older than the window of 8.
             assert!(max.get() <= exact, "at {time}");
             assert!(time > 9 || max.get() == exact, "at {time}: {}", max.get());
         }
@@ -206,7 +213,7 @@ mod tests {
 
     #[test]
     fn samples_of_segments_sent_in_probe_rtt_are_limited_and_those_before_and_after_are_not() {
-        let mut held = HeldBack::default();
+        let mut range = HeldBack::default();
         let sample = |prior_delivered| RateSample {
             delivered: 1,
             interval: tailback_units::Dur::from_ms(1),
@@ -216,10 +223,10 @@ mod tests {
             lost: 0,
             app_limited: false,
         };
-        assert!(!held.limits(&sample(0)));
-        held.begin(100);
-        held.extend(120, 4);
-        let limited: Vec<u64> = (95..130).filter(|n| held.limits(&sample(*n))).collect();
+        assert!(!range.limits(&sample(0)));
+        range.begin(100);
+        range.extend(120, 4);
+        let limited: Vec<u64> = (95..130).filter(|n| range.limits(&sample(*n))).collect();
         assert_eq!(limited, (100..=124).collect::<Vec<_>>());
     }
 }

@@ -1,5 +1,5 @@
-//! Packet marking engine in the sender (Feng, Kandlur, Saha and Shin, ICNP 1998; IEEE/ACM
-//! ToN 7(5), 1999): a marked and a best-effort window that grow and shrink in parallel.
+//! Packet marking engine in the sender (Feng, Kandlur, Saha and Shin, ICNP 1998; IEEE/ACM ToN 7(5), 1999): a marked and
+//! a best-effort window, whose sum is the congestion window.
 
 use super::{
     Acked, Build, Congestion, CongestionControl, CongestionEvent, Feedback, Profile, Sent, SentCalls, Setup, Window,
@@ -14,8 +14,8 @@ use tailback_units::{Dur, Rate, Time};
 
 /// Source-integrated packet marking: the window is the sum of a marked and a best-effort window, and a segment is
 /// marked with a probability equal to the share of the marked window. The marked window grows while the observed rate
-/// is below `target` and shrinks otherwise; the best-effort window is Reno's. The loss of an unmarked segment halves
-/// the best-effort window, the loss of a marked segment halves both.
+/// is below `target` and shrinks otherwise; the best-effort window grows and shrinks as Reno's window. The loss of an
+/// unmarked segment halves the best-effort window, the loss of a marked segment halves both.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
@@ -28,11 +28,12 @@ pub struct Params {
     /// Interval of the check for over-subscription, 1ms to 1h. Default 5s.
     #[serde(default = "default_patience")]
     pub patience: Dur,
-    /// Number of consecutive intervals after which marking is turned off if, in each of them, the target was missed and
-    /// either a marked segment was lost or the marked window was more than 0.9 of the window; 1 to 1000. Default 3.
+    /// Number of consecutive intervals after which marking is turned off if each of them ended with a rate below 0.9 of
+    /// the target, and either had the loss of a marked segment or ended with a marked window of at least 0.9 of the
+    /// window; 1 to 1000. Default 3.
     #[serde(default = "default_strikes")]
     pub strikes: u32,
-    /// Time for which marking then stays off, 1ms to 1h. Default 60s.
+    /// Time for which marking stays off once it has been turned off, 1ms to 1h. Default 60s.
     #[serde(default = "default_rest")]
     pub rest: Dur,
 }
@@ -83,8 +84,8 @@ impl Build for Params {
             plain: Part { window: half, ssthresh },
             prior: None,
             halved: false,
-            halves: false,
-            over: Oversubscription {
+            halve_later: false,
+            oversubscription: Oversubscription {
                 patience: self.patience,
                 limit: self.strikes,
                 rest: self.rest,
@@ -97,21 +98,25 @@ impl Build for Params {
     }
 }
 
-/// One of the two windows, segments.
+/// The marked or the best-effort part of the congestion window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Part {
+    /// Window, segments, at least 0.
     window: f64,
+    /// Slow-start threshold of this part, segments.
     ssthresh: f64,
 }
 
 impl Part {
-    /// Grows for an acknowledgement: by `share` in slow start, else by one segment per round trip of `cwnd`.
+    /// Grows the window for an acknowledgement of `advanced` segments. In slow start it grows by the fraction `share`
+    /// of the segments acknowledged, at most two; otherwise by `advanced`/`cwnd`, which adds up to one segment per
+    /// round trip.
     fn grow(&mut self, share: f64, advanced: f64, cwnd: f64) {
-        // A window of zero has a share of zero and would never grow in slow start.
+        // A window of zero has a share of zero, and would never grow by slow start.
         let slow_start = self.window < self.ssthresh && self.window >= 1.0;
         self.window += if slow_start { share * advanced.min(2.0) } else { advanced / cwnd };
     }
-    /// Halves the window and sets the threshold to it.
+    /// Halves the window, and sets the threshold to the result.
     fn halve(&mut self) {
         self.window /= 2.0;
         self.ssthresh = self.window;
@@ -126,22 +131,23 @@ struct Oversubscription {
     patience: Dur,
     /// Number of consecutive intervals after which marking is turned off.
     limit: u32,
-    /// Time for which marking stays off.
+    /// Time for which marking stays off once it has been turned off.
     rest: Dur,
-    /// End of the present interval.
+    /// End of the current interval.
     due: Time,
-    /// Consecutive intervals with signs of over-subscription.
+    /// Number of consecutive intervals with signs of over-subscription.
     strikes: u32,
-    /// `true` if a marked segment was lost in the present interval.
+    /// `true` if a marked segment was lost in the current interval.
     lost: bool,
     /// End of the time without marking.
     off_until: Time,
 }
 
 impl Oversubscription {
-    /// Checks the interval that has ended, if one has. Returns `true` if marking is turned off now. `missed`: the rate
-    /// is below 0.9 times the target; `share`: marked window divided by the whole window.
-    fn look(&mut self, now: Time, missed: bool, share: f64) -> bool {
+    /// If the current interval has ended, looks for signs of over-subscription in it. Returns `true` if marking is
+    /// turned off now. `missed`: the rate is below 0.9 times the target; `share`: marked window divided by the whole
+    /// window.
+    fn check_interval(&mut self, now: Time, missed: bool, share: f64) -> bool {
         if now < self.due {
             return false;
         }
@@ -161,13 +167,14 @@ impl Oversubscription {
 #[derive(Debug)]
 pub struct PacketMarking {
     rng: Rng,
-    /// Bytes per second.
+    /// Target rate, bytes per second.
     target: f64,
     /// Bytes of a full segment, headers included.
     segment: u32,
     /// Estimate of the rate of all segments.
     observed: SlidingWindow,
-    /// Segments acknowledged that the estimate does not contain yet ([`Feedback`] has no time).
+    /// Number of segments acknowledged that the estimate does not contain yet. They are added at the next call that has
+    /// the time, which [`Feedback`] lacks.
     unobserved: u32,
     /// Window of marked segments.
     marked: Part,
@@ -175,12 +182,12 @@ pub struct PacketMarking {
     plain: Part,
     /// The marked and the best-effort window before the last reduction. `None`: there was none, or it was undone.
     prior: Option<(Part, Part)>,
-    /// `true` if the present recovery has halved the marked window.
+    /// `true` if the current recovery has halved the marked window.
     halved: bool,
-    /// `true` if the recovery will halve the marked window at its end, since it has repaired a
-    /// marked segment, too.
-    halves: bool,
-    over: Oversubscription,
+    /// `true` if the marked window is to be halved at the end of the current recovery, because a marked segment has
+    /// been retransmitted and `halved` is `false`.
+    halve_later: bool,
+    oversubscription: Oversubscription,
 }
 
 impl PacketMarking {
@@ -188,13 +195,13 @@ impl PacketMarking {
     fn sum(&self) -> f64 {
         self.marked.window + self.plain.window
     }
-    /// Returns the rate observed by `now`, bytes per second.
+    /// Adds the acknowledged segments to the estimate, and returns the estimated rate at `now`, bytes per second.
     fn observe(&mut self, now: Time) -> f64 {
         let segments = std::mem::take(&mut self.unobserved);
         if segments > 0 { self.observed.arrive(now, segments * self.segment) } else { self.observed.at(now) }
     }
-    /// Scales the marked and the best-effort window so that their sum is the window that the sender has set in recovery
-    /// or at a timeout.
+    /// Scales the marked and the best-effort window so that their sum is `cwnd`, which the sender may have set in
+    /// recovery or at a timeout.
     fn follow(&mut self, cwnd: f64) {
         let sum = self.sum();
         if sum > 0.0 && (sum - cwnd).abs() > 1e-9 {
@@ -212,26 +219,27 @@ impl CongestionControl for PacketMarking {
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
         self.follow(window.cwnd);
         self.halved = false;
-        if std::mem::take(&mut self.halves) {
+        if std::mem::take(&mut self.halve_later) {
             self.marked.halve();
             window.cwnd = self.sum().max(1.0);
         }
         let missed = self.observe(acked.now) < self.target;
-        let far = self.observed.last() < 0.9 * self.target;
-        if self.over.look(acked.now, far, self.marked.window / self.sum().max(1.0)) {
+        let missed_by_far = self.observed.last() < 0.9 * self.target;
+        if self.oversubscription.check_interval(acked.now, missed_by_far, self.marked.window / self.sum().max(1.0)) {
             self.plain.window += std::mem::take(&mut self.marked.window);
             self.marked.ssthresh = 1.0;
         }
         if acked.window_limited && acked.advanced > 0 {
             let (cwnd, advanced) = (window.cwnd, f64::from(acked.advanced));
             let share = self.marked.window / cwnd;
-            if acked.now < self.over.off_until {
+            if acked.now < self.oversubscription.off_until {
                 self.marked.window = 0.0;
             } else if missed {
                 self.marked.grow(share, advanced, cwnd);
             } else {
                 self.marked.window = f64::max(0.0, self.marked.window - advanced / cwnd);
-                // Slow start has found the target. In later shortfalls it would overshoot.
+                // Slow start ends once the target is reached; when the rate is below the target later, slow start would
+                // overshoot.
                 self.marked.ssthresh = self.marked.ssthresh.min(self.marked.window);
             }
             self.plain.grow(1.0 - share, advanced, cwnd);
@@ -242,10 +250,10 @@ impl CongestionControl for PacketMarking {
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
         self.follow(window.cwnd);
         self.prior = Some((self.marked, self.plain));
-        // FlightSize for a sender that did not fill its window (RFC 5681).
-        let filled = f64::min(1.0, (f64::from(event.in_flight) + 1.0) / window.cwnd);
-        self.marked.window *= filled;
-        self.plain.window *= filled;
+        // RFC 5681 reduces FlightSize: scale the windows if the sender has not filled them.
+        let used_fraction = f64::min(1.0, (f64::from(event.in_flight) + 1.0) / window.cwnd);
+        self.marked.window *= used_fraction;
+        self.plain.window *= used_fraction;
         self.plain.halve();
         if event.marked {
             self.marked.halve();
@@ -270,11 +278,11 @@ impl CongestionControl for PacketMarking {
     fn on_sent(&mut self, sent: &Sent) -> bool {
         self.observe(sent.now);
         if sent.was_marked == Some(true) {
-            self.over.lost = true;
-            self.halves = !self.halved;
+            self.oversubscription.lost = true;
+            self.halve_later = !self.halved;
         }
         let sum = self.sum();
-        sent.now >= self.over.off_until && sum > 0.0 && self.rng.chance(self.marked.window / sum)
+        sent.now >= self.oversubscription.off_until && sum > 0.0 && self.rng.chance(self.marked.window / sum)
     }
 
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {

@@ -23,12 +23,13 @@ pub struct Params {
     /// the window grows per acknowledgement if the value is 1, and per acknowledged segment if it is
     /// larger. Default 2.
     pub byte_counting: u32,
-    /// Base of the reduction at a loss: "flight": FlightSize, at the first expiry for a segment only, and the
-    /// window becomes the threshold (RFC 5681); "window": the congestion window, at each expiry, and the
-    /// threshold is rounded down to whole segments while the window keeps its fraction (ns-2). Default "flight".
+    /// Base of the reduction at a loss. "flight": FlightSize; of several expiries for a segment only the first reduces
+    /// the threshold, and recovery ends with the window at the threshold (RFC 5681). "window": the congestion window;
+    /// each expiry reduces the threshold, which is rounded down to whole segments while the window keeps its fraction
+    /// (ns-2). Default "flight".
     pub reduction: Reduction,
-    /// `true` if the first slow start ends when the round-trip time rises (HyStart++, RFC 9406); it then
-    /// counts up to 8 segments per acknowledgement. Default false.
+    /// `true` if the first slow start ends when the round-trip time rises (HyStart++, RFC 9406); the window then grows
+    /// by up to 8 segments per acknowledgement in that slow start. Default false.
     pub hystart: bool,
 }
 
@@ -70,11 +71,11 @@ impl Build for Params {
             ecn_beta: self.ecn_beta.0,
             hystart: self.hystart.then(|| HyStart::new(setup, true)),
         };
-        let default = self.beta.0 == HALF && self.ecn_beta.0 == HALF && !self.hystart;
+        let is_default = self.beta.0 == HALF && self.ecn_beta.0 == HALF && !self.hystart;
         Reno {
             growth: Growth::new(self.byte_counting),
             by_window: self.reduction == Reduction::Window,
-            tuned: (!default).then(|| Box::new(tuned())),
+            tuned: (!is_default).then(|| Box::new(tuned())),
         }
     }
 }
@@ -83,7 +84,7 @@ impl Build for Params {
 #[derive(Debug)]
 pub struct Reno {
     growth: Growth,
-    /// `true` if losses reduce the window, `false` if FlightSize.
+    /// `true` if the congestion window is the base of a reduction, `false` if FlightSize is.
     by_window: bool,
     /// Parameters other than the defaults. `None`: factors of [`HALF`] and no HyStart++.
     tuned: Option<Box<Tuned>>,
@@ -91,7 +92,7 @@ pub struct Reno {
 
 const _: () = assert!(size_of::<Reno>() <= 16);
 
-/// Default factor of the window at a loss and at an echo.
+/// Default factor by which a loss or an echo multiplies the window.
 const HALF: f64 = 0.5;
 
 /// Parameters other than the defaults, boxed so that the common case stays at 16 bytes.
@@ -99,7 +100,7 @@ const HALF: f64 = 0.5;
 struct Tuned {
     beta: f64,
     ecn_beta: f64,
-    /// `None` after the first congestion or the end of the first slow start.
+    /// State of HyStart++. `None` if it is off, and after the first congestion or the end of the first slow start.
     hystart: Option<HyStart>,
 }
 
@@ -138,15 +139,15 @@ impl CongestionControl for Reno {
             None => [HALF; 2],
         };
         let ecn = event.sign == Congestion::Ecn;
-        let kept = window.cwnd * if ecn { ecn_beta } else { beta };
-        // RFC 5681 equation 4: FlightSize, not the window, for a sender that did not fill it.
+        let reduced = window.cwnd * if ecn { ecn_beta } else { beta };
+        // RFC 5681 equation 4 uses FlightSize, which is less than the window if the sender has not filled the window.
         window.ssthresh = match (ecn, self.by_window) {
-            (_, true) => kept.floor().max(2.0),
-            (true, false) => kept.max(2.0),
+            (_, true) => reduced.floor().max(2.0),
+            (true, false) => reduced.max(2.0),
             (false, false) => (f64::from(event.in_flight) * beta).max(2.0),
         };
         if ecn || self.by_window {
-            window.cwnd = kept.max(1.0);
+            window.cwnd = reduced.max(1.0);
         }
         if event.sign == Congestion::Timeout {
             self.growth.timed_out();
@@ -171,17 +172,18 @@ impl Growth {
     pub(crate) fn timed_out(&mut self) {
         self.after_timeout = true;
     }
-    /// Grows the window by the segments acknowledged, up to the limit.
+    /// Grows the window by the segments acknowledged, at most by the limit per acknowledgement.
     #[inline]
     pub(crate) fn slow_start(&mut self, window: &mut Window, advanced: u32) {
-        // After a timeout one acknowledgement may cover what had arrived long before (RFC 3465 section 2.3).
+        // After a timeout one acknowledgement may cover many segments that arrived long before (RFC 3465 section 2.3).
         let limit = if self.after_timeout { 1 } else { self.limit };
         window.cwnd += f64::from(advanced.min(limit.into()));
         if window.cwnd >= window.ssthresh {
             self.after_timeout = false;
         }
     }
-    /// Returns the segments that an acknowledgement counts for in congestion avoidance.
+    /// Returns the number of segments by which an acknowledgement of `advanced` segments counts in congestion
+    /// avoidance.
     #[inline]
     pub(crate) fn counted(&self, advanced: u32) -> f64 {
         if self.limit == 1 { 1.0 } else { f64::from(advanced) }

@@ -11,21 +11,21 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Time};
 
-/// SubTCP: in congestion avoidance the window grows by min(1, x·cwnd) segments per round trip, so that the sum
-/// of many small windows grows by at most the factor 1 + x per round trip. Slow start and reductions are
-/// Reno's.
+/// SubTCP: in congestion avoidance the window grows by min(1, x·cwnd) segments per round trip, so that the sum of many
+/// small windows grows at most by the factor 1 + x per round trip. Slow start and reductions are those of Reno.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
-    /// Largest relative growth per round trip, above 0 and at most 1; windows above 1/x grow as Reno's.
-    /// Default "10%".
+    /// Maximum relative growth of the window per round trip, above 0 and at most 1; windows above 1/x segments grow as
+    /// with Reno. Default "10%".
     pub x: Fraction,
     /// Response to congestion at one segment per round trip. "none", "rfc3168", "backoff" and "ns-2" are those of
-    /// `ecn-floor`. "interval": the time between segments doubles with each timeout, and with each echo at a window
-    /// of one, and shrinks by 1 + x with each unmarked acknowledgement down to a round trip. Default "interval".
+    /// `ecn-floor`. "interval": the time between segments doubles with each timeout and with each echo at a window of
+    /// one segment; each other acknowledgement divides it by 1 + x, until it is a round trip or less. Default
+    /// "interval".
     pub back_off: BackOff,
-    /// Smallest slow-start threshold, segments, 1 or 2. With 2, as in RFC 5681, a window of 1 doubles
-    /// in one round trip for any x. Default 1.
+    /// Minimum slow-start threshold, segments, 1 or 2. With 2, as in RFC 5681, a window of 1 doubles in one round trip
+    /// whatever x is. Default 1.
     pub least_ssthresh: u32,
 }
 
@@ -42,8 +42,8 @@ impl Params {
     /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if !(self.x.0 > 0.0 && self.x.0 <= 1.0) {
-            let advice = format!("{} is out of range; write a number above 0 and at most 1", self.x);
-            return Err(Invalid::new("x", advice));
+            let message = format!("{} is out of range; write a number above 0 and at most 1", self.x);
+            return Err(Invalid::new("x", message));
         }
         number("least-ssthresh", self.least_ssthresh, 1, 2)
     }
@@ -66,31 +66,31 @@ impl Build for Params {
 
 /// State of SubTCP in one sender.
 ///
-/// Its back-off has no published formula; "interval" treats the time between segments as the
-/// inverse of a window below one: it doubles where a window halves, and shrinks by 1 + x where a
-/// window grows by that.
+/// No formula of SubTCP's back-off has been published. With back-off "interval" the time between segments is treated as
+/// the inverse of a window below one segment: it doubles where that window would be halved, and is divided by 1 + x
+/// where that window would grow by the factor 1 + x.
 #[derive(Debug)]
 pub struct SubTcp {
-    /// Largest relative growth per round trip.
+    /// Maximum relative growth of the window per round trip.
     x: f64,
-    /// Time between segments; zero at windows of one segment and more.
+    /// Minimum time between segments; zero at windows of one segment and more.
     interval: Dur,
     /// Smoothed round-trip time at the last acknowledgement.
     srtt: Dur,
     /// Upper bound of `interval`: the maximum retransmission timeout.
     longest: Dur,
-    /// Smallest slow-start threshold, segments.
+    /// Minimum slow-start threshold, segments, 1 or 2.
     least_ssthresh: u8,
     back_off: BackOff,
     growth: Growth,
 }
 
 impl SubTcp {
-    /// Sets the time between segments to twice its value or twice `from`, whichever is longer, up to the maximum
-    /// timeout; only with back-off "interval".
-    fn double(&mut self, from: Dur) {
+    /// With back-off "interval", doubles the time between segments, to at least twice `base` and at most the maximum
+    /// timeout. Other back-offs: no effect.
+    fn double_interval(&mut self, base: Dur) {
         if self.back_off == BackOff::Interval {
-            self.interval = (self.interval.max(from) * 2).min(self.longest);
+            self.interval = (self.interval.max(base) * 2).min(self.longest);
         }
     }
 }
@@ -121,17 +121,17 @@ impl CongestionControl for SubTcp {
     }
 
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
-        let least = f64::from(self.least_ssthresh);
+        let minimum = f64::from(self.least_ssthresh);
         match event.sign {
             Congestion::Ecn => {
                 if window.cwnd <= 1.0 {
-                    self.double(self.srtt);
+                    self.double_interval(self.srtt);
                 }
-                window.ssthresh = (window.cwnd / 2.0).max(least);
+                window.ssthresh = (window.cwnd / 2.0).max(minimum);
                 window.cwnd = (window.cwnd / 2.0).max(1.0);
             }
             Congestion::Loss | Congestion::Timeout => {
-                window.ssthresh = (f64::from(event.in_flight) / 2.0).max(least);
+                window.ssthresh = (f64::from(event.in_flight) / 2.0).max(minimum);
             }
         }
     }
@@ -143,7 +143,7 @@ impl CongestionControl for SubTcp {
 
     fn on_timer(&mut self, _: Time, timer: Timer) {
         if let Timer::Retransmission(rto) = timer {
-            self.double(rto);
+            self.double_interval(rto);
         }
     }
 

@@ -1,6 +1,6 @@
-//! TIMELY: a rate that follows the gradient of the round-trip time (Mittal and others, *TIMELY:
-//! RTT-based Congestion Control for the Datacenter*, SIGCOMM 2015), and the variant with a unique fixed point (Zhu and
-//! others, *ECN or Delay: Lessons Learnt from Analysis of DCQCN and TIMELY*, CoNEXT 2016).
+//! TIMELY: rate control by the gradient of the round-trip time (Mittal and others, *TIMELY: RTT-based Congestion
+//! Control for the Datacenter*, SIGCOMM 2015), and the variant with a unique fixed point (Zhu and others, *ECN or
+//! Delay: Lessons Learnt from Analysis of DCQCN and TIMELY*, CoNEXT 2016).
 
 use super::{
     Acked, Build, CongestionControl, CongestionEvent, EchoResponse, NO_WINDOW, Needs, Pacing, Profile, RecoveryWindow,
@@ -14,23 +14,24 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Rate, Size};
 
-/// TIMELY (SIGCOMM 2015): the rate of a sender is updated once per acknowledged `chunk`: it grows by steps while the
-/// round-trip time falls or is below `low`, and shrinks in proportion to the gradient of the round-trip time while that
-/// rises. There is no window, and the initial rate is that of the link: for lossless networks. TIMELY does not converge
-/// to fair shares: between `low` and `high` the samples of a slow sender are far apart, so that their differences and
-/// its reductions are large, and one or two senders take nearly all bandwidth. The variant "patched" has a unique fixed
-/// point with equal rates.
+/// TIMELY (SIGCOMM 2015): the rate of a sender is updated once per acknowledged `chunk`. It grows by steps while the
+/// round-trip time falls or is below `low`, and shrinks in proportion to the gradient while the round-trip time rises.
+/// There is no window, and the initial rate is that of the link, since TIMELY is made for lossless networks. TIMELY
+/// does not converge to fair shares: between `low` and `high` the samples of a slow sender are far apart, so that their
+/// differences and its reductions are large, and one or two senders take nearly all bandwidth. The variant "patched"
+/// has a unique fixed point with equal rates.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
     /// Control law between `low` and `high`. Default "gradient", the paper's.
     pub variant: Variant,
-    /// Interval of updates of the rate: each "chunk" acknowledged (the paper), or a "round-trip" (the simulation of
-    /// HPCC's authors). Default "chunk".
+    /// Interval between updates of the rate: "chunk", each `chunk` acknowledged (the paper), or "round-trip", each
+    /// round trip (the simulation of HPCC's authors). Default "chunk".
     pub update: Update,
-    /// Acknowledged payload per completion event, 1 B to 1 GB. Default 16 kB.
+    /// Payload that is acknowledged by one completion event, 1 B to 1 GB. Default 16 kB.
     pub chunk: Size,
-    /// Weight alpha of a new difference in the average, above 0 and below 1. Default 0.875.
+    /// Weight alpha of a new difference of round-trip times in their moving average, above 0 and below 1. Default
+    /// 0.875.
     pub weight: f64,
     /// Multiplicative decrease beta, above 0 and below 1. Default 0.8, and 0.008 if "patched", as in the papers.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -47,8 +48,8 @@ pub struct Params {
     pub min_rtt: Dur,
     /// Additive increase delta, above 0. Default 10 Mbit/s.
     pub additive: Rate,
-    /// Number of consecutive completion events without a rise of the round-trip time after which
-    /// the increase is five-fold, 1 to 1000. Default 5.
+    /// Number of consecutive completion events with a gradient of at most 0 that multiplies the additive increase by
+    /// five until the gradient is positive again, 1 to 1000. Default 5.
     pub hyper_after: u32,
     /// Minimum rate, above 0. Default 10 Mbit/s.
     pub least: Rate,
@@ -69,21 +70,21 @@ pub enum Variant {
     Patched,
 }
 
-/// Interval of updates of TIMELY's rate.
+/// Interval between updates of TIMELY's rate.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Update {
-    /// A chunk acknowledged.
+    /// The acknowledgement of a chunk.
     #[default]
     Chunk,
     /// A round trip: the first sample after the acknowledgement of a segment sent after the last update.
     RoundTrip,
 }
 
-/// Default of beta in the two papers.
+/// Default of beta in the papers of 2015 and of 2016.
 const BETA: [f64; 2] = [0.8, 0.008];
 
-/// Steps N of hyperactive increase in the paper.
+/// Factor N of the additive increase in hyperactive increase (paper of 2015).
 const HYPER: f64 = 5.0;
 
 impl Default for Params {
@@ -125,13 +126,13 @@ impl Params {
         }
         match (self.variant, self.reference) {
             (Variant::Gradient, Some(_)) => {
-                let advice = "the \"gradient\" variant has no reference; remove it, or write variant = \"patched\"";
-                return Err(Invalid::new("reference", advice));
+                let message = "the \"gradient\" variant has no reference; remove it, or write variant = \"patched\"";
+                return Err(Invalid::new("reference", message));
             }
-            (Variant::Patched, Some(at)) if at < self.low || at > self.high => {
+            (Variant::Patched, Some(reference)) if reference < self.low || reference > self.high => {
                 return Err(Invalid::new(
                     "reference",
-                    format!("{at} is not from `low` to `high`, {} to {}", self.low, self.high),
+                    format!("{reference} is out of range; write {} to {}, `low` to `high`", self.low, self.high),
                 ));
             }
             _ => {}
@@ -157,8 +158,8 @@ impl Build for Params {
             payload: u64::from(setup.payload),
             rate: line.rate.0 as f64 * self.start.0,
             acked: 0,
-            due: false,
-            before: None,
+            round_ended: false,
+            last_rtt: None,
             difference: 0.0,
             falling: 0,
         }
@@ -171,7 +172,7 @@ impl Build for Params {
     }
 }
 
-/// State of TIMELY in one sender. Rates in bit/s on the wire.
+/// State of TIMELY in one sender. Rates are in bit/s on the wire.
 #[derive(Debug)]
 pub struct Timely {
     params: Params,
@@ -184,22 +185,22 @@ pub struct Timely {
     /// Payload bytes acknowledged since the last completion event.
     acked: u64,
     /// `true` if a round trip has ended since the last completion event.
-    due: bool,
+    round_ended: bool,
     /// Round-trip time at the last completion event, seconds. `None`: there was no event.
-    before: Option<f64>,
+    last_rtt: Option<f64>,
     /// Moving average of the differences of consecutive round-trip times, seconds.
     difference: f64,
-    /// Consecutive completion events without a rise of the round-trip time.
+    /// Number of consecutive completion events with a gradient of at most 0.
     falling: u32,
 }
 
 impl Timely {
-    /// Processes a completion event with a round-trip time in seconds (algorithm 1 of the paper of 2015, or algorithm 2
-    /// of that of 2016).
+    /// Updates the rate at a completion event with round-trip time `rtt` in seconds: algorithm 1 of the paper of 2015,
+    /// or algorithm 2 of the paper of 2016.
     fn complete(&mut self, rtt: f64) {
         let p = &self.params;
-        let Some(before) = self.before.replace(rtt) else { return };
-        self.difference = (1.0 - p.weight) * self.difference + p.weight * (rtt - before);
+        let Some(last_rtt) = self.last_rtt.replace(rtt) else { return };
+        self.difference = (1.0 - p.weight) * self.difference + p.weight * (rtt - last_rtt);
         let gradient = self.difference / p.min_rtt.as_secs();
         let (low, high, step) = (p.low.as_secs(), p.high.as_secs(), p.additive.0 as f64);
         let rising = gradient > 0.0;
@@ -218,7 +219,7 @@ impl Timely {
         } else {
             self.rate += if self.falling >= p.hyper_after { HYPER * step } else { step };
         }
-        // The minimum rate is at most that of the link.
+        // On a link slower than `least`, the minimum rate is that of the link.
         let line = self.line.rate.0 as f64;
         self.rate = self.rate.clamp((p.least.0 as f64).min(line), line);
     }
@@ -229,18 +230,18 @@ impl CongestionControl for Timely {
         Profile { recovery: RecoveryWindow::Control, echo: EchoResponse::Control, paces: true, ..Profile::default() }
     }
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
-        // A lost SYN has set the window to one segment.
+        // Not redundant: the loss of a SYN sets the window to one segment.
         window.cwnd = NO_WINDOW;
         self.acked += u64::from(acked.delivered) * self.payload;
-        self.due |= acked.round;
+        self.round_ended |= acked.round;
         let due = match self.params.update {
             Update::Chunk => self.acked >= self.params.chunk.0,
-            Update::RoundTrip => self.due,
+            Update::RoundTrip => self.round_ended,
         };
         if let Some(rtt) = acked.rtt
             && due
         {
-            (self.acked, self.due) = (0, false);
+            (self.acked, self.round_ended) = (0, false);
             self.complete(rtt.as_secs());
         }
     }

@@ -1,4 +1,4 @@
-//! Response of a sender to an echo of congestion at a window of one segment.
+//! Parameter `ecn-floor`: response of a sender to an echo of congestion at a window of one segment.
 
 use crate::cc::BackOff;
 use core::fmt;
@@ -29,7 +29,7 @@ pub enum EcnFloor {
 }
 
 impl EcnFloor {
-    /// Returns the response, for congestion controls without one of their own.
+    /// Returns the sender's response, which congestion controls without a response of their own use.
     pub(crate) fn back_off(self) -> BackOff {
         match self {
             EcnFloor::Rfc3168 => BackOff::Rfc3168,
@@ -48,13 +48,13 @@ impl Visitor<'_> for FloorVisitor {
         f.write_str("\"rfc3168\", \"backoff\", \"ns-2\" or \"none\"")
     }
     /// Refuses the booleans of earlier versions.
-    fn visit_bool<E: de::Error>(self, waits: bool) -> Result<EcnFloor, E> {
-        let cure = if waits {
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<EcnFloor, E> {
+        let cure = if value {
             "write \"rfc3168\" (wait for the timer) or \"backoff\" (which `true` meant: each consecutive echo doubles it, too)"
         } else {
             "write \"none\", which `false` meant"
         };
-        Err(E::custom(format!("{waits} is no longer a value; {cure}; the fourth value is \"ns-2\"")))
+        Err(E::custom(format!("{value} is no longer a value; {cure}; the fourth value is \"ns-2\"")))
     }
     fn visit_str<E: de::Error>(self, text: &str) -> Result<EcnFloor, E> {
         match text {

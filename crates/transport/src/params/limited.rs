@@ -1,4 +1,4 @@
-//! Limited transmit.
+//! Parameter `limited-transmit`.
 
 use core::fmt;
 use schemars::JsonSchema;
@@ -9,8 +9,8 @@ use serde::{Deserialize as DeriveDeserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(untagged)]
 pub enum LimitedTransmit {
-    /// `true` if a new segment is sent on each of the first two duplicate acknowledgements before a loss is
-    /// detected (RFC 3042).
+    /// `true`: a new segment is sent on each of the first two duplicate acknowledgements before a loss is detected (RFC
+    /// 3042). `false`: no use.
     Sends(bool),
     /// Use beyond RFC 3042.
     When(WhenLimited),
@@ -25,11 +25,11 @@ pub enum WhenLimited {
 }
 
 impl LimitedTransmit {
-    /// Returns `true` if it is used before a loss is detected.
+    /// Returns `true` if limited transmit is used before a loss is detected.
     pub(crate) fn when_open(self) -> bool {
         self != LimitedTransmit::Sends(false)
     }
-    /// Returns `true` if it is used after a timeout.
+    /// Returns `true` if limited transmit is used after a timeout.
     pub(crate) fn after_timeout(self) -> bool {
         matches!(self, LimitedTransmit::When(WhenLimited::Always))
     }

@@ -1,4 +1,4 @@
-//! Parameters of a TCP connection and of an RDMA one, as a scenario writes them.
+//! Parameters of TCP and RDMA connections, as written in a scenario.
 
 mod floor;
 mod limited;

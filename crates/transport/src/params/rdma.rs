@@ -38,7 +38,7 @@ pub struct Rdma {
     pub window: Option<u32>,
 }
 
-/// Upper bound of the initial window: one second of 8 Gbit/s in segments of 1000 B.
+/// Upper bound of the initial window, segments: one second of 8 Gbit/s in segments of 1000 B.
 const MAX_WINDOW: u32 = 1_000_000;
 
 impl Default for Rdma {
@@ -55,7 +55,7 @@ impl Default for Rdma {
 }
 
 impl Rdma {
-    /// Checks ranges, and combinations of parameters.
+    /// Checks ranges and combinations of parameters.
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.
@@ -68,7 +68,7 @@ impl Rdma {
         self.connection().check()
     }
 
-    /// Returns the window before the first acknowledgement, segments; without congestion control the constant window.
+    /// Returns the window before the first acknowledgement, segments. With "fixed" it is the constant window.
     fn initial_window(&self) -> u32 {
         match self.congestion_control {
             Cc::Fixed(_) => self.window.unwrap_or(MAX_WINDOW).min(MAX_WINDOW),
@@ -100,7 +100,8 @@ impl Rdma {
             // An adapter sets ECT in all packets, and a queue that marks must not drop retransmissions. RFC 3168
             // section 6.1.5 forbids ECT there for TCP, where a retransmission may be forged by an attacker.
             ecn_retransmissions: true,
-            // RFC 3168's wait for the timer at one segment is TCP's: an adapter responds to marks by its window alone.
+            // RFC 3168's wait for the timer at a window of one segment is part of TCP; an adapter responds to marks
+            // only by its congestion control.
             ecn_floor: EcnFloor::None,
             handshake: false,
             spurious_timeout: SpuriousTimeout::Off,

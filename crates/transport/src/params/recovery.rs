@@ -37,8 +37,8 @@ impl GoBackN {
     }
 }
 
-/// Fast retransmit without fast recovery: a loss sets the window to one segment, and the sender resumes
-/// at the lost segment (Jacobson 1988).
+/// Fast retransmit without fast recovery: after a loss the window is one segment, and the sender resumes at the lost
+/// segment (Jacobson 1988).
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Tahoe {}
@@ -77,10 +77,10 @@ pub struct NewReno {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Exit {
-    /// Minimum of the threshold and the segments outstanding plus one.
+    /// min(ssthresh, segments outstanding + 1).
     #[default]
     Flight,
-    /// The threshold.
+    /// The slow-start threshold.
     Ssthresh,
     /// The window after deflation, which the acknowledgement that ends recovery opens (ns-2, 4.4BSD).
     Open,
@@ -110,14 +110,14 @@ pub struct Sack {
     pub forget: bool,
 }
 
-/// Estimate of the segments in the network.
+/// Estimate of the number of segments in the network during recovery.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Pipe {
     /// SetPipe of RFC 6675 section 4.
     #[default]
     Rfc6675,
-    /// A counter (Fall and Floyd 1996).
+    /// A counter, decremented by acknowledgements and incremented by transmissions (Fall and Floyd 1996).
     Count,
 }
 
@@ -168,7 +168,7 @@ impl Sack {
     /// Checks combinations of parameters; `tlp` without `rack` has no effect.
     ///
     /// # Errors
-    /// If a parameter is invalid: the error names it and says what to write.
+    /// If `pipe` is "count" and `prr` or `rack` is `true`.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.pipe == Pipe::Count && (self.prr || self.rack) {
             return Err(Invalid::new(

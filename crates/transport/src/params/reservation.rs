@@ -15,9 +15,9 @@ pub struct Reservation {
     pub rate: Rate,
     /// Depth of the token bucket, at least one full segment with its `header`, at most 1 TB.
     pub burst: Size,
-    /// Part of the window that a loss reduces: the "whole", as in any TCP, or the "excess" over
-    /// rate · round-trip time, which is then the smallest window at any time
-    /// (rate-adaptive windowing). Default "whole".
+    /// Part of the window that a loss reduces: "whole", the whole window, as in any TCP, or "excess", the part above
+    /// rate · round-trip time, which is then the minimum of the window at any time (rate-adaptive windowing). Default
+    /// "whole".
     #[serde(default)]
     pub window: ReservedWindow,
     /// Trigger of transmissions. Default { kind = "acknowledgement" }.
@@ -51,7 +51,8 @@ impl Default for Transmission {
     }
 }
 
-/// Transmissions are triggered by acknowledgements only: without tokens a segment leaves unmarked at once.
+/// Transmissions are triggered by acknowledgements only: a segment that the window allows is sent at once, unmarked if
+/// there are no tokens for it.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Acknowledgement {}
@@ -66,12 +67,12 @@ impl Acknowledgement {
     }
 }
 
-/// A segment that the window allows and for which there are no tokens waits for them, at most for
-/// a uniformly random time; then it leaves unmarked.
+/// A segment that the window allows and for which there are no tokens waits for tokens. The wait ends after a uniformly
+/// random time, and the segment is then sent unmarked.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Delayed {
-    /// Longest wait, 1us to 1h. Default 100ms.
+    /// Upper bound of the random wait, whose lower bound is 0; 1us to 1h. Default 100ms.
     pub most: Dur,
 }
 
@@ -87,7 +88,7 @@ impl Delayed {
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
-        some_time("most", self.most)
+        check_time("most", self.most)
     }
 }
 
@@ -113,12 +114,12 @@ impl Timed {
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
-        some_time("tick", self.tick)
+        check_time("tick", self.tick)
     }
 }
 
 /// Checks that a time is in 1 us to 1 h.
-fn some_time(field: &str, time: Dur) -> Result<(), Invalid> {
+fn check_time(field: &str, time: Dur) -> Result<(), Invalid> {
     if time >= Dur::from_us(1) && time <= Dur::from_secs(3600) {
         return Ok(());
     }
@@ -126,7 +127,7 @@ fn some_time(field: &str, time: Dur) -> Result<(), Invalid> {
 }
 
 impl Reservation {
-    /// Checks ranges; `bytes` is the length of a full segment, headers included.
+    /// Checks ranges. `bytes` is the length of a full segment, headers included.
     pub(super) fn check(&self, bytes: u64) -> Result<(), Invalid> {
         if self.rate == Rate(0) {
             return Err(Invalid::new("rate", "the rate is zero; write a rate above 0, or remove the reservation"));

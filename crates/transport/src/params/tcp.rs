@@ -39,8 +39,8 @@ pub struct Tcp {
     /// Window before the first acknowledgement: segments, 1 to 1000000, or "rfc3390" or "rfc6928".
     /// Default 10.
     pub initial_window: InitialWindow,
-    /// Initial slow-start threshold, segments, at least 2. Default: infinite, slow start until the
-    /// first congestion.
+    /// Initial slow-start threshold, segments, 2 to 2^30. Default: infinite, so that slow start lasts until the first
+    /// loss or mark.
     pub initial_ssthresh: Option<u32>,
     /// Window offered by the receiver, segments, 1 to 2^30. Default: unlimited.
     pub receive_window: Option<u32>,
@@ -64,14 +64,14 @@ pub struct Tcp {
     /// Code point of ECN-capable segments: "ect0", or "ect1" for the low-latency queue of L4S (RFC 9331).
     /// Default "ect0".
     pub ect: Ect,
-    /// Echo of congestion experienced by the receiver: "classic", repeated until the sender responds
-    /// (RFC 3168), or "accurate", the mark of each segment (RFC 8257 section 3.2). Default: that of
-    /// the congestion control, "accurate" for "dctcp" and "classic" for most others.
+    /// Form of the receiver's echo of congestion experienced: "classic", repeated until the sender responds (RFC 3168),
+    /// or "accurate", the mark of each segment (RFC 8257 section 3.2). Default: that of the congestion control,
+    /// "accurate" for "dctcp" and "classic" for most others.
     pub ecn_echo: Option<EcnEcho>,
     /// Response to an echo at a window of one segment. "rfc3168": the retransmission timer is restarted, and the next
     /// segment is sent at its expiry; "backoff": as "rfc3168", and each consecutive echo doubles the timeout; "ns-2":
-    /// as "backoff", at windows below two segments (ns-2.35); "none": the next segment is sent at once. Default
-    /// "rfc3168".
+    /// as "backoff", and the sender also waits for the timer at windows between one and two segments (ns-2.35); "none":
+    /// the next segment is sent at once. Default "rfc3168".
     pub ecn_floor: EcnFloor,
     /// `true` if retransmissions are ECN-capable and may carry CWR, which RFC 3168 forbids and ns-2
     /// does. Default false.
@@ -154,7 +154,7 @@ pub enum SpuriousTimeout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowValidation {
-    /// Those at the acknowledgement.
+    /// The number at the arrival of the acknowledgement.
     #[default]
     Flight,
     /// The maximum of the last round trip (Linux's `tcp_is_cwnd_limited`).
@@ -195,7 +195,7 @@ impl Default for Tcp {
 }
 
 impl Tcp {
-    /// Checks ranges, and combinations of parameters.
+    /// Checks ranges and combinations of parameters.
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.
@@ -242,7 +242,8 @@ impl Tcp {
         reservation.check(self.segment.0 + self.header.0).map_err(|e| e.within("reservation"))
     }
 
-    /// Returns `true` if its segments are coloured as marked or unmarked.
+    /// Returns `true` if the sender marks its segments, so that the network sees them as marked (green) or unmarked
+    /// (yellow).
     pub fn marks(&self) -> bool {
         self.reservation.is_some() || matches!(self.congestion_control, Cc::PacketMarking(_))
     }
@@ -252,12 +253,12 @@ impl Tcp {
         self.initial_window.segments(self.segment)
     }
 
-    /// Returns the echo of congestion by the receiver.
+    /// Returns the form of the receiver's congestion echo: `ecn_echo`, or by default that of the congestion control.
     pub fn echo(&self) -> EcnEcho {
         self.ecn_echo.unwrap_or_else(|| self.congestion_control.needs().echo)
     }
 
-    /// Returns the parameters that congestion controls read.
+    /// Returns the parameters of the connection that congestion controls read.
     pub fn setup(&self) -> Setup {
         Setup {
             payload: self.payload(),
@@ -271,7 +272,7 @@ impl Tcp {
         }
     }
 
-    /// Returns the payload of a full segment, bytes. All segments are full but the last of a write.
+    /// Returns the payload of a full segment, bytes. All segments are full except the last one of a write.
     pub(crate) fn payload(&self) -> u16 {
         self.segment.0 as u16
     }

@@ -12,7 +12,7 @@ use tailback_units::Dur;
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Timers {
     /// Granularity G of RFC 6298, the lower bound of the term 4·RTTVAR, 1 ns to 10 s (Linux: 200 ms); with a "coarse"
-    /// clock the length of a tick. Default 1 ms.
+    /// clock, the length of a tick. Default 1 ms.
     pub granularity: Dur,
     /// Clock of round-trip times: "fine" measures exactly; "coarse" counts whole ticks of `granularity` in
     /// scaled integers, as BSD and ns-2 do. Default "fine".
@@ -34,8 +34,8 @@ pub enum Clock {
     /// Exact times.
     #[default]
     Fine,
-    /// Ticks: the sample is the number of ticks that passed (rounded to the nearest with timestamps), at
-    /// least 1; the timeout is at least 2 ticks.
+    /// Ticks: a sample is the number of clock ticks between transmission and acknowledgement, at least 1; with
+    /// timestamps it is the exact time rounded to the nearest tick. The timeout is at least 2 ticks.
     Coarse,
 }
 
@@ -49,20 +49,20 @@ pub struct DelayedAck {
     /// Upper bound of the delay of an acknowledgement, 1 us to 10 s (RFC 5681: up to 500 ms; ns-2: 100 ms).
     /// Default 40 ms.
     pub timeout: Dur,
-    /// Begin of the delay: "segment", the arrival of the segment, or "heartbeat", the last multiple of
-    /// `timeout` since the start of the run. Default "segment".
+    /// Start of the delay: "segment", the arrival of the segment, or "heartbeat", the last multiple of `timeout` since
+    /// the start of the run. Default "segment".
     pub clock: AckClock,
 }
 
-/// Begin of the timeout of a delayed acknowledgement.
+/// Start of the timeout of a delayed acknowledgement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum AckClock {
     /// The arrival of the segment: each connection has its own timer.
     #[default]
     Segment,
-    /// The last whole multiple of `timeout` since the start of the run, so that those of all
-    /// connections leave together, after half of `timeout` on average. BSD has one such heartbeat per
+    /// The last whole multiple of `timeout` since the start of the run, so that the delayed acknowledgements of all
+    /// connections are sent at the same instants, after half of `timeout` on average. BSD has one such heartbeat per
     /// host, of 200 ms: `tcp_fasttimo` (Wright and Stevens, TCP/IP Illustrated 2, section 25.4).
     Heartbeat,
 }
@@ -94,10 +94,10 @@ impl Timers {
         time("min-rto", self.min_rto, Dur::from_us(1), Dur::from_secs(3600))?;
         time("initial-rto", self.initial_rto, Dur::from_us(1), Dur::from_secs(3600))?;
         time("max-rto", self.max_rto, Dur::from_us(1), Dur::from_secs(24 * 3600))?;
-        for (name, least) in [("min-rto", self.min_rto), ("initial-rto", self.initial_rto)] {
-            if self.max_rto < least {
-                let advice = format!("{} is below `{name}`; write at least {least}", self.max_rto);
-                return Err(Invalid::new("max-rto", advice));
+        for (name, minimum) in [("min-rto", self.min_rto), ("initial-rto", self.initial_rto)] {
+            if self.max_rto < minimum {
+                let message = format!("{} is below `{name}`; write at least {minimum}", self.max_rto);
+                return Err(Invalid::new("max-rto", message));
             }
         }
         Ok(())

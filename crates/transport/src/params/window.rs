@@ -1,4 +1,4 @@
-//! The initial window: a number, or a rule of an RFC.
+//! Parameter `initial-window`: a number of segments, or a rule of an RFC.
 
 use crate::check::number;
 use core::fmt;
@@ -18,7 +18,7 @@ pub enum InitialWindow {
     Rule(WindowRule),
 }
 
-/// Rule for the initial window in bytes, by the segment size.
+/// Rule that computes the initial window in bytes from the segment size.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, DeriveDeserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum WindowRule {
@@ -37,9 +37,10 @@ impl InitialWindow {
         }
     }
 
-    /// Returns the window in segments of `segment` bytes.
+    /// Returns the window in whole segments of `segment` bytes.
     pub(super) fn segments(self, segment: Size) -> u32 {
-        let rule = |most: u64, bytes: u64| ((most * segment.0).min(bytes.max(2 * segment.0)) / segment.0) as u32;
+        let rule =
+            |segments: u64, bytes: u64| ((segments * segment.0).min(bytes.max(2 * segment.0)) / segment.0) as u32;
         match self {
             InitialWindow::Segments(n) => n,
             InitialWindow::Rule(WindowRule::Rfc3390) => rule(4, 4_380),

@@ -11,8 +11,8 @@ use crate::wire::{Ack, Block};
 use tailback_units::{Dur, Time};
 
 impl Sender {
-    /// Processes an acknowledgement. `hops`: telemetry that switches wrote into segment `ack.next - 1`; `None` if the
-    /// flow collects none, or for a duplicate.
+    /// Processes an acknowledgement that arrives at `now`. `hops`: telemetry that switches wrote into segment `ack.next
+    /// - 1`, in the order of the path; `None`: the flow collects no telemetry, or the acknowledgement is a duplicate.
     pub fn on_ack(&mut self, now: Time, ack: &Ack, hops: Option<&[Hop]>) {
         if self.state == State::Opening {
             return self.on_syn_ack(now, ack);
@@ -21,12 +21,12 @@ impl Sender {
         if ack.syn || outside || self.state == State::Closed {
             return self.on_late_ack(now, ack);
         }
-        if self.plain { self.take_in::<true>(now, ack, None) } else { self.take_in::<false>(now, ack, hops) }
+        if self.plain { self.process_ack::<true>(now, ack, None) } else { self.process_ack::<false>(now, ack, hops) }
     }
 
-    /// Processes an acknowledgement that a later one has overtaken: its blocks of outstanding segments still count (RFC
-    /// 6675 section 5: "any ACK containing SACK information"), the rest is out of date. One of an earlier connection
-    /// has no such blocks.
+    /// Processes an acknowledgement that a later one has overtaken. Its blocks of outstanding segments still count (RFC
+    /// 6675 section 5: "any ACK containing SACK information"); everything else in it is out of date. An acknowledgement
+    /// of an earlier connection has no such blocks.
     #[cold]
     fn on_late_ack(&mut self, now: Time, ack: &Ack) {
         let una = self.seq.una;
@@ -40,33 +40,33 @@ impl Sender {
         }
         let known = Ack { next: una, ece: false, sack, ..*ack };
         if known.has_sack() {
-            self.take_in::<false>(now, &known, None);
+            self.process_ack::<false>(now, &known, None);
         }
     }
 
-    /// Processes an acknowledgement of the present connection; `PLAIN`: the sender is `plain`.
+    /// Processes an acknowledgement of the current connection; `PLAIN`: the sender is `plain` ([`Sender`]).
     #[inline(always)]
-    fn take_in<const PLAIN: bool>(&mut self, now: Time, ack: &Ack, hops: Option<&[Hop]>) {
-        let old = self.seq.una;
-        let advanced = ack.next.wrapping_sub(old);
+    fn process_ack<const PLAIN: bool>(&mut self, now: Time, ack: &Ack, hops: Option<&[Hop]>) {
+        let old_una = self.seq.una;
+        let advanced = ack.next.wrapping_sub(old_una);
         let in_flight_before = if PLAIN { self.plain_in_flight() } else { self.in_flight() };
         let used = if PLAIN { in_flight_before } else { self.used(in_flight_before) };
-        let window_limited = before(old, self.seq.full_at)
+        let window_limited = before(old_una, self.seq.full_at)
             || (self.window.cwnd < self.window.ssthresh && self.window.cwnd < 2.0 * f64::from(used));
         let feedback = Feedback { advanced, ece: ack.ece, una: ack.next, next: self.seq.max, hops };
         self.control.on_feedback(&mut self.window, &feedback);
         let delivery = match self.repair.flavour {
-            Flavour::Sack if !PLAIN => self.take_selective(now, ack, advanced),
-            _ => self.take_plain(now, ack, advanced),
+            Flavour::Sack if !PLAIN => self.process_with_sack(now, ack, advanced),
+            _ => self.process_without_sack(now, ack, advanced),
         };
         let una = self.seq.una;
         if !PLAIN && let Some(sampler) = self.sampler() {
             sampler.advance(una);
         }
-        // Before the round-trip time is sampled, as in ns-2: the sample ends the doubling, but not while echoes
-        // continue.
+        // As in ns-2, the echo is processed before the round-trip time is sampled: the sample ends the doubling of the
+        // timeout, except while echoes continue.
         let waits = ack.ece && self.ecn_capable && self.on_echo(now);
-        let rtt = if advanced > 0 { self.measure(now, ack) } else { None };
+        let rtt = if advanced > 0 { self.sample_rtt(now, ack) } else { None };
         let rtt = if !PLAIN && self.board.is_some() { delivery.newest.map(|sent| now.since(sent)) } else { rtt };
         let round = advanced > 0 && before(self.seq.round_end, self.seq.una);
         if round {
@@ -88,7 +88,7 @@ impl Sender {
             lost: self.repair.lost,
             rate: None,
         };
-        self.grow::<PLAIN>(acked, delivery.ended);
+        self.report_delivery::<PLAIN>(acked, delivery.ended);
         if waits {
             self.timers.expiry = now + self.rto();
         } else if advanced > 0 {
@@ -97,9 +97,9 @@ impl Sender {
         }
     }
 
-    /// Takes a sample of the round-trip time (RFC 7323 section 4.1, or RFC 6298 section 3). `None`: without timestamps,
-    /// the segment being timed is not acknowledged.
-    fn measure(&mut self, now: Time, ack: &Ack) -> Option<Dur> {
+    /// Takes a sample of the round-trip time, by the echoed timestamp (RFC 7323 section 4.1) or by the timed segment
+    /// (RFC 6298 section 3). `None`: without timestamps, no timed segment is acknowledged.
+    fn sample_rtt(&mut self, now: Time, ack: &Ack) -> Option<Dur> {
         let rtt = &mut self.timers.rtt;
         let sent = if self.tcp.timestamps { ack.echo } else { rtt.take_timed(ack.next)? };
         rtt.sample(now, sent, self.tcp.timestamps, &self.tcp.timers);
@@ -109,13 +109,14 @@ impl Sender {
         Some(now.since(sent))
     }
 
-    /// Reports deliveries to the congestion control: outside recovery, or always if it sets the window there, too.
+    /// Reports deliveries to the congestion control: outside recovery or, if the control sets the window in recovery,
+    /// always. `ended`: this acknowledgement ended a recovery or undid a reduction.
     #[inline]
-    fn grow<const PLAIN: bool>(&mut self, mut acked: Acked, ended: bool) {
+    fn report_delivery<const PLAIN: bool>(&mut self, mut acked: Acked, ended: bool) {
         // As in ns-2, an acknowledgement with an echo does not open the window.
         let echoes = acked.ece && self.ecn_capable && (PLAIN || self.profile.echo != EchoResponse::Control);
-        let own = !PLAIN && self.owns_recovery();
-        if acked.delivered == 0 || (!own && (acked.recovering || ended || echoes)) {
+        let control_owns = !PLAIN && self.owns_recovery();
+        if acked.delivered == 0 || (!control_owns && (acked.recovering || ended || echoes)) {
             return;
         }
         self.repair.lost = 0;
@@ -150,17 +151,18 @@ impl Sender {
     /// Processes the cumulative acknowledgement; returns `true` if all segments sent before recovery are acknowledged.
     #[inline]
     pub(super) fn advance(&mut self, next: u32) -> bool {
-        // A repair that is held back is no longer needed.
+        // An urgent transmission that has not been sent yet is no longer needed.
         self.urgent = Urgent::No;
         self.ecn.advance(next);
         self.seq.advance(next)
     }
 
-    /// Returns the segments by which slow start decides if the window limits, with `in_flight` outstanding.
+    /// Returns the number of segments by which slow start decides whether the window limits the sender
+    /// (`window-validation`), with `in_flight` segments outstanding.
     #[inline]
     fn used(&self, in_flight: u32) -> u32 {
         match (self.tcp.window_validation, &self.cold) {
-            (WindowValidation::Round, Some(cold)) => cold.used.flight,
+            (WindowValidation::Round, Some(cold)) => cold.window_use.flight,
             _ => in_flight,
         }
     }

@@ -1,5 +1,4 @@
-//! The scoreboard: state of each outstanding segment with selective acknowledgements.
-//! Loss detection is in `mark`.
+//! The scoreboard of a sender with SACK: the state of each outstanding segment. Loss detection is in `mark`.
 
 use super::prr::Prr;
 use super::rack::Rack;
@@ -13,17 +12,17 @@ use tailback_units::Time;
 pub(super) const SACKED: u8 = 1;
 /// Flag of a segment that is considered lost.
 pub(super) const LOST: u8 = 2;
-/// Flag of a segment that was retransmitted, and is not considered lost since.
+/// Flag of a segment that was retransmitted, and has not been considered lost since then.
 pub(super) const RETRANSMITTED: u8 = 4;
 /// Flag of a segment that was ever retransmitted.
-pub(super) const EVER: u8 = 8;
+pub(super) const EVER_RETRANSMITTED: u8 = 8;
 
 /// One outstanding segment.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slot {
     /// Time of its last transmission.
     pub sent: Time,
-    /// Flags [`SACKED`], [`LOST`], [`RETRANSMITTED`] and [`EVER`].
+    /// Flags [`SACKED`], [`LOST`], [`RETRANSMITTED`] and [`EVER_RETRANSMITTED`].
     pub flags: u8,
 }
 
@@ -32,15 +31,15 @@ impl Slot {
     pub fn has(self, flag: u8) -> bool {
         self.flags & flag != 0
     }
-    /// Returns `true` if it is lost and not retransmitted since.
+    /// Returns `true` if the segment is due, that is, lost and not retransmitted since then.
     pub fn due(self) -> bool {
         self.flags & (LOST | RETRANSMITTED | SACKED) == LOST
     }
 }
 
-/// Segments that an acknowledgement delivered, cumulatively or selectively.
+/// Result of an acknowledgement on the scoreboard: the segments that it delivered, cumulatively or selectively.
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Taken {
+pub(super) struct BoardUpdate {
     /// Number of segments delivered.
     pub delivered: u32,
     /// Transmission time of the delivered segment that was sent last. `None`: no segment was delivered, or that segment
@@ -50,15 +49,16 @@ pub(super) struct Taken {
     pub original: bool,
     /// `true` if a delivered segment is at or above the recovery point.
     pub beyond: bool,
-    /// Duplicate that the acknowledgement reports (RFC 2883).
+    /// Duplicate that the acknowledgement reports (RFC 2883); `None`: it reports none.
     pub duplicate: Option<Block>,
 }
 
-/// Timer of a sender with a scoreboard.
+/// Timer for tail loss probes and reordering of a sender with a scoreboard.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Probe {
     /// Expiry; [`Time::NEVER`]: the timer is stopped.
     pub at: Time,
+    /// Purpose of the timer.
     pub awaits: Awaits,
 }
 
@@ -91,31 +91,32 @@ pub(super) struct Board {
     pub sacked: u32,
     /// Number of lost segments.
     pub lost: u32,
-    /// Number of segments retransmitted, and not considered lost since.
+    /// Number of segments that were retransmitted, and have not been considered lost since then.
     pub retransmitted: u32,
-    /// Number of lost segments that are not retransmitted since.
+    /// Number of lost segments that have not been retransmitted since then.
     pub due: u32,
     /// Lower bound of the first segment that is due.
     pub hint: u32,
     /// Segment after the highest SACKed one.
     pub highest: u32,
-    /// First segment with fewer than `thresh` SACKed ones above it; it only moves up.
+    /// First segment with fewer than `thresh` SACKed segments above it; it never decreases.
     pub edge: u32,
-    /// SACKed segments at or above `edge`.
+    /// Number of SACKed segments at or above `edge`.
     pub above: u32,
-    /// Number of SACKed segments above a segment at which it is lost.
+    /// Number of SACKed segments above a segment at which the segment is considered lost (DupThresh).
     pub thresh: u32,
     /// Segment after the highest one retransmitted in this recovery.
     pub high_rxt: u32,
-    /// `true` if rule 4 of NextSeg was used in this recovery.
+    /// `true` if rule 4 of NextSeg (a rescue retransmission) was used in this recovery.
     pub rescued: bool,
-    /// Number of segments newly lost since the last report.
+    /// Number of segments considered lost since the last report to the congestion control.
     pub newly_lost: u32,
-    /// Blocks of the last acknowledgement, whose segments are SACKed already.
+    /// Blocks of the last acknowledgement, whose segments are already marked as SACKed.
     pub seen: [Block; 3],
     /// Blocks of the last duplicate acknowledgement after a timeout that contained new information.
     pub last_blocks: [Block; 3],
-    /// Estimate of the segments in the network by Fall and Floyd's count. `None` outside a recovery with that estimate.
+    /// Number of segments in the network by the count of Fall and Floyd. `None`: `pipe` is not "count", or the sender
+    /// is not in recovery.
     pub counted: Option<i32>,
     /// State of RACK. `None`: detection by count.
     pub rack: Option<Box<Rack>>,
@@ -150,10 +151,10 @@ impl Board {
         }
     }
 
-    /// Numbers the segments from `seq` on; no segment may be outstanding.
+    /// Sets the number of the first segment. No segment may be outstanding.
     pub fn start_at(&mut self, seq: u32) {
-        for mark in [&mut self.base, &mut self.hint, &mut self.highest, &mut self.edge, &mut self.high_rxt] {
-            *mark = seq;
+        for position in [&mut self.base, &mut self.hint, &mut self.highest, &mut self.edge, &mut self.high_rxt] {
+            *position = seq;
         }
     }
 
@@ -172,7 +173,7 @@ impl Board {
     pub fn pipe(&self) -> u32 {
         self.slots.len() as u32 + self.retransmitted - self.sacked - self.lost
     }
-    /// Counts a transmission.
+    /// Counts a transmission for proportional rate reduction and for the count of Fall and Floyd.
     #[inline]
     pub fn count(&mut self) {
         self.prr.out += 1;
@@ -180,7 +181,8 @@ impl Board {
             *counted += 1;
         }
     }
-    /// Counts an acknowledgement: one segment less in the network, and with a partial one its repair, too.
+    /// Counts an acknowledgement for the count of Fall and Floyd: one segment fewer in the network, and two fewer at a
+    /// `partial` acknowledgement, because the repair has arrived, too.
     pub fn uncount(&mut self, partial: bool) {
         if let Some(counted) = &mut self.counted {
             *counted -= 1 + i32::from(partial);
@@ -195,7 +197,7 @@ impl Board {
         self.lost
     }
 
-    /// Adds the next new segment, transmitted now.
+    /// Adds the next new segment, transmitted at `now`.
     pub fn push(&mut self, now: Time) {
         let seq = self.end();
         self.slots.push_back(Slot { sent: now, flags: 0 });
@@ -209,7 +211,7 @@ impl Board {
         let Some(slot) = self.slot(seq) else { return };
         slot.sent = now;
         let was = slot.flags;
-        slot.flags |= RETRANSMITTED | EVER;
+        slot.flags |= RETRANSMITTED | EVER_RETRANSMITTED;
         if was & RETRANSMITTED == 0 {
             self.retransmitted += 1;
             self.due -= u32::from(was & LOST != 0);
@@ -220,12 +222,12 @@ impl Board {
         }
     }
 
-    /// Processes an acknowledgement; `recover` is the recovery point.
-    pub fn take(&mut self, now: Time, ack: &Ack, recover: u32, mut sampler: Option<&mut Sampler>) -> Taken {
-        let mut taken = Taken { duplicate: duplicate(ack), ..Taken::default() };
-        let skip = usize::from(taken.duplicate.is_some());
+    /// Processes an acknowledgement that arrives at `now`; `recover` is the recovery point. Returns what it delivered.
+    pub fn on_ack(&mut self, now: Time, ack: &Ack, recover: u32, mut sampler: Option<&mut Sampler>) -> BoardUpdate {
+        let mut update = BoardUpdate { duplicate: duplicate(ack), ..BoardUpdate::default() };
+        let skip = usize::from(update.duplicate.is_some());
         let newest = Newest { sent: Time::ZERO, retransmitted: true };
-        let mut news = News { now, echo: ack.echo, recover, newest };
+        let mut context = AckContext { now, echo: ack.echo, recover, newest };
         while self.base != ack.next {
             let Some(slot) = self.slots.pop_front() else { break };
             let seq = self.base;
@@ -234,7 +236,7 @@ impl Board {
                 self.sacked -= 1;
                 self.above -= u32::from(!before(seq, self.edge));
             } else {
-                self.deliver(slot, seq, &mut news, &mut taken, &mut sampler);
+                self.deliver(slot, seq, &mut context, &mut update, &mut sampler);
             }
         }
         for pointer in [&mut self.hint, &mut self.highest, &mut self.edge, &mut self.high_rxt] {
@@ -242,20 +244,26 @@ impl Board {
         }
         for block in &ack.sack[skip..] {
             if block.start != block.end {
-                self.sack_block(*block, &mut news, &mut taken, &mut sampler);
+                self.sack_block(*block, &mut context, &mut update, &mut sampler);
             }
         }
         if skip < ack.sack.len() && ack.has_sack() {
             self.seen = ack.sack;
             self.seen[..skip].fill(Block::default());
         }
-        taken.newest = (taken.delivered > 0 && !news.newest.retransmitted).then_some(news.newest.sent);
-        taken
+        update.newest = (update.delivered > 0 && !context.newest.retransmitted).then_some(context.newest.sent);
+        update
     }
 
-    /// Processes a block of an acknowledgement; segments of a block that the last acknowledgement contained are
-    /// skipped.
-    fn sack_block(&mut self, block: Block, news: &mut News, taken: &mut Taken, sampler: &mut Option<&mut Sampler>) {
+    /// Processes a block of an acknowledgement. Segments in a block of the last acknowledgement are skipped, since they
+    /// are marked already.
+    fn sack_block(
+        &mut self,
+        block: Block,
+        context: &mut AckContext,
+        update: &mut BoardUpdate,
+        sampler: &mut Option<&mut Sampler>,
+    ) {
         let start = later(block.start, self.base);
         let end = if before(self.end(), block.end) { self.end() } else { block.end };
         let known = self.seen.iter().copied().find(|k| before(k.start, end) && before(start, k.end));
@@ -272,44 +280,44 @@ impl Board {
                 self.slots[i].flags = (slot.flags | SACKED) & !(LOST | RETRANSMITTED);
                 self.sacked += 1;
                 self.above += u32::from(!before(seq, self.edge));
-                self.deliver(slot, seq, news, taken, sampler);
+                self.deliver(slot, seq, context, update, sampler);
                 self.highest = later(self.highest, seq.wrapping_add(1));
             }
             seq = seq.wrapping_add(1);
         }
     }
 
-    /// Processes the first delivery of a segment.
+    /// Processes the first delivery of segment `seq`, whose state was `slot`.
     fn deliver(
         &mut self,
         slot: Slot,
         seq: u32,
-        news: &mut News,
-        taken: &mut Taken,
+        context: &mut AckContext,
+        update: &mut BoardUpdate,
         sampler: &mut Option<&mut Sampler>,
     ) {
-        taken.delivered += 1;
+        update.delivered += 1;
         self.lost -= u32::from(slot.has(LOST));
         self.due -= u32::from(slot.due());
         self.retransmitted -= u32::from(slot.has(RETRANSMITTED));
-        if before(seq, news.recover) {
-            taken.original |= !slot.has(EVER);
+        if before(seq, context.recover) {
+            update.original |= !slot.has(EVER_RETRANSMITTED);
         } else {
-            taken.beyond = true;
+            update.beyond = true;
         }
-        if slot.sent >= news.newest.sent {
-            news.newest = Newest { sent: slot.sent, retransmitted: slot.has(EVER) };
+        if slot.sent >= context.newest.sent {
+            context.newest = Newest { sent: slot.sent, retransmitted: slot.has(EVER_RETRANSMITTED) };
         }
         if let Some(rack) = &mut self.rack {
-            rack.delivered(seq, slot.sent, slot.has(EVER), news.now, news.echo);
+            rack.delivered(seq, slot.sent, slot.has(EVER_RETRANSMITTED), context.now, context.echo);
         }
         if let Some(sampler) = sampler {
-            sampler.delivered(seq, news.now);
+            sampler.delivered(seq, context.now);
         }
     }
 
-    /// Returns `true` if the acknowledgement has a block that is not within a block of `last_blocks`, and then stores
-    /// its blocks there. The report of a duplicate does not count.
+    /// Returns `true` if the acknowledgement has a block that is not within a block of `last_blocks`; in that case its
+    /// blocks replace `last_blocks`. The report of a duplicate does not count as a block.
     pub fn adds_information(&mut self, ack: &Ack) -> bool {
         let skip = usize::from(duplicate(ack).is_some());
         let within = |block: &Block, known: &Block| !before(block.start, known.start) && !before(known.end, block.end);
@@ -323,7 +331,7 @@ impl Board {
         more
     }
 
-    /// Begins a recovery.
+    /// Resets the state of a recovery, at its start.
     pub fn begin(&mut self) {
         self.high_rxt = self.base;
         self.rescued = false;
@@ -340,7 +348,8 @@ impl Board {
         Some(self.hint)
     }
 
-    /// Returns the first hole below the highest SACKed segment that has not been repaired in this recovery.
+    /// Returns the first hole below the highest SACKed segment that has not been retransmitted in this recovery;
+    /// `None`: there is none.
     pub fn next_hole(&mut self) -> Option<u32> {
         let mut seq = self.high_rxt;
         while before(seq, self.highest) {
@@ -353,8 +362,8 @@ impl Board {
         None
     }
 
-    /// Returns the first segment with SACKed ones above it that has not been retransmitted (NextSeg rule 3),
-    /// or, once per recovery, the last outstanding one (rule 4).
+    /// Returns the first segment that has SACKed segments above it and has not been retransmitted (NextSeg rule 3) or,
+    /// once per recovery, the last segment that is not SACKed (rule 4). `None`: there is no such segment.
     pub fn next_doubtful(&mut self) -> Option<u32> {
         if let Some(hole) = self.next_hole() {
             return Some(hole);
@@ -367,7 +376,10 @@ impl Board {
         Some(self.base.wrapping_add(last as u32))
     }
 
-    /// Checks that the counts are those of the slots.
+    /// Checks that the counts match the flags of the slots.
+    ///
+    /// # Panics
+    /// If a count differs.
     pub fn audit(&self) {
         let count = |f: &dyn Fn(&Slot) -> bool| self.slots.iter().filter(|slot| f(slot)).count() as u32;
         assert_eq!(self.sacked, count(&|s| s.has(SACKED)), "sacked");
@@ -377,16 +389,16 @@ impl Board {
     }
 }
 
-/// Last transmission among the delivered segments.
+/// Latest transmission among the delivered segments.
 struct Newest {
     /// Time of the transmission.
     sent: Time,
-    /// `true` if its segment was ever retransmitted.
+    /// `true` if the segment was ever retransmitted.
     retransmitted: bool,
 }
 
-/// Results of a walk over the delivered segments.
-struct News {
+/// Context of the acknowledgement being processed, and the newest delivery found so far.
+struct AckContext {
     /// Arrival of the acknowledgement.
     now: Time,
     /// Echoed timestamp of the acknowledgement; [`Time::NEVER`] without timestamps.
@@ -396,7 +408,7 @@ struct News {
     newest: Newest,
 }
 
-/// Returns the first block, if it reports a duplicate (RFC 2883 section 4).
+/// Returns the first block if it reports a duplicate (RFC 2883 section 4); `None`: it does not.
 fn duplicate(ack: &Ack) -> Option<Block> {
     let [first, second, _] = ack.sack;
     if first.start == first.end {

@@ -2,17 +2,17 @@
 
 use super::Sender;
 
-/// Number of unsent segments from which an offer counts as endless: finite offers stay below it, an endless one above.
+/// Number of unsent segments at or above which an endless write has been offered; finite writes stay below it.
 const ENDLESS: u64 = u64::MAX / 2;
 
 impl Sender {
-    /// Returns the segment after the last one offered. `None`: an offer was endless.
+    /// Returns the segment after the last one offered. `None`: an endless write was offered.
     pub fn end(&self) -> Option<u32> {
         (self.seq.unsent < ENDLESS).then(|| self.seq.max.wrapping_add(self.seq.unsent as u32))
     }
 
-    /// Discards what was offered and not yet transmitted; transmitted segments are repeated until they are
-    /// acknowledged. A later offer continues from there.
+    /// Discards the segments that are offered but not yet transmitted. Transmitted segments are still retransmitted
+    /// until they are acknowledged. A later offer continues with the next segment number.
     pub fn close(&mut self) {
         self.seq.unsent = 0;
         let transmitted = self.counts.transmitted_once();
@@ -31,7 +31,7 @@ mod tests {
     use tailback_units::Time;
 
     #[test]
-    fn segments_not_transmitted_are_discarded_and_a_later_offer_continues_from_there() {
+    fn close_discards_segments_not_transmitted_and_a_later_offer_continues_the_numbers() {
         let tcp = Arc::new(Tcp { handshake: false, ..Tcp::default() });
         let mut sender = Sender::new(&tcp, Rng::named(1, "close"));
         sender.offer(Time::ZERO, u64::MAX);

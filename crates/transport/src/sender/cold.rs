@@ -14,7 +14,7 @@ use tailback_units::Time;
 pub(super) struct Pace {
     /// Earliest time of the next segment.
     pub release: Time,
-    /// `true` if a segment waits for that time only.
+    /// `true` if a segment waits only for `release`.
     pub holds: bool,
     /// Sampler of the delivery rate; `None` if the control does not use it.
     pub sampler: Option<Box<Sampler>>,
@@ -23,38 +23,41 @@ pub(super) struct Pace {
 /// Cold state of a sender.
 #[derive(Debug, Default)]
 pub(super) struct ColdState {
-    /// Segments that are not full: their index among all segments offered, and payload bytes.
+    /// Segments that are not full, in order: index among all segments offered since the start, and payload bytes.
     pub short: VecDeque<(u64, u16)>,
     /// Window before the last reduction. `None`: the reduction cannot be undone.
     pub prior: Option<Window>,
-    /// Transmission of the first retransmission of this recovery, for Eifel; [`Time::NEVER`] before it. `None`: Eifel
-    /// awaits no acknowledgement.
+    /// Time of the first retransmission of this recovery, for Eifel; [`Time::NEVER`]: not retransmitted yet. `None`:
+    /// Eifel waits for no acknowledgement.
     pub eifel: Option<Time>,
-    /// Retransmissions since the last reduction, for `dsack-undo`.
-    pub doubt: Option<Doubt>,
+    /// Retransmissions since the last reduction, for `dsack-undo`. `None`: duplicates undo nothing.
+    pub dsack_watch: Option<DsackWatch>,
     /// Use of the window, for `window-validation = "round"`.
-    pub used: Used,
+    pub window_use: WindowUse,
+    /// Counts of rare events.
     pub counts: RareCounts,
+    /// State of the reservation; `None`: there is none.
     pub reserve: Option<Box<Reserve>>,
+    /// Marks of the outstanding segments.
     pub marks: Marks,
 }
 
 impl ColdState {
-    /// Processes the report of a duplicate; returns `true` if all retransmissions since the last reduction have arrived
-    /// twice (RFC 3708 section 3), so that no segment was lost.
-    pub fn was_needless(&mut self, reported: Block) -> bool {
-        let Some(doubt) = &mut self.doubt else { return false };
-        if doubt.unreported == 0 || before(reported.start, doubt.from) {
+    /// Processes the report of a duplicate. Returns `true` if duplicates have been reported for all retransmissions
+    /// since the last reduction (RFC 3708 section 3), so that no segment was lost.
+    pub fn all_retransmissions_duplicated(&mut self, reported: Block) -> bool {
+        let Some(dsack_watch) = &mut self.dsack_watch else { return false };
+        if dsack_watch.unreported == 0 || before(reported.start, dsack_watch.from) {
             return false;
         }
-        doubt.unreported = doubt.unreported.saturating_sub(reported.end.wrapping_sub(reported.start));
-        doubt.unreported == 0
+        dsack_watch.unreported = dsack_watch.unreported.saturating_sub(reported.end.wrapping_sub(reported.start));
+        dsack_watch.unreported == 0
     }
 }
 
 /// Retransmissions since a reduction (RFC 3708 section 3).
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Doubt {
+pub(super) struct DsackWatch {
     /// First segment not acknowledged at the reduction.
     pub from: u32,
     /// Number of retransmissions since the reduction plus those outstanding at the reduction, minus the duplicates
@@ -64,19 +67,19 @@ pub(super) struct Doubt {
 
 /// Use of the window in a round trip (Linux's `tcp_cwnd_validate`).
 #[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Used {
-    /// Maximum of the segments outstanding.
+pub(super) struct WindowUse {
+    /// Maximum number of segments outstanding.
     pub flight: u32,
     /// Segment whose acknowledgement ends the round trip.
     pub until: u32,
 }
 
-impl Used {
+impl WindowUse {
     /// Records that the segments `una` to `max - 1` are outstanding.
-    pub fn note(&mut self, una: u32, max: u32) {
+    pub fn record(&mut self, una: u32, max: u32) {
         let flight = max.wrapping_sub(una);
         if !before(una, self.until) || flight > self.flight {
-            *self = Used { flight, until: max };
+            *self = WindowUse { flight, until: max };
         }
     }
 }

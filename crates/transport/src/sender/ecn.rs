@@ -8,20 +8,20 @@ use crate::wire::EcnEcho;
 use tailback_units::Time;
 
 impl Sender {
-    /// Responds to an echo of congestion, once per window and not in recovery. Returns `true` if
-    /// the next segment has to wait for the retransmission timer.
+    /// Responds to an echo of congestion, at most once per window and not in recovery. Returns `true` if the next
+    /// segment has to wait for the retransmission timer.
     pub(super) fn on_echo(&mut self, now: Time) -> bool {
         if self.state == State::Recovery || !before(self.ecn.reduced_at, self.seq.una) {
             return false;
         }
-        // Until CWR is sent the receiver repeats an echo that has had its response.
+        // Until CWR is sent, the receiver repeats an echo to which the sender has already responded.
         if self.ecn.cwr && self.tcp.echo() == EcnEcho::Classic {
             return false;
         }
         self.ecn.cwr = true;
         self.ecn.reduced_at = self.seq.max;
         if self.profile.echo == EchoResponse::Control {
-            // Controls such as BBR respond, or not, by `Acked::ece`.
+            // Such controls respond to `Acked::ece`, or do not respond.
             return false;
         }
         self.ecn.by_echo = true;
@@ -31,22 +31,23 @@ impl Sender {
         self.reduce(Congestion::Ecn, now, flight);
         if let Some(cold) = &mut self.cold {
             cold.prior = None;
-            cold.doubt = None;
+            cold.dsack_watch = None;
         }
         self.respond_at_floor(prior)
     }
 
-    /// Responds to an echo at a window of `prior` segments if that cannot be halved. Returns `true` if the next segment
-    /// has to wait for the retransmission timer.
+    /// Responds to an echo at a window of `prior` segments if that window is too small to be halved. Returns `true` if
+    /// the next segment has to wait for the retransmission timer.
     fn respond_at_floor(&mut self, prior: f64) -> bool {
         let at_floor = prior <= 1.0;
         let back_off = self.profile.below_one.unwrap_or(self.tcp.ecn_floor.back_off());
-        // Each consecutive echo at a window of one doubles the wait, as in ns-2; RFC 3168 does not require it.
-        let slower = at_floor && matches!(back_off, BackOff::Backoff | BackOff::Ns2);
-        if slower && self.ecn.at_floor {
+        // Each consecutive echo at a window of one segment doubles the timeout, as in ns-2; RFC 3168 does not require
+        // it.
+        let doubles = at_floor && matches!(back_off, BackOff::Backoff | BackOff::Ns2);
+        if doubles && self.ecn.at_floor {
             self.timers.rtt.back_off(&self.tcp.timers);
         }
-        self.ecn.at_floor = slower;
+        self.ecn.at_floor = doubles;
         let wait = at_floor && matches!(back_off, BackOff::Rfc3168 | BackOff::Backoff);
         if wait {
             self.ecn.held = true;

@@ -1,25 +1,28 @@
-//! State of a sender in groups: recovery, ECN, timers. The sequence space is in `sequence`, the scoreboard in `board`.
+//! Groups of a sender's state: recovery, ECN and timers. The sequence space is in `sequence`, the scoreboard in
+//! `board`.
 
 use crate::params::Timers as Params;
 use crate::rtt::Rtt;
 use crate::seq::{before, later};
 use tailback_units::Time;
 
-/// Loss detection and recovery without a scoreboard, and after timeouts.
+/// State of loss detection and recovery without a scoreboard, and of the recovery after timeouts.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Repair {
-    /// Duplicate acknowledgements since the last new one.
+    /// Number of duplicate acknowledgements since the last one that advanced.
     pub dupacks: u32,
-    /// Segments considered lost since the last report to the congestion control.
+    /// Number of segments considered lost since the last report to the congestion control.
     pub lost: u32,
-    /// Fast recovery's inflation of the window, segments.
+    /// Inflation of the window by fast recovery, segments; negative after a deflation.
     pub inflation: i32,
-    /// First segment not acknowledged at the last expiry; without an expiry the number before the first
-    /// segment.
+    /// First segment not acknowledged at the last expiry of the retransmission timer; before any expiry, the number
+    /// before the first segment.
     pub expired_at: u32,
+    /// State of F-RTO.
     pub f_rto: FRto,
     /// `true` after a partial acknowledgement in this recovery.
     pub partial: bool,
+    /// Kind of loss detection and recovery.
     pub flavour: Flavour,
 }
 
@@ -30,14 +33,14 @@ impl Repair {
         Repair { dupacks: 0, lost: 0, inflation: 0, expired_at, f_rto: FRto::Off, partial: false, flavour }
     }
 
-    /// Ends fast recovery: no inflation, no duplicates.
+    /// Resets inflation and duplicate count, at the end of fast recovery.
     pub fn clear(&mut self) {
         self.inflation = 0;
         self.dupacks = 0;
     }
 }
 
-/// Loss detection and recovery.
+/// Kind of loss detection and recovery; "go-back-n" is [`Flavour::Tahoe`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Flavour {
     Tahoe,
@@ -49,28 +52,29 @@ pub(super) enum Flavour {
 /// State of F-RTO (RFC 5682) since a timeout.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum FRto {
-    /// Not in use, or decided.
+    /// Not in use, or the timeout has been judged.
     #[default]
     Off,
-    /// The first segment was retransmitted, and its acknowledgement is awaited (step 2).
+    /// The first segment was retransmitted, and the sender waits for its acknowledgement (step 2).
     Retransmitted,
-    /// The retransmission is acknowledged; this number of new segments may be sent, and the next acknowledgement
-    /// decides (step 3).
+    /// The retransmission is acknowledged. This number of new segments may still be sent, and the next acknowledgement
+    /// decides whether the timeout was spurious (step 3).
     Probing(u8),
 }
 
-/// Response to echoes of congestion (RFC 3168 section 6.1.2).
+/// State of the response to echoes of congestion (RFC 3168 section 6.1.2).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Echoes {
-    /// First segment never transmitted at the last reduction.
+    /// First segment that had not been transmitted at the last reduction.
     pub reduced_at: u32,
     /// `true` if the last reduction was the response to an echo.
     pub by_echo: bool,
-    /// `true` if CWR is due on the next new segment.
+    /// `true` if the next new segment must carry CWR.
     pub cwr: bool,
     /// `true` if the next segment waits for the retransmission timer.
     pub held: bool,
-    /// `true` if the last echo came at a window of one segment, so that the next one doubles the timeout.
+    /// `true` if the last echo arrived at a window of one segment, and the next one at such a window doubles the
+    /// timeout ("backoff" and "ns-2").
     pub at_floor: bool,
 }
 
@@ -81,7 +85,7 @@ impl Echoes {
         Echoes { reduced_at, by_echo: false, cwr: false, held: false, at_floor: false }
     }
 
-    /// Returns `true` if segment `una` was sent before the window was reduced for an echo.
+    /// Returns `true` if the last reduction was for an echo, and segment `una` was sent before it.
     #[inline]
     pub fn is_reduced(&self, una: u32) -> bool {
         self.by_echo && before(una, self.reduced_at)
@@ -93,11 +97,11 @@ impl Echoes {
         self.by_echo = false;
     }
 
-    /// Processes a cumulative acknowledgement of all before `next`.
+    /// Processes a cumulative acknowledgement of all segments before `next`.
     #[inline]
     pub fn advance(&mut self, next: u32) {
-        // A position below `next` moves to just behind it, so that comparisons survive the wrap of
-        // segment numbers.
+        // An older position is raised to the last acknowledged segment, so that it never is 2^31 or more behind and
+        // comparisons survive the wrap of segment numbers.
         self.reduced_at = later(self.reduced_at, next.wrapping_sub(1));
     }
 }
@@ -119,9 +123,10 @@ impl Timers {
     }
 }
 
-/// Transmission that does not wait for the window or for pacing.
+/// Pending transmission that does not wait for the window or for pacing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Urgent {
+    /// No such transmission.
     No,
     /// The first segment not acknowledged, or the SYN.
     First,
@@ -134,20 +139,20 @@ pub(super) enum Urgent {
 pub(super) enum Choice {
     /// The next new segment.
     New,
-    /// This segment, which is retransmitted.
-    Again(u32),
+    /// This segment, as a retransmission.
+    Retransmit(u32),
 }
 
 /// Segments that an acknowledgement delivered, and its effect on the recovery.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Delivery {
-    /// Segments newly acknowledged, cumulatively or selectively.
+    /// Number of segments newly acknowledged, cumulatively or selectively.
     pub delivered: u32,
-    /// Transmission time of the newest of the delivered segments. `None`: it was sent more than once, or there is no
-    /// scoreboard.
+    /// Transmission time of the delivered segment that was sent last. `None`: that segment was sent more than once, no
+    /// segment was delivered, or there is no scoreboard.
     pub newest: Option<Time>,
-    /// `true` if the acknowledgement ended a recovery, which has set the window.
+    /// `true` if the acknowledgement ended a recovery or undid a reduction, which set the window.
     pub ended: bool,
-    /// `true` if the retransmission timer is not restarted.
+    /// `true` if the retransmission timer must not be restarted.
     pub keep_timer: bool,
 }

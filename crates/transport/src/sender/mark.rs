@@ -1,11 +1,11 @@
-//! Loss detection on the scoreboard: by count, by time, or by expiry of the timer.
+//! Loss detection on the scoreboard: by count, by time, or by an expiry of the retransmission timer.
 
 use super::board::{Board, LOST, RETRANSMITTED, SACKED};
 use crate::seq::before;
 use tailback_units::{Dur, Time};
 
 impl Board {
-    /// Marks segment `seq` as lost.
+    /// Marks segment `seq` as lost, unless it is SACKed or already lost and due.
     fn mark_lost(&mut self, seq: u32) {
         let i = seq.wrapping_sub(self.base) as usize;
         let slot = &mut self.slots[i];
@@ -32,7 +32,8 @@ impl Board {
                 break;
             }
             if !slot.has(SACKED | LOST) {
-                // A segment that was retransmitted without being lost (rules 3 and 4) stays so.
+                // A segment that was retransmitted before it was considered lost (rules 3 and 4 of NextSeg) is not due
+                // again.
                 self.slots[i].flags |= LOST;
                 self.lost += 1;
                 self.newly_lost += 1;
@@ -48,8 +49,8 @@ impl Board {
         }
     }
 
-    /// Marks the lost segments (RACK_detect_loss of RFC 8985 section 6.2 step 5). Returns the time after which the
-    /// others that were sent before a delivered one are lost; zero if there are none.
+    /// Marks the lost segments (RACK_detect_loss of RFC 8985 section 6.2 step 5). Returns the time from `now` until all
+    /// other segments that were sent before a delivered one will be considered lost; zero: there are no others.
     pub fn mark_by_time(&mut self, now: Time, srtt: Dur, recovering: bool) -> Dur {
         let Some(mut rack) = self.rack.take() else { return Dur::ZERO };
         let window = rack.window(srtt, recovering, self.sacked >= self.thresh);
@@ -66,7 +67,7 @@ impl Board {
                 if !stale {
                     self.mark_lost(seq);
                 }
-                // Only at the front: entries in the middle are skipped again, which is cheap.
+                // Only an entry at the front is removed. Others are skipped at the next call again, which is cheap.
                 if i == 0 {
                     rack.order.pop_front();
                 } else {
@@ -81,8 +82,8 @@ impl Board {
         wait
     }
 
-    /// Marks the lost segments at an expiry of the retransmission timer: with RACK those not sent
-    /// recently (RFC 8985 section 6.3), without it all.
+    /// Marks the lost segments at an expiry of the retransmission timer: without RACK all outstanding ones; with RACK
+    /// the first one and those not sent recently (RFC 8985 section 6.3).
     pub fn mark_by_timeout(&mut self, now: Time, srtt: Dur) {
         self.counted = None;
         let window = self.rack.as_ref().map(|rack| rack.rtt + rack.window(srtt, true, true));
@@ -108,7 +109,7 @@ impl Board {
         self.seen = Default::default();
     }
 
-    /// Unmarks the lost segments that were not retransmitted, after a spurious timeout.
+    /// Unmarks the lost segments that were not retransmitted, after a spurious reduction.
     pub fn unmark(&mut self) {
         for slot in &mut self.slots {
             if slot.due() {

@@ -1,11 +1,12 @@
 //! The sending end of a connection.
 //!
 //! State is grouped by concern: `sequence`, `groups`, `board`, `state`, and `cold` for state that few senders need. The
-//! methods are spread over files: `open`, `close` and `reopen` begin and end connections, `send` selects and transmits
-//! segments, `ack` processes acknowledgements, `plain` and `selective` detect and repair losses without and with SACK
-//! (with `mark`, `rack` and `prr`), `timeout` is the retransmission timer and F-RTO, `undo` reverses spurious
-//! reductions, `ecn` responds to echoes, `reduce` reports congestion to the congestion control, `sampler` samples the
-//! delivery rate, `reserve` and `reserved` are for reservations, and `show` makes the state observable.
+//! methods are spread over files: `open`, `close` and `reopen` open, stop and restart connections, `send` selects and
+//! transmits segments, `ack` processes acknowledgements, `plain` and `selective` detect and repair losses without and
+//! with SACK (with `mark`, `rack` and `prr`), `timeout` handles the retransmission timer, with F-RTO, `undo` reverses
+//! spurious reductions, `ecn` responds to echoes, `reduce` reports congestion to the congestion control, `sampler`
+//! samples the delivery rate, `reserve` and `reserved` implement reservations, and `show` has the public read access to
+//! the state.
 //!
 //! ```text
 //! Closed ─offer─▶ Opening ─SYN-ACK─▶ Open ◀──────────────┐
@@ -58,8 +59,8 @@ use tailback_units::{Dur, Time};
 
 /// The sending end of a connection.
 ///
-/// After each call of [`Sender::offer`], [`Sender::on_ack`] and [`Sender::on_timer`] call
-/// [`Sender::poll`] until it returns `None`, then set one timer to [`Sender::deadline`].
+/// After each call of [`Sender::offer`], [`Sender::on_ack`] or [`Sender::on_timer`], the caller calls [`Sender::poll`]
+/// until it returns `None`, and then sets one timer to [`Sender::deadline`].
 #[derive(Debug)]
 pub struct Sender {
     window: Window,
@@ -86,8 +87,8 @@ pub struct Sender {
 }
 
 impl Sender {
-    /// Returns the sending end of a connection of `tcp`, which has passed `check`; `rng` is for the
-    /// congestion control.
+    /// Returns the sending end of a connection of `tcp`, which has passed `check`; `rng` is the random stream of the
+    /// congestion control and of the reservation.
     pub fn new(tcp: &Arc<Tcp>, rng: Rng) -> Sender {
         let (flavour, board) = match &tcp.recovery {
             Recovery::Tahoe(_) | Recovery::GoBackN(_) => (Flavour::Tahoe, None),
@@ -125,8 +126,9 @@ impl Sender {
         }
     }
 
-    /// Adds `bytes` that the application writes; `u64::MAX` is an endless write. All segments of a write are
-    /// full but the last, which later writes do not fill up.
+    /// Adds `bytes` that the application writes, and opens the connection if it is closed; `u64::MAX` is an endless
+    /// write. All segments of a write are full except the last one, to which later writes add nothing. The time has no
+    /// effect.
     pub fn offer(&mut self, _now: Time, bytes: u64) {
         let full = u64::from(self.tcp.payload());
         let (segments, rest) = if bytes == u64::MAX { (u64::MAX, 0) } else { (bytes.div_ceil(full), bytes % full) };
@@ -143,8 +145,8 @@ impl Sender {
         }
     }
 
-    /// Returns the time of the next call of [`Sender::on_timer`]; [`Time::NEVER`] if there is none. Any call may move
-    /// it, to earlier or later.
+    /// Returns the time at which [`Sender::on_timer`] must be called next; [`Time::NEVER`]: no timer is set. Any call
+    /// of a method may change this time, to an earlier or a later one.
     #[inline]
     pub fn deadline(&self) -> Time {
         let expiry = self.timers.expiry;
@@ -165,18 +167,18 @@ impl Sender {
         }
     }
 
-    /// Replaces a call of [`Sender::poll`] while the host has no room for a segment: pacing sets no deadline until the
-    /// host polls.
+    /// To be called instead of [`Sender::poll`] while the host has no room for a segment. Pacing then sets no deadline
+    /// until the next call of [`Sender::poll`].
     pub fn wait_for_turn(&mut self) {
         self.hold_for_pace(false);
     }
 
-    /// Returns the pacing by the congestion control.
+    /// Returns the pacing that the congestion control sets.
     #[inline]
     fn pacing(&self) -> Pacing {
         if self.profile.paces { self.control.pacing() } else { Pacing::default() }
     }
-    /// Returns `true` if the congestion control sets the window in recovery and after timeouts.
+    /// Returns `true` if the congestion control, not the sender, sets the window in recovery and after timeouts.
     #[inline]
     fn owns_recovery(&self) -> bool {
         self.profile.recovery == RecoveryWindow::Control
@@ -186,16 +188,16 @@ impl Sender {
     fn is_marking(&self) -> bool {
         !self.plain && (self.profile.sent == SentCalls::Marks || self.tcp.reservation.is_some())
     }
-    /// Returns the cold state, which it allocates at the first use.
+    /// Returns the cold state, which is allocated at the first call.
     fn cold(&mut self) -> &mut ColdState {
         self.cold.get_or_insert_default()
     }
-    /// Returns the sampler of the delivery rate, if the control uses it.
+    /// Returns the sampler of the delivery rate; `None`: the control does not use one.
     #[inline]
     fn sampler(&mut self) -> Option<&mut Sampler> {
         self.pace.as_mut()?.sampler.as_deref_mut()
     }
-    /// Records that pacing alone holds back a segment (`holds`), so that its release is a deadline.
+    /// Records whether a segment waits only for pacing (`holds`), so that its release time is a deadline.
     #[inline]
     fn hold_for_pace(&mut self, holds: bool) {
         if let Some(pace) = &mut self.pace {
@@ -208,29 +210,29 @@ impl Sender {
             board.probe = Probe::default();
         }
     }
-    /// Returns the retransmission timeout if the control has no interval.
+    /// Returns the retransmission timeout, without the lower bound by the control's pacing interval.
     #[inline]
     fn plain_rto(&self) -> Dur {
         self.timers.rtt.rto(&self.tcp.timers)
     }
-    /// Returns the segments outstanding without a scoreboard.
+    /// Returns the number of segments outstanding for a sender without a scoreboard.
     #[inline]
     fn plain_in_flight(&self) -> u32 {
         self.seq.used().saturating_sub(self.repair.dupacks)
     }
-    /// Returns the segments that the window allows: its integer part, at least 1 unless echoes of congestion have
-    /// taken it below (`ecn-floor = "ns-2"`).
+    /// Returns the number of segments that the window allows to be outstanding: its integer part plus the inflation,
+    /// and at least 1 unless echoes of congestion have reduced the window below one segment (`ecn-floor = "ns-2"`).
     #[inline]
     fn allowed(&self) -> u32 {
-        let least = u32::from(self.window.cwnd >= 1.0);
-        (self.window.cwnd as u32).saturating_add_signed(self.repair.inflation).max(least)
+        let minimum = u32::from(self.window.cwnd >= 1.0);
+        (self.window.cwnd as u32).saturating_add_signed(self.repair.inflation).max(minimum)
     }
     /// Returns `true` if no new segment may be sent before the timer expires or the window opens.
     #[inline]
     fn waits(&self) -> bool {
         self.ecn.held || self.window.cwnd < 1.0
     }
-    /// Returns the segment after the last one that the receiver allows.
+    /// Returns the segment after the last one that the receive window allows.
     #[inline]
     fn limit(&self) -> u32 {
         self.seq.una.wrapping_add(self.tcp.receive_window.unwrap_or(1 << 30))

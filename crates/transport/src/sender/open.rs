@@ -1,4 +1,4 @@
-//! Opening of a connection: SYN, SYN-ACK, negotiation of ECN.
+//! Opening of a connection: SYN, SYN-ACK and the negotiation of ECN.
 
 use super::Sender;
 use super::groups::Urgent;
@@ -7,11 +7,11 @@ use crate::params::EcnMode;
 use crate::wire::{Ack, Ecn, Segment};
 use tailback_units::Time;
 
-/// Segment number of a SYN.
+/// Segment number of a SYN, outside the numbers of data at the start.
 const SYN: u32 = u32::MAX;
 
 impl Sender {
-    /// Opens the connection, at the first offer.
+    /// Opens the connection, at the first offer; without a handshake it is open at once.
     pub(super) fn open(&mut self) {
         if self.tcp.handshake {
             self.state = State::Opening;
@@ -22,7 +22,7 @@ impl Sender {
         }
     }
 
-    /// Returns the SYN, if it is due.
+    /// Returns the SYN if it is due, and starts the retransmission timer; `None`: it is not due.
     pub(super) fn poll_syn(&mut self, now: Time) -> Option<Segment> {
         if self.urgent == Urgent::No {
             return None;
@@ -30,12 +30,12 @@ impl Sender {
         self.urgent = Urgent::No;
         self.timers.expiry = now + self.plain_rto();
         let cwr = self.tcp.ecn != EcnMode::Off;
-        // A lost SYN has doubled the timeout.
+        // The timeout is doubled only if a SYN was lost before.
         let retransmission = self.timers.rtt.is_backed_off();
         Some(Segment { seq: SYN, payload: 0, ecn: Ecn::NotEct, cwr, retransmission, marked: None })
     }
 
-    /// Processes an expiry of the timer before the SYN is acknowledged.
+    /// Processes an expiry of the retransmission timer before the SYN is acknowledged.
     pub(super) fn on_lost_syn(&mut self) {
         self.timers.rtt.back_off(&self.tcp.timers);
         self.timers.expiry = Time::NEVER;

@@ -9,13 +9,13 @@ use crate::wire::Ack;
 use tailback_units::Time;
 
 impl Sender {
-    /// Processes an acknowledgement that advances by `advanced` segments.
+    /// Processes an acknowledgement that advances by `advanced` segments; 0: a duplicate.
     #[inline]
-    pub(super) fn take_plain(&mut self, now: Time, ack: &Ack, advanced: u32) -> Delivery {
+    pub(super) fn process_without_sack(&mut self, now: Time, ack: &Ack, advanced: u32) -> Delivery {
         if advanced == 0 {
-            return self.take_duplicate(now);
+            return self.process_duplicate(now);
         }
-        // Duplicates have reported deliveries already.
+        // Each duplicate has counted as a delivery already.
         let delivered = advanced - self.repair.dupacks.min(advanced - 1);
         let mut delivery = Delivery { delivered, ..Delivery::default() };
         let una = self.seq.una;
@@ -30,7 +30,7 @@ impl Sender {
         }
         match self.state {
             State::Recovery if all || self.repair.flavour == Flavour::Reno => self.leave_recovery(&mut delivery),
-            State::Recovery => self.take_partial(advanced, &mut delivery),
+            State::Recovery => self.process_partial(advanced, &mut delivery),
             State::Loss => {
                 self.repair.dupacks = 0;
                 self.f_rto_advance(all);
@@ -45,7 +45,7 @@ impl Sender {
 
     /// Processes a duplicate acknowledgement.
     #[inline(never)]
-    fn take_duplicate(&mut self, now: Time) -> Delivery {
+    fn process_duplicate(&mut self, now: Time) -> Delivery {
         if self.seq.is_idle() {
             return Delivery::default();
         }
@@ -53,8 +53,8 @@ impl Sender {
         match self.state {
             State::Recovery => self.repair.inflation += 1,
             State::Loss => {
-                // While the sender goes back, duplicates are caused by segments sent needlessly and are not counted,
-                // except by limited transmit "always".
+                // After a timeout, duplicates are caused by needless retransmissions. They are not counted, except for
+                // limited transmit "always".
                 if !self.tcp.limited_transmit.after_timeout() {
                     self.repair.dupacks = 0;
                 }
@@ -70,7 +70,7 @@ impl Sender {
         Delivery { delivered: 1, ..Delivery::default() }
     }
 
-    /// Begins recovery; the first outstanding segment is sent again at the next poll.
+    /// Starts recovery. The first outstanding segment is retransmitted at the next poll.
     fn fast_retransmit(&mut self, now: Time) {
         self.begin_recovery(now);
         self.count_lost(1);
@@ -89,7 +89,7 @@ impl Sender {
     }
 
     /// Processes a partial acknowledgement (RFC 6582 section 3.2 step 3).
-    fn take_partial(&mut self, advanced: u32, delivery: &mut Delivery) {
+    fn process_partial(&mut self, advanced: u32, delivery: &mut Delivery) {
         let Recovery::NewReno(NewReno { impatient, deflation, exit }) = self.tcp.recovery else { return };
         self.urgent = Urgent::First;
         self.count_lost(1);
@@ -106,7 +106,7 @@ impl Sender {
         }
     }
 
-    /// Deflates as ns-2: first the inflation, then the window itself, for good.
+    /// Deflates by `advanced` segments as in ns-2: first the inflation is reduced, then the window itself, permanently.
     fn deflate(&mut self, advanced: i32) {
         let inflation = self.repair.inflation;
         if inflation > advanced {
@@ -117,7 +117,7 @@ impl Sender {
         }
     }
 
-    /// Ends recovery and sets the window.
+    /// Ends recovery and sets the window by the rule `exit`.
     fn leave_recovery(&mut self, delivery: &mut Delivery) {
         let exit = match self.tcp.recovery {
             Recovery::NewReno(NewReno { exit, .. }) => exit,
@@ -136,7 +136,7 @@ impl Sender {
             self.set_window_to_threshold();
         }
         if exit == Exit::Flight {
-            // RFC 6582 section 3.2 step 3, choice 1: no burst when few segments are outstanding.
+            // RFC 6582 section 3.2 step 3, choice 1, avoids a burst when few segments are outstanding.
             let flight = self.seq.outstanding().max(1) + 1;
             self.window.cwnd = self.window.cwnd.min(f64::from(flight));
         }

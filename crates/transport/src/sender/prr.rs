@@ -1,24 +1,25 @@
-//! Proportional rate reduction (RFC 9937, earlier RFC 6937).
+//! Proportional rate reduction (RFC 9937, which replaces RFC 6937).
 
 /// Counts of one recovery, in segments.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Prr {
-    /// Segments delivered (prr_delivered).
+    /// Number of segments delivered in the recovery (prr_delivered).
     delivered: u32,
-    /// Segments sent (prr_out).
+    /// Number of segments sent in the recovery (prr_out).
     pub out: u32,
     /// FlightSize at the start of the recovery (RecoverFS).
     recover_fs: u32,
 }
 
 impl Prr {
-    /// Begins a recovery with `flight` segments outstanding.
+    /// Returns the counts at the start of a recovery with `flight` segments outstanding.
     pub fn begin(flight: u32) -> Prr {
         Prr { delivered: 0, out: 0, recover_fs: flight.max(1) }
     }
 
-    /// Returns the number of segments that may be sent at an acknowledgement of `delivered` segments with `pipe` in the
-    /// network; `safe` if it advances and shows no new loss (safeACK of RFC 9937 section 6.2).
+    /// Returns the number of segments that may be sent at an acknowledgement of `delivered` segments, with `pipe`
+    /// segments in the network. `safe`: the acknowledgement advances and shows no new loss (safeACK of RFC 9937 section
+    /// 6.2).
     pub fn send_count(&mut self, delivered: u32, pipe: u32, ssthresh: u32, safe: bool) -> u32 {
         self.delivered += delivered;
         let count = if pipe > ssthresh {
@@ -28,7 +29,7 @@ impl Prr {
             let limit = self.delivered.saturating_sub(self.out).max(delivered) + u32::from(safe);
             limit.min(ssthresh - pipe)
         };
-        // The fast retransmit is sent in any case.
+        // At least the fast retransmit is sent.
         if self.out == 0 { count.max(1) } else { count }
     }
 }
@@ -42,7 +43,7 @@ mod tests {
     #[test]
     fn one_loss_halves_the_rate_by_sending_on_every_second_acknowledgement() {
         let mut prr = Prr::begin(20);
-        // At the start of recovery three segments are delivered, one is lost, and one is retransmitted.
+        // At the start of recovery three segments have been delivered, one is lost, and one has been retransmitted.
         let mut pipe = 20 - 3 - 1 + 1;
         let mut sent = Vec::new();
         for _ in 0..14 {
@@ -58,13 +59,13 @@ mod tests {
 
     // RFC 9937 section 6.2: safeACK.
     #[test]
-    fn under_heavy_loss_prr_sends_one_segment_more_than_delivered_only_with_a_safe_ack() {
+    fn below_ssthresh_prr_sends_one_segment_more_than_delivered_only_with_a_safe_ack() {
         let mut prr = Prr::begin(20);
         assert_eq!(prr.send_count(1, 3, 10, false), 1);
         prr.out += 1;
         assert_eq!(prr.send_count(1, 3, 10, true), 2);
         prr.out += 2;
-        // Never beyond ssthresh.
+        // The pipe does not grow beyond ssthresh: 10 − 9 = 1.
         assert_eq!(prr.send_count(4, 9, 10, true), 1);
     }
 }

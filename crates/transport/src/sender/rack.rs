@@ -1,13 +1,14 @@
-//! RACK: a segment is lost when one that was sent sufficiently later has been delivered (RFC 8985).
+//! RACK: a segment is considered lost when another one that was sent sufficiently later has been delivered (RFC 8985).
 
 use crate::seq::before;
 use std::collections::VecDeque;
 use tailback_units::{Dur, Time};
 
-/// State of RACK and of its tail loss probe.
+/// State of RACK and of the tail loss probe.
 #[derive(Debug, Default)]
 pub(super) struct Rack {
-    /// Transmissions in the order of their times; outdated entries are removed when they reach the front.
+    /// Transmissions (time, segment) in the order of their times. Entries may be outdated, and are removed when they
+    /// reach the front.
     pub order: VecDeque<(Time, u32)>,
     /// Time of the delivered transmission that was sent last (RACK.xmit_ts).
     sent: Time,
@@ -19,22 +20,22 @@ pub(super) struct Rack {
     min_rtt: Dur,
     /// `true` after the first delivery.
     any: bool,
-    /// One past the highest segment delivered.
+    /// Segment after the highest one delivered.
     highest: u32,
-    /// `true` after the first reordering.
+    /// `true` once reordering has been detected.
     reordering: bool,
-    /// Reordering window, quarters of the smallest round-trip time (RACK.reo_wnd_mult).
+    /// Reordering window in quarters of the minimum round-trip time (RACK.reo_wnd_mult), at least 1.
     quarters: u32,
-    /// Remaining recoveries with a widened window (RACK.reo_wnd_persist).
+    /// Remaining number of recoveries for which the window stays widened (RACK.reo_wnd_persist).
     persist: u32,
-    /// First segment never transmitted when the window was last widened.
+    /// First segment that had not been transmitted when the window was last widened. `None`: it was never widened.
     widened_at: Option<u32>,
-    /// Tail loss probe outstanding: the segment after the last one when it was sent (TLP.end_seq), and `true` if it was
-    /// a retransmission. `None`: no probe is outstanding.
+    /// Outstanding tail loss probe: first, the first segment never transmitted after the probe was sent (TLP.end_seq);
+    /// second, `true` if the probe was a retransmission. `None`: no probe is outstanding.
     pub probe: Option<(u32, bool)>,
 }
 
-/// Recoveries for which a widened reordering window stays (RFC 8985 section 6.2 step 4).
+/// Number of recoveries for which the reordering window stays widened (RFC 8985 section 6.2 step 4).
 const PERSIST: u32 = 16;
 
 impl Rack {
@@ -42,7 +43,8 @@ impl Rack {
         Rack { quarters: 1, ..Rack::default() }
     }
 
-    /// Processes the delivery of a segment whose last transmission was at `sent` (section 6.2 steps 1 to 3).
+    /// Processes the delivery of segment `seq` at `now`, whose last transmission was at `sent` (section 6.2 steps 1 to
+    /// 3). `retransmitted`: it was ever retransmitted; `echo`: the echoed timestamp.
     pub fn delivered(&mut self, seq: u32, sent: Time, retransmitted: bool, now: Time, echo: Time) {
         if !self.any {
             self.highest = seq;
@@ -68,12 +70,13 @@ impl Rack {
         }
     }
 
-    /// Returns `true` if the latest delivered transmission came after this one.
+    /// Returns `true` if the delivered transmission that was sent last came after the transmission of `seq` at `sent`.
     pub fn is_after(&self, sent: Time, seq: u32) -> bool {
         self.any && (sent < self.sent || (sent == self.sent && before(seq, self.seq)))
     }
 
-    /// Widens the reordering window, at the report of a duplicate (step 4).
+    /// Widens the reordering window at the report of a duplicate, at most once per round trip (step 4). `una`: first
+    /// segment not acknowledged; `next`: first segment never transmitted.
     pub fn widen(&mut self, una: u32, next: u32) {
         if self.widened_at.is_none_or(|at| !before(una, at)) {
             self.widened_at = Some(next);
@@ -82,7 +85,7 @@ impl Rack {
         }
     }
 
-    /// Counts the end of a recovery.
+    /// Processes the end of a recovery: after [`PERSIST`] recoveries the window is no longer widened.
     pub fn recovered(&mut self) {
         if self.persist > 0 {
             self.persist -= 1;
@@ -92,13 +95,13 @@ impl Rack {
         }
     }
 
-    /// Returns the reordering window (RACK_update_reo_wnd).
+    /// Returns the reordering window (RACK_update_reo_wnd). `many_sacked`: at least `dup-thresh` segments are SACKed.
     pub fn window(&self, srtt: Dur, recovering: bool, many_sacked: bool) -> Dur {
         if !self.reordering && (recovering || many_sacked) {
             return Dur::ZERO;
         }
         let window = self.min_rtt * u64::from(self.quarters) / 4;
-        // Before the first sample there is no bound.
+        // The bound SRTT does not apply before the first sample.
         if srtt == Dur::ZERO { window } else { window.min(srtt) }
     }
 }

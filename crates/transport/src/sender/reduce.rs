@@ -1,7 +1,7 @@
-//! Reductions of the window: the report to the congestion control, and the begin and end of recovery.
+//! Reductions of the window: the report to the congestion control, and the start and end of recovery.
 
 use super::Sender;
-use super::cold::Doubt;
+use super::cold::DsackWatch;
 use super::groups::Flavour;
 use super::state::State;
 use crate::cc::{Congestion, CongestionControl, CongestionEvent, EchoResponse, RecoveryWindow, Window};
@@ -9,8 +9,9 @@ use crate::params::{Recovery, SpuriousTimeout};
 use tailback_units::Time;
 
 impl Sender {
-    /// Reports congestion to the congestion control, for the whole window, or for the part above the reservation if an
-    /// unmarked segment was lost. `flight`: FlightSize, segments.
+    /// Reports congestion to the congestion control, which reduces the whole window. If only the window above the
+    /// reservation may be reduced and an unmarked segment was lost, the report is about that part of the window.
+    /// `flight`: FlightSize, segments.
     pub(super) fn reduce(&mut self, sign: Congestion, now: Time, flight: u32) {
         let marking = self.is_marking();
         let marked = marking && sign != Congestion::Ecn && self.was_marked(self.seq.una);
@@ -20,25 +21,25 @@ impl Sender {
             return self.control.on_congestion(&mut self.window, &event);
         }
         let mut excess = Window { cwnd: f64::max(0.0, self.window.cwnd - reserved), ssthresh: self.window.ssthresh };
-        let above = f64::max(0.0, f64::from(flight) - reserved);
-        self.control.on_congestion(&mut excess, &CongestionEvent { in_flight: above as u32, ..event });
-        // ssthresh = rwnd + (cwnd − rwnd)/2, without the rounding of the control's whole segments.
+        let excess_flight = f64::max(0.0, f64::from(flight) - reserved);
+        self.control.on_congestion(&mut excess, &CongestionEvent { in_flight: excess_flight as u32, ..event });
+        // ssthresh = rwnd + (cwnd − rwnd)/2, computed here because the event has only whole segments.
         self.window.ssthresh =
-            reserved + if sign == Congestion::Ecn { excess.ssthresh } else { f64::max(above / 2.0, 1.0) };
+            reserved + if sign == Congestion::Ecn { excess.ssthresh } else { f64::max(excess_flight / 2.0, 1.0) };
         if sign == Congestion::Ecn {
             self.window.cwnd = reserved + excess.cwnd;
         }
     }
 
-    /// Enters recovery, with one reduction unless an echo has just made it.
+    /// Enters recovery, and reduces the window unless an echo has reduced it less than a window ago.
     pub(super) fn begin_recovery(&mut self, now: Time) {
         self.counts.fast_retransmits += 1;
         self.repair.partial = false;
         self.watch_eifel();
         let flight = self.flight_size();
-        let own = self.keeps_window();
+        let control_sets_window = self.keeps_window();
         if self.is_reduced_once() {
-            if !own {
+            if !control_sets_window {
                 self.window.ssthresh = self.window.cwnd;
             }
         } else {
@@ -50,28 +51,30 @@ impl Sender {
             self.ecn.cwr |= self.ecn_capable;
         }
         self.state = State::Recovery;
-        // A segment sent before would time the repair.
+        // The time until a segment sent earlier is acknowledged would include the repair.
         self.timers.rtt.stop_timing();
         self.seq.recover = self.seq.max;
         self.ecn.reduced_for_loss(self.seq.max);
-        if !self.owns_recovery() && !self.uses_prr() && !own {
+        if !self.owns_recovery() && !self.uses_prr() && !control_sets_window {
             self.window.cwnd = self.window.ssthresh;
         }
     }
 
-    /// Sets the window at the end of recovery, unless the congestion control has set it.
+    /// Sets the window to the threshold, at the end of recovery, unless the congestion control sets the window.
     pub(super) fn set_window_to_threshold(&mut self) {
         if !self.owns_recovery() && !self.keeps_window() {
             self.window.cwnd = self.window.ssthresh;
         }
     }
 
-    /// Returns `true` if an echo has reduced the window less than a window ago, so that a loss does not reduce it again.
+    /// Returns `true` if an echo has reduced the window, segments sent before that are still outstanding, and a loss
+    /// does not reduce the window again.
     pub(super) fn is_reduced_once(&self) -> bool {
         self.ecn.is_reduced(self.seq.una) && self.profile.echo != EchoResponse::ThenLoss
     }
 
-    /// Returns `true` if the congestion control sets the window at a loss, and recovery keeps it.
+    /// Returns `true` if the congestion control sets the window at a loss and the sender does not change it in
+    /// recovery.
     pub(super) fn keeps_window(&self) -> bool {
         self.profile.recovery == RecoveryWindow::AtLoss && !self.uses_prr()
     }
@@ -81,12 +84,12 @@ impl Sender {
         matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.prr) && !self.owns_recovery()
     }
 
-    /// Returns FlightSize for a reduction, segments (RFC 5681): without those of limited transmit.
+    /// Returns FlightSize for a reduction, segments: those outstanding without those of limited transmit (RFC 5681).
     pub(super) fn flight_size(&self) -> u32 {
         self.seq.outstanding().min(self.allowed())
     }
 
-    /// Reports lost segments with the next acknowledgement.
+    /// Counts `lost` segments, which are reported with the next acknowledgement.
     pub(super) fn count_lost(&mut self, lost: u32) {
         self.repair.lost += lost;
         if let Some(sampler) = self.sampler() {
@@ -94,16 +97,16 @@ impl Sender {
         }
     }
 
-    /// Saves the window before a reduction, if the parameters allow to undo it.
+    /// Saves the window before a reduction, if the parameters allow the reduction to be undone.
     pub(super) fn save_window(&mut self) {
         let by_duplicates = self.tcp.dsack_undo;
         if by_duplicates || self.tcp.spurious_timeout != SpuriousTimeout::Off {
             let (prior, from) = (self.window, self.seq.una);
-            // Retransmissions that are outstanding now may be reported later.
+            // Retransmissions that are outstanding now may be reported as duplicates later.
             let unreported = self.board.as_ref().map_or(0, |board| board.retransmitted);
             let cold = self.cold();
             cold.prior = Some(prior);
-            cold.doubt = by_duplicates.then_some(Doubt { from, unreported });
+            cold.dsack_watch = by_duplicates.then_some(DsackWatch { from, unreported });
         }
     }
 }

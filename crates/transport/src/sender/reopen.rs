@@ -9,22 +9,21 @@ use std::sync::Arc;
 use tailback_random::Rng;
 
 impl Sender {
-    /// Becomes the sending end of a new connection with the same parameters: window, timers and path
-    /// estimates are reset, segments offered and not acknowledged are discarded. Counts continue,
-    /// and a reservation, which belongs to the flow, keeps its tokens. `rng` is for the congestion
-    /// control.
+    /// Resets the sender for a new connection with the same parameters. Window, timers and path estimates are reset,
+    /// and segments offered but not acknowledged are discarded. Counts continue, and a reservation, which belongs to
+    /// the flow, keeps its tokens. `rng` is the random stream of the congestion control.
     ///
-    /// Returns the number of the new connection's first segment, for [`Receiver::reopen`]. One number is
-    /// skipped, so that segments and acknowledgements of the old connection that are under way are recognised by
-    /// their numbers: segments are before it, and so is `next` of acknowledgements.
+    /// Returns the number of the new connection's first segment, for [`Receiver::reopen`]. One number is skipped, so
+    /// that segments of the old connection that are still in the network, and the field `next` of its acknowledgements,
+    /// are before that first segment.
     ///
     /// [`Receiver::reopen`]: crate::Receiver::reopen
     pub fn reopen(&mut self, rng: Rng) -> u32 {
         let (counts, start) = (self.counts, self.seq.max.wrapping_add(1));
         let tcp = Arc::clone(&self.tcp);
-        let before = self.cold.take();
+        let old_cold = self.cold.take();
         *self = Sender { counts, ..Sender::new(&tcp, rng) };
-        if let Some(ColdState { counts, reserve, .. }) = before.map(|cold| *cold)
+        if let Some(ColdState { counts, reserve, .. }) = old_cold.map(|cold| *cold)
             && (counts != RareCounts::default() || reserve.is_some())
         {
             let cold = self.cold();
@@ -56,17 +55,19 @@ mod tests {
     use tailback_random::Rng;
     use tailback_units::{Dur, Time};
 
-    /// Transfers `segments` segments without loss in rounds of 100 ms; returns the number of
-    /// segments delivered in each round.
+    /// Transfers `segments` segments without loss in rounds of 100 ms; returns the number of segments sent in each
+    /// round.
     fn rounds(sender: &mut Sender, receiver: &mut Receiver, now: &mut Time, segments: u64) -> Vec<usize> {
         sender.offer(*now, segments * 1460);
         let mut rounds = Vec::new();
         while !sender.done() {
             let sent: Vec<_> = std::iter::from_fn(|| sender.poll(*now)).collect();
-            let born = *now;
+            let sent_at = *now;
             *now += Dur::from_ms(100);
-            let acks: Vec<_> =
-                sent.iter().filter_map(|s| receiver.on_segment(*now, s.seq, s.payload, born, false, s.cwr)).collect();
+            let acks: Vec<_> = sent
+                .iter()
+                .filter_map(|s| receiver.on_segment(*now, s.seq, s.payload, sent_at, false, s.cwr))
+                .collect();
             for ack in &acks {
                 sender.on_ack(*now, ack, None);
             }

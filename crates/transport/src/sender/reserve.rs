@@ -6,10 +6,10 @@ use tailback_diffserv::TokenBucket;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
-/// Marks of the outstanding segments.
+/// Marks of the outstanding segments: `true` if the segment was marked when it was last sent.
 #[derive(Debug, Default)]
 pub(super) struct Marks {
-    /// Marks from segment `first` on.
+    /// Marks of consecutive segments from `first` on.
     sent: VecDeque<bool>,
     /// Segment of the first mark.
     first: u32,
@@ -32,7 +32,7 @@ impl Marks {
             None => self.sent.push_back(marked),
         }
     }
-    /// Returns `true` if segment `seq` was marked when it was last sent.
+    /// Returns `true` if segment `seq` was marked when it was last sent; `false` also if it is not outstanding.
     pub fn get(&self, seq: u32) -> bool {
         self.sent.get(seq.wrapping_sub(self.first) as usize).copied().unwrap_or(false)
     }
@@ -41,6 +41,7 @@ impl Marks {
 /// State of a reservation.
 #[derive(Debug)]
 pub(super) struct Reserve {
+    /// Token bucket of the reserved rate, in bytes.
     pub bucket: TokenBucket,
     /// Reserved rate, segments per second.
     pub rate: f64,
@@ -48,12 +49,13 @@ pub(super) struct Reserve {
     pub full: u32,
     /// `true` if losses reduce only the window above the reservation.
     pub excess_only: bool,
+    /// Trigger of transmissions.
     pub transmission: Transmission,
     /// Latest time until which the next segment waits for tokens. `None`: no segment waits.
     pub held_until: Option<Time>,
-    /// Next tick of the timer; [`Time::NEVER`] without one.
+    /// Next tick of the timer; [`Time::NEVER`]: the trigger is not "timed".
     pub tick: Time,
-    /// `true` if the timer has ticked and there have been tokens since.
+    /// `true` from a tick of the timer until there are no tokens or no new segments left.
     pub ticked: bool,
     rng: Rng,
 }
@@ -79,7 +81,7 @@ impl Reserve {
         }
     }
 
-    /// Processes the ticks of the timer until `now`.
+    /// Processes the ticks of the timer up to `now`.
     pub fn advance(&mut self, now: Time) {
         if let Transmission::Timed(Timed { tick }) = &self.transmission
             && self.tick <= now
@@ -89,14 +91,16 @@ impl Reserve {
         }
     }
 
-    /// Returns `true` if a segment that the window allows, and for which there are no tokens, has to wait.
+    /// Returns `true` if a segment that the window allows, but for which there are no tokens, has to wait. At the first
+    /// call for a segment the time of its wait is drawn at random.
     pub fn holds(&mut self, now: Time) -> bool {
         let Transmission::Delayed(delayed) = &self.transmission else { return false };
         let until = *self.held_until.get_or_insert_with(|| now + Dur(self.rng.below(delayed.most.0)));
         now < until
     }
 
-    /// Returns the time at which a waiting segment may leave: at the end of its wait, or when there are tokens for it.
+    /// Returns the time at which a waiting segment may be sent: the end of its wait or the time at which there are
+    /// tokens for it, whichever is earlier.
     pub fn release(&self) -> Time {
         let tokens = self.bucket.ready_at(self.full).unwrap_or(Time::NEVER);
         self.held_until.map_or(tokens, |until| until.min(tokens))

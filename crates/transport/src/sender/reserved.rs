@@ -9,7 +9,8 @@ use crate::wire::Segment;
 use tailback_units::Time;
 
 impl Sender {
-    /// Returns a segment to transmit now ([`Sender::poll`]), with a reservation.
+    /// Returns a segment to transmit now for a sender with a reservation; `None`: no segment may be sent
+    /// ([`Sender::poll`]).
     pub(super) fn poll_reserved(&mut self, now: Time) -> Option<Segment> {
         let mut reserve = self.cold().reserve.take().expect("the sender has a reservation");
         reserve.bucket.fill(now);
@@ -22,20 +23,20 @@ impl Sender {
         choice.map(|choice| self.transmit(now, choice))
     }
 
-    /// Returns the segment that may be transmitted, with a reservation; `None`: no segment may.
+    /// Returns the segment that the window, the tokens and the timer allow; `None`: no segment may be sent.
     fn choose_reserved(&mut self, now: Time, reserve: &mut Reserve) -> Option<Choice> {
         let conforms = reserve.bucket.holds(reserve.full);
         let urgent = self.urgent != Urgent::No;
         if reserve.ticked {
-            let quiet = matches!(self.state, State::Open | State::Recovery) && !urgent;
+            let undisturbed = matches!(self.state, State::Open | State::Recovery) && !urgent;
             let new = self.seq.nxt == self.seq.max && self.seq.has_new(self.limit());
-            if conforms && quiet && new && !self.ecn.held {
+            if conforms && undisturbed && new && !self.ecn.held {
                 return Some(Choice::New);
             }
             reserve.ticked &= conforms && new;
         }
         if !urgent && self.choose(true).is_none() {
-            // The window may have shrunk below a segment that waited.
+            // The window may have shrunk so that it no longer allows the segment that waited.
             reserve.held_until = None;
             return None;
         }
@@ -46,7 +47,7 @@ impl Sender {
         self.choose(false)
     }
 
-    /// Sets the deadline of a segment that waits for tokens or a tick.
+    /// Sets the deadline of a segment that waits for tokens or for a tick of the timer.
     fn wait_reserved(&mut self, reserve: &Reserve) {
         let at = match &reserve.transmission {
             Transmission::Acknowledgement(_) => return,
@@ -59,7 +60,8 @@ impl Sender {
         (pace.release, pace.holds) = (at, true);
     }
 
-    /// Takes the tokens of a segment with `payload` bytes; returns `true` if there are enough, so that it is marked.
+    /// Removes the tokens for a segment with `payload` bytes from the bucket. Returns `true` if there were enough, so
+    /// that the segment is marked.
     pub(super) fn take_tokens(&mut self, now: Time, payload: u16) -> bool {
         let length = u32::from(payload) + self.tcp.header.0 as u32;
         let Some(reserve) = &mut self.cold().reserve else { return false };
@@ -67,13 +69,13 @@ impl Sender {
         reserve.bucket.take(length)
     }
 
-    /// Returns `true` if segment `seq` was marked when it was last sent.
+    /// Returns `true` if segment `seq`, which is outstanding, was marked when it was last sent.
     pub(super) fn was_marked(&self, seq: u32) -> bool {
         self.cold.as_ref().is_some_and(|cold| cold.marks.get(seq))
     }
 
-    /// Returns the part of the window that losses do not reduce, segments: those that the reservation carries per round
-    /// trip with `window = "excess"`, otherwise 0.
+    /// Returns the part of the window that losses do not reduce, segments: with `window = "excess"` the number of
+    /// segments that the reserved rate carries per round trip, otherwise 0.
     pub(super) fn reserved_window(&self) -> f64 {
         match self.cold.as_ref().and_then(|cold| cold.reserve.as_deref()) {
             Some(reserve) if reserve.excess_only => reserve.rate * self.srtt().as_secs(),
@@ -81,7 +83,8 @@ impl Sender {
         }
     }
 
-    /// Returns the window after a timeout, and the lower bound at any time, segments.
+    /// Returns the window after a timeout, which is also the lower bound of the window at any time, segments, at least
+    /// 1.
     pub(super) fn least_window(&self) -> f64 {
         if self.is_marking() { self.reserved_window().max(1.0) } else { 1.0 }
     }

@@ -4,24 +4,24 @@ use crate::cc::RateSample;
 use std::collections::VecDeque;
 use tailback_units::{Dur, Time};
 
-/// State of delivery at the transmission of a segment (names of the draft, section 3.1.2, in brackets).
+/// State of delivery at the transmission of a segment. Names in brackets are those of section 3.1.2 of the draft.
 #[derive(Clone, Copy, Debug)]
 struct Mark {
     /// Time of the transmission.
     sent: Time,
-    /// Segments delivered before the transmission (P.delivered).
+    /// Number of segments delivered before the transmission (P.delivered).
     delivered: u64,
     /// Time of the last delivery before the transmission (P.delivered_time).
     delivered_at: Time,
-    /// Transmission of the first segment of the sample (P.first_sent_time).
+    /// Transmission time of the first segment of the sample's send interval (P.first_sent_time).
     first_sent: Time,
-    /// Segments outstanding, itself included.
+    /// Number of segments outstanding, this one included.
     in_flight: u32,
-    /// Segments lost before the transmission.
+    /// Number of segments lost before the transmission.
     lost: u64,
-    /// `true` if the application limits (P.is_app_limited).
+    /// `true` if the application limited the rate at the transmission (P.is_app_limited).
     app_limited: bool,
-    /// `true` after the segment's delivery.
+    /// `true` once the segment has been delivered.
     counted: bool,
 }
 
@@ -32,22 +32,23 @@ pub(super) struct Sampler {
     base: u32,
     /// Marks of the outstanding segments, from `base` on.
     marks: VecDeque<Mark>,
-    /// Segments delivered since the start (C.delivered).
+    /// Number of segments delivered since the start of the connection (C.delivered).
     delivered: u64,
     /// Time of the last delivery (C.delivered_time).
     delivered_at: Time,
-    /// Transmission of the segment delivered last (C.first_sent_time).
+    /// Transmission time of the newest segment delivered (C.first_sent_time).
     first_sent: Time,
-    /// Segments lost since the start.
+    /// Number of segments lost since the start of the connection.
     lost: u64,
-    /// Number of deliveries up to which the application limits (C.app_limited); zero: it does not limit.
+    /// Number of deliveries until which samples count as limited by the application (C.app_limited); zero: the
+    /// application does not limit the rate.
     app_limited: u64,
-    /// Mark of the newest segment delivered since the last sample.
+    /// Mark of the newest segment delivered since the last sample; `None`: no segment was.
     newest: Option<Mark>,
 }
 
 impl Sampler {
-    /// Numbers the segments from `seq` on; no segment may be outstanding.
+    /// Sets the number of the first segment. No segment may be outstanding.
     pub fn start_at(&mut self, seq: u32) {
         self.base = seq;
     }
@@ -98,7 +99,7 @@ impl Sampler {
         }
     }
 
-    /// Counts lost segments.
+    /// Adds `segments` to the number of lost segments.
     pub fn lost(&mut self, segments: u32) {
         self.lost += u64::from(segments);
     }
@@ -108,8 +109,8 @@ impl Sampler {
         self.app_limited = (self.delivered + u64::from(in_flight)).max(1);
     }
 
-    /// Returns the sample of an acknowledgement, after its deliveries. `None`: its interval is below
-    /// `min_rtt`, or there was no delivery.
+    /// Returns the sample of an acknowledgement, whose deliveries have been recorded before. `None`: there was no
+    /// delivery, or the interval is zero or below `min_rtt`.
     pub fn sample(&mut self, min_rtt: Dur) -> Option<RateSample> {
         if self.app_limited != 0 && self.delivered > self.app_limited {
             self.app_limited = 0;
@@ -139,16 +140,16 @@ mod tests {
         Time::ZERO + Dur::from_ms(ms)
     }
 
-    /// Returns the samples of `n` acknowledgements, with a window of `window` segments, a link of one segment per ms
-    /// and a round-trip time of 50 ms.
+    /// Returns the samples of the first `n` acknowledgements, in order, with a window of `window` segments, a link of
+    /// one segment per ms and a round-trip time of 50 ms without queueing.
     fn samples(window: u32, n: u32) -> Vec<RateSample> {
         let mut sampler = Sampler::default();
-        let mut free = 0;
+        let mut link_free_at = 0;
         let mut acks = VecDeque::new();
         let mut send = |sampler: &mut Sampler, seq: u32, now: u64, in_flight, acks: &mut VecDeque<u64>| {
             sampler.sent(seq, at(now), in_flight);
-            free = now.max(free) + 1;
-            acks.push_back(free + 49);
+            link_free_at = now.max(link_free_at) + 1;
+            acks.push_back(link_free_at + 49);
         };
         for seq in 0..window {
             send(&mut sampler, seq, 0, seq, &mut acks);
@@ -165,6 +166,7 @@ mod tests {
             .collect()
     }
 
+    /// Returns the delivery rate of a sample, segments per second.
     fn rate(sample: &RateSample) -> f64 {
         f64::from(sample.delivered) / sample.interval.as_secs()
     }
@@ -173,7 +175,7 @@ mod tests {
     fn the_rate_is_that_of_a_full_link_or_of_a_small_window() {
         let full = samples(200, 1_000);
         assert!(full[400..].iter().all(|s| (rate(s) - 1_000.0).abs() < 1.0), "{:?}", full.last());
-        // Ten segments per round trip of 50 ms; their arrival in a burst does not raise the rate.
+        // Ten segments per 50 ms are 200 per second. Their arrival in a burst does not raise the rate.
         let small = samples(10, 1_000);
         assert!(small[400..].iter().all(|s| (rate(s) - 200.0).abs() < 1.0), "{:?}", small.last());
         let last = full.last().expect("there are samples");
@@ -198,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn samples_are_limited_by_the_application_until_what_was_in_flight_is_delivered() {
+    fn samples_are_limited_by_the_application_until_the_segments_in_flight_at_the_limit_are_delivered() {
         let mut sampler = Sampler::default();
         sampler.sent(0, at(0), 0);
         sampler.app_limited(1);
@@ -213,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn an_interval_below_the_smallest_round_trip_gives_no_sample() {
+    fn an_interval_below_the_minimum_rtt_gives_no_sample() {
         let mut sampler = Sampler::default();
         sampler.sent(0, at(0), 0);
         sampler.delivered(0, at(30));

@@ -17,35 +17,39 @@ impl Sender {
         self.board.as_mut().expect("the sender has a scoreboard")
     }
 
-    /// Processes an acknowledgement that advances by `advanced` segments.
-    pub(super) fn take_selective(&mut self, now: Time, ack: &Ack, advanced: u32) -> Delivery {
+    /// Processes an acknowledgement that advances by `advanced` segments: updates the scoreboard, detects losses and
+    /// drives the recovery.
+    pub(super) fn process_with_sack(&mut self, now: Time, ack: &Ack, advanced: u32) -> Delivery {
         let mut board = self.board.take().expect("the sender has a scoreboard");
-        // Without timestamps the original and its retransmission cannot be distinguished.
+        // Without timestamps, deliveries of the original and of the retransmission cannot be distinguished.
         let echo = if self.tcp.timestamps { ack.echo } else { Time::NEVER };
-        let forgets = matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.forget);
-        let sack = if forgets && self.state == State::Loss { Default::default() } else { ack.sack };
+        let forget = matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.forget);
+        let sack = if forget && self.state == State::Loss { Default::default() } else { ack.sack };
         let known = Ack { echo, sack, ..*ack };
         let (recover, pipe) = (self.seq.recover, board.pipe());
-        let taken = board.take(now, &known, recover, self.sampler());
+        let update = board.on_ack(now, &known, recover, self.sampler());
         let made_room = board.pipe() < pipe;
         let all = if advanced > 0 { self.advance(ack.next) } else { false };
         board.uncount(advanced > 0);
-        if let (Some(_), Some(rack)) = (taken.duplicate, &mut board.rack) {
+        if let (Some(_), Some(rack)) = (update.duplicate, &mut board.rack) {
             rack.widen(self.seq.una, self.seq.max);
         }
-        let mut delivery = Delivery { delivered: taken.delivered, newest: taken.newest, ..Delivery::default() };
+        let mut delivery = Delivery { delivered: update.delivered, newest: update.newest, ..Delivery::default() };
         self.board = Some(board);
         if advanced > 0 && self.check_eifel(ack) {
             delivery.ended = true;
         }
-        if taken.duplicate.is_some_and(|block| self.cold.as_mut().is_some_and(|cold| cold.was_needless(block))) {
+        if update
+            .duplicate
+            .is_some_and(|block| self.cold.as_mut().is_some_and(|cold| cold.all_retransmissions_duplicated(block)))
+        {
             self.undo();
             delivery.ended = true;
         }
         if self.tcp.limited_transmit.after_timeout() {
             self.count_after_timeout(ack, advanced, made_room);
         }
-        self.check_probe(now, ack, taken.duplicate.is_some(), advanced);
+        self.check_probe(now, ack, update.duplicate.is_some(), advanced);
         match self.state {
             State::Recovery if all => {
                 self.state = State::Open;
@@ -55,7 +59,7 @@ impl Sender {
                 delivery.ended = true;
             }
             State::Loss => {
-                self.f_rto_selective(&taken, advanced, all);
+                self.f_rto_selective(&update, advanced, all);
                 if all && self.state == State::Loss {
                     self.state = State::Open;
                     self.recovered();
@@ -63,24 +67,25 @@ impl Sender {
             }
             _ => {}
         }
-        self.repair_losses(now, advanced, taken.delivered);
+        self.repair_losses(now, advanced, update.delivered);
         delivery
     }
 
-    /// Detects losses, enters recovery, and sets the window of proportional rate reduction.
+    /// Detects losses, enters recovery if there are any, and sets the window by proportional rate reduction.
     fn repair_losses(&mut self, now: Time, advanced: u32, delivered: u32) {
-        self.find_losses(now);
+        self.detect_losses(now);
         let lost = std::mem::take(&mut self.board().newly_lost);
         self.count_lost(lost);
         if self.state == State::Open && self.board().lost() > 0 && self.repair.f_rto == FRto::Off {
-            self.enter(now, delivered);
+            self.enter_recovery(now, delivered);
         }
         if self.state == State::Recovery && delivered > 0 && self.uses_prr() {
             self.set_window_by_prr(delivered, advanced > 0 && lost == 0);
         }
     }
 
-    /// Sets the window of proportional rate reduction for an acknowledgement; `safe`: safeACK of RFC 9937 section 6.2.
+    /// Sets the window by proportional rate reduction for an acknowledgement that delivered `delivered` segments;
+    /// `safe`: safeACK of RFC 9937 section 6.2.
     fn set_window_by_prr(&mut self, delivered: u32, safe: bool) {
         let ssthresh = (self.window.ssthresh as u32).max(1);
         let board = self.board();
@@ -89,9 +94,9 @@ impl Sender {
         self.window.cwnd = f64::from(pipe + count);
     }
 
-    /// Counts the duplicates on which limited transmit sends after a timeout, as ns-2's `Sack1` with `singledup_`:
-    /// those with new information in their blocks since the last new acknowledgement, after the first such one. If the
-    /// pipe has `made_room` for a segment already, the duplicate does not count.
+    /// Counts the duplicates on which limited transmit sends after a timeout, as ns-2's `Sack1` with `singledup_`. Only
+    /// duplicates whose blocks contain new information count, and only after the first new acknowledgement since the
+    /// timeout. If the acknowledgement has `made_room` in the pipe for a segment already, the duplicate does not count.
     fn count_after_timeout(&mut self, ack: &Ack, advanced: u32, made_room: bool) {
         let (state, una, expired_at) = (self.state, self.seq.una, self.repair.expired_at);
         let board = self.board();
@@ -103,8 +108,9 @@ impl Sender {
         }
     }
 
-    /// Marks lost segments, and sets the timer for those that may be lost later.
-    pub(super) fn find_losses(&mut self, now: Time) {
+    /// Marks the segments that are lost now. With RACK it also sets the reordering timer for segments that may be
+    /// considered lost later.
+    pub(super) fn detect_losses(&mut self, now: Time) {
         let srtt = self.srtt();
         let recovering = matches!(self.state, State::Recovery | State::Loss);
         let board = self.board();
@@ -121,15 +127,15 @@ impl Sender {
     }
 
     /// Enters recovery; `delivered` segments have just been delivered.
-    fn enter(&mut self, now: Time, delivered: u32) {
+    fn enter_recovery(&mut self, now: Time, delivered: u32) {
         self.begin_recovery(now);
         let (outstanding, una, proportional) = (self.seq.outstanding(), self.seq.una, self.uses_prr());
         let board = self.board();
         board.begin();
         board.probe = Probe::default();
-        // RFC 9937 section 6.1: segments SACKed earlier will not be delivered again.
+        // RFC 9937 section 6.1: RecoverFS excludes the segments SACKed earlier, since they will not be delivered again.
         board.prr = Prr::begin((outstanding + delivered).saturating_sub(board.sacked()));
-        // RFC 6675 section 5 step 4.3: the first segment is sent independent of the pipe.
+        // RFC 6675 section 5 step 4.3: the first repair is sent whatever the pipe is.
         let first = !proportional && board.next_lost() == Some(una);
         if first {
             self.urgent = Urgent::First;
@@ -137,30 +143,30 @@ impl Sender {
             self.urgent = Urgent::No;
         }
         if matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.pipe == Pipe::Count) {
-            // The first repair replaces the segment that it repairs, and its transmission is
+            // Minus one for the first repair: it replaces the segment that it repairs, and its transmission will be
             // counted.
             let counted = (outstanding as i32 - self.tcp.dup_thresh as i32) - i32::from(first);
             self.board().counted = Some(counted);
         }
     }
 
-    /// Reports the end of a recovery to RACK.
+    /// Notifies RACK of the end of a recovery.
     fn recovered(&mut self) {
         if let Some(rack) = &mut self.board().rack {
             rack.recovered();
         }
     }
 
-    /// Processes an expiry of the timer of reordering or of the tail loss probe.
+    /// Processes an expiry of the reordering timer or of the timer of the tail loss probe.
     pub(super) fn on_probe(&mut self, now: Time) {
         match std::mem::take(&mut self.board().probe).awaits {
             Awaits::Nothing => {}
             Awaits::Reordering => {
-                self.find_losses(now);
+                self.detect_losses(now);
                 let lost = std::mem::take(&mut self.board().newly_lost);
                 self.count_lost(lost);
                 if self.state == State::Open && lost > 0 {
-                    self.enter(now, 0);
+                    self.enter_recovery(now, 0);
                     if self.uses_prr() {
                         self.set_window_by_prr(0, false);
                     }
@@ -175,28 +181,28 @@ impl Sender {
         if self.seq.is_idle() || self.state != State::Open {
             return;
         }
-        let new = self.seq.has_new(self.limit());
-        let end = if new { self.seq.max.wrapping_add(1) } else { self.seq.max };
+        let has_new = self.seq.has_new(self.limit());
+        let end = if has_new { self.seq.max.wrapping_add(1) } else { self.seq.max };
         if let Some(rack) = &mut self.board().rack {
-            rack.probe = Some((end, !new));
+            rack.probe = Some((end, !has_new));
         }
         self.cold().counts.probes += 1;
         self.urgent = Urgent::Probe;
         self.timers.expiry = now + self.rto();
     }
 
-    /// Reduces the window if a probe has repaired a loss that no other acknowledgement has shown (RFC 8985 section
-    /// 7.4).
+    /// Checks whether the acknowledgement ends the wait for the outstanding tail loss probe, and reduces the window if
+    /// the probe has repaired a loss that was not detected otherwise (RFC 8985 section 7.4).
     fn check_probe(&mut self, now: Time, ack: &Ack, duplicate: bool, advanced: u32) {
         let Some(rack) = &mut self.board().rack else { return };
-        let Some((end, again)) = rack.probe else { return };
+        let Some((end, retransmitted)) = rack.probe else { return };
         let repaired = before(end, ack.next);
         let arrived_twice = duplicate || (advanced == 0 && !ack.has_sack());
-        if before(ack.next, end) || (again && !repaired && !arrived_twice) {
+        if before(ack.next, end) || (retransmitted && !repaired && !arrived_twice) {
             return;
         }
         rack.probe = None;
-        if again && !duplicate && repaired && self.state == State::Open && !self.is_reduced_once() {
+        if retransmitted && !duplicate && repaired && self.state == State::Open && !self.is_reduced_once() {
             let flight = self.flight_size();
             self.reduce(Congestion::Loss, now, flight);
             self.ecn.reduced_for_loss(self.seq.max);

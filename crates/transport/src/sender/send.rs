@@ -11,7 +11,7 @@ use crate::wire::{Ecn, Segment};
 use tailback_units::{Dur, Time};
 
 impl Sender {
-    /// Returns a segment to transmit now; call it until it returns `None`.
+    /// Returns a segment to transmit now; `None`: no segment may be sent now. To be called until it returns `None`.
     #[inline(always)]
     pub fn poll(&mut self, now: Time) -> Option<Segment> {
         let under_way = matches!(self.state, State::Open | State::Recovery) && !self.seq.is_idle();
@@ -23,7 +23,8 @@ impl Sender {
         self.poll_any(now)
     }
 
-    /// Returns a segment to transmit now, for a sender without the fast path or in a state that needs more than it.
+    /// Returns a segment to transmit now, for a sender or a state to which the fast path of [`Sender::poll`] does not
+    /// apply.
     #[inline(always)]
     fn poll_any(&mut self, now: Time) -> Option<Segment> {
         self.hold_for_pace(false);
@@ -41,7 +42,7 @@ impl Sender {
         if self.tcp.reservation.is_some() {
             return self.poll_reserved(now);
         }
-        // The first repair of a loss and probes leave at once, all other segments are paced.
+        // The first repair of a loss and probes are sent at once; all other segments are paced.
         if self.urgent == Urgent::No && self.is_paced(now) {
             let holds = self.choose(true).is_some();
             self.hold_for_pace(holds);
@@ -51,7 +52,7 @@ impl Sender {
         Some(self.transmit(now, choice))
     }
 
-    /// Returns `true` if pacing does not allow a segment at `now`.
+    /// Returns `true` if pacing does not allow a segment to be sent at `now`.
     #[inline(always)]
     fn is_paced(&mut self, now: Time) -> bool {
         let pacing = self.pacing();
@@ -63,55 +64,57 @@ impl Sender {
         if now < self.release() && pacing.changes_at <= now {
             self.control.on_timer(now, Timer::Control);
             self.pace.get_or_insert_default().release = self.timers.last_sent;
-            self.space(self.timers.last_sent);
+            self.set_release(self.timers.last_sent);
         }
         now < self.release()
     }
 
-    /// Returns the earliest time of the next segment.
+    /// Returns the earliest time at which pacing allows the next segment.
     #[inline]
     fn release(&self) -> Time {
         self.pace.as_ref().map_or(Time::ZERO, |pace| pace.release)
     }
 
-    /// Shrinks the window to the initial one after an idle time (RFC 5681 section 4.1).
+    /// Reduces the window to at most the initial window after an idle time longer than the retransmission timeout (RFC
+    /// 5681 section 4.1).
     fn restart_after_idle(&mut self, now: Time) {
-        let idle = self.tcp.slow_start_restart && now.since(self.timers.last_sent) > self.rto();
-        if idle && !self.ecn.held && !self.owns_recovery() {
+        let restarts = self.tcp.slow_start_restart && now.since(self.timers.last_sent) > self.rto();
+        if restarts && !self.ecn.held && !self.owns_recovery() {
             let restart = f64::from(self.tcp.initial_window()).max(self.least_window());
             self.window.cwnd = self.window.cwnd.min(restart);
         }
     }
 
-    /// Returns the segment that may be transmitted; `None`: no segment may. With `dry` the state does not change.
-    pub(super) fn choose(&mut self, dry: bool) -> Option<Choice> {
+    /// Returns the segment that may be sent, whatever the pacing; `None`: no segment may be sent. With `preview` the
+    /// segment is not sent: an urgent transmission, F-RTO's allowance and the rescue retransmission stay pending.
+    pub(super) fn choose(&mut self, preview: bool) -> Option<Choice> {
         if self.ecn.held {
             return None;
         }
         let new = self.seq.has_new(self.limit());
         let urgent = self.urgent;
         if urgent != Urgent::No {
-            if !dry {
+            if !preview {
                 self.urgent = Urgent::No;
             }
             return Some(match urgent {
                 Urgent::Probe if new => Choice::New,
-                Urgent::Probe => Choice::Again(self.seq.max.wrapping_sub(1)),
-                _ => Choice::Again(self.seq.una),
+                Urgent::Probe => Choice::Retransmit(self.seq.max.wrapping_sub(1)),
+                _ => Choice::Retransmit(self.seq.una),
             });
         }
-        if let Some(may) = self.f_rto_allows(dry) {
-            return (may && new).then_some(Choice::New);
+        if let Some(allowed) = self.f_rto_allows(preview) {
+            return (allowed && new).then_some(Choice::New);
         }
         let allowed = self.allowed();
         match self.repair.flavour {
-            Flavour::Sack => self.choose_selective(allowed, new, dry),
+            Flavour::Sack => self.choose_selective(allowed, new, preview),
             _ => self.choose_plain(allowed, new),
         }
     }
 
-    /// Returns the segment that the window `allowed` permits, without a scoreboard; `new`: there is a new segment.
-    /// `None`: no segment.
+    /// Returns the segment that a window of `allowed` segments permits, without a scoreboard; `None`: no segment.
+    /// `new`: there is a new segment to send.
     #[inline]
     fn choose_plain(&mut self, allowed: u32, new: bool) -> Option<Choice> {
         let used = self.seq.used();
@@ -128,15 +131,16 @@ impl Sender {
             }
         }
         if before(self.seq.nxt, self.seq.max) {
-            return before(self.seq.nxt, self.limit()).then_some(Choice::Again(self.seq.nxt));
+            return before(self.seq.nxt, self.limit()).then_some(Choice::Retransmit(self.seq.nxt));
         }
         self.choose_new(new, used)
     }
 
-    /// Returns the segment that the window `allowed` permits, with a scoreboard; `new`: there is a new segment. `None`:
-    /// no segment.
-    fn choose_selective(&mut self, allowed: u32, new: bool, dry: bool) -> Option<Choice> {
-        // Before a loss is detected the pipe makes room for limited transmit (RFC 6675 section 5 step 3).
+    /// Returns the segment that a window of `allowed` segments permits, with a scoreboard; `None`: no segment. `new`:
+    /// there is a new segment to send.
+    fn choose_selective(&mut self, allowed: u32, new: bool, preview: bool) -> Option<Choice> {
+        // Before a loss is detected no extra segments are needed for limited transmit: SACKed segments leave the pipe,
+        // which makes room (RFC 6675 section 5 step 3).
         let limited = self.state == State::Loss && self.tcp.limited_transmit.after_timeout();
         let extra = if limited { self.repair.dupacks.min(2) } else { 0 };
         let board = self.board.as_mut()?;
@@ -149,28 +153,28 @@ impl Sender {
         }
         if board.counted.is_some() {
             if let Some(seq) = board.next_hole() {
-                return Some(Choice::Again(seq));
+                return Some(Choice::Retransmit(seq));
             }
             return self.choose_new(new, pipe);
         }
         if let Some(seq) = board.next_lost() {
-            return Some(Choice::Again(seq));
+            return Some(Choice::Retransmit(seq));
         }
         let full = self.seq.outstanding() >= allowed;
         if self.state == State::Open && !self.tcp.limited_transmit.when_open() && full {
             return None;
         }
-        if !new && self.state == State::Recovery && !dry {
+        if !new && self.state == State::Recovery && !preview {
             let by_count = matches!(&self.tcp.recovery, Recovery::Sack(sack) if !sack.rack);
             if by_count {
-                return board.next_doubtful().map(Choice::Again);
+                return board.next_doubtful().map(Choice::Retransmit);
             }
         }
         self.choose_new(new, pipe)
     }
 
-    /// Returns the next new segment if there is one (`new`). If the application has no more data, its limit is
-    /// recorded.
+    /// Returns the next new segment if there is one (`new`). If the application has no more data, the sampler records
+    /// that the application limits the rate.
     fn choose_new(&mut self, new: bool, in_flight: u32) -> Option<Choice> {
         if self.seq.unsent == 0
             && let Some(sampler) = self.sampler()
@@ -185,13 +189,13 @@ impl Sender {
         self.transmit_as::<false>(now, choice)
     }
 
-    /// Transmits a segment; `PLAIN`: the sender is `plain`.
+    /// Transmits a segment; `PLAIN`: the sender is `plain` ([`Sender`]).
     #[inline(always)]
     fn transmit_as<const PLAIN: bool>(&mut self, now: Time, choice: Choice) -> Segment {
         let idle = self.seq.is_idle();
         let (seq, retransmission) = match choice {
             Choice::New => (self.seq.max, false),
-            Choice::Again(seq) => (seq, true),
+            Choice::Retransmit(seq) => (seq, true),
         };
         if !PLAIN && self.pace.is_some() {
             let in_flight = self.in_flight();
@@ -202,9 +206,9 @@ impl Sender {
         let payload = self.payload(seq);
         self.counts.sent += 1;
         if retransmission {
-            self.again(now, seq);
+            self.record_retransmission(now, seq);
         } else {
-            self.first::<PLAIN>(now);
+            self.record_new::<PLAIN>(now);
         }
         if !PLAIN && let Some(board) = &mut self.board {
             board.count();
@@ -218,7 +222,7 @@ impl Sender {
         }
         self.timers.last_sent = now;
         if !PLAIN {
-            self.space(now);
+            self.set_release(now);
             if !retransmission {
                 self.arm_probe(now);
             }
@@ -227,13 +231,14 @@ impl Sender {
         let cwr = self.ecn.cwr && (!retransmission || self.tcp.ecn_retransmissions);
         self.ecn.cwr &= !cwr;
         let ecn = if capable { self.tcp.ect.codepoint() } else { Ecn::NotEct };
-        let marked = if PLAIN { None } else { self.note_sent(now, idle, seq, payload, retransmission) };
+        let marked = if PLAIN { None } else { self.report_sent(now, idle, seq, payload, retransmission) };
         Segment { seq, payload, ecn, cwr, retransmission, marked }
     }
 
-    /// Takes the next new segment, and begins to time it if no other segment is timed.
+    /// Records the first transmission of the next new segment; without timestamps, starts timing it if no other segment
+    /// is timed.
     #[inline(always)]
-    fn first<const PLAIN: bool>(&mut self, now: Time) {
+    fn record_new<const PLAIN: bool>(&mut self, now: Time) {
         let seq = self.seq.max;
         self.seq.take_new();
         if !PLAIN && let Some(board) = &mut self.board {
@@ -241,20 +246,20 @@ impl Sender {
         }
         if !PLAIN && self.tcp.window_validation == WindowValidation::Round {
             let (una, max) = (self.seq.una, self.seq.max);
-            self.cold().used.note(una, max);
+            self.cold().window_use.record(una, max);
         }
         if !self.tcp.timestamps {
             self.timers.rtt.time(seq, now);
         }
     }
 
-    /// Records a retransmission.
+    /// Records a retransmission of segment `seq`.
     #[cold]
-    fn again(&mut self, now: Time, seq: u32) {
+    fn record_retransmission(&mut self, now: Time, seq: u32) {
         self.counts.retransmissions += 1;
         if let Some(cold) = &mut self.cold {
-            if let Some(doubt) = &mut cold.doubt {
-                doubt.unreported += 1;
+            if let Some(dsack_watch) = &mut cold.dsack_watch {
+                dsack_watch.unreported += 1;
             }
             if let Some(eifel) = &mut cold.eifel
                 && *eifel == Time::NEVER
@@ -263,7 +268,8 @@ impl Sender {
                 *eifel = now;
             }
         }
-        // Karn: a segment sent twice is not timed; another one still is (RFC 6298 section 3).
+        // Karn's algorithm excludes only segments sent more than once: the timing of another segment continues (RFC
+        // 6298 section 3).
         self.timers.rtt.stop_timing_of(seq);
         match &mut self.board {
             Some(board) => board.retransmit(seq, now),
@@ -273,8 +279,9 @@ impl Sender {
     }
 
     /// Reports a transmission to the congestion control and to the reservation. Returns `true` if the segment is
-    /// marked; `None` if the sender does not mark.
-    fn note_sent(&mut self, now: Time, idle: bool, seq: u32, payload: u16, again: bool) -> Option<bool> {
+    /// marked, `false` if not; `None`: the sender does not mark. `idle`: no segment was outstanding; `again`: it is a
+    /// retransmission.
+    fn report_sent(&mut self, now: Time, idle: bool, seq: u32, payload: u16, again: bool) -> Option<bool> {
         let calls = self.profile.sent;
         let marks = calls == SentCalls::Marks;
         let mut marked = false;
@@ -293,7 +300,7 @@ impl Sender {
         Some(marked)
     }
 
-    /// Returns the payload of segment `seq`, bytes, which is outstanding or the next new one.
+    /// Returns the payload, bytes, of segment `seq`, which is outstanding or the next new one.
     fn payload(&mut self, seq: u32) -> u16 {
         let full = self.tcp.payload();
         let Some(cold) = self.cold.as_mut().filter(|cold| !cold.short.is_empty()) else { return full };
@@ -311,8 +318,9 @@ impl Sender {
         })
     }
 
-    /// Sets the earliest time of the next segment, by the pacing rate of the congestion control or of the connection.
-    fn space(&mut self, now: Time) {
+    /// Sets the earliest time of the next segment by the pacing rate of the congestion control or, without one, of the
+    /// connection.
+    fn set_release(&mut self, now: Time) {
         let gap = match self.pacing().rate {
             Some(rate) => Dur::from_secs_f64(1.0 / rate),
             None if self.tcp.pacing => {
@@ -329,8 +337,8 @@ impl Sender {
     pub(super) fn arm_probe(&mut self, now: Time) {
         let Some(board) = &self.board else { return };
         let Some(rack) = &board.rack else { return };
-        let wanted = matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.tlp);
-        if !wanted || rack.probe.is_some() || self.state != State::Open || board.probe.awaits == Awaits::Reordering {
+        let enabled = matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.tlp);
+        if !enabled || rack.probe.is_some() || self.state != State::Open || board.probe.awaits == Awaits::Reordering {
             return;
         }
         self.stop_probe();

@@ -7,24 +7,24 @@ use crate::seq::{before, later};
 pub(super) struct Sequence {
     /// First segment not acknowledged.
     pub una: u32,
-    /// Next segment to transmit; before `max` when the sender goes back.
+    /// Next segment to transmit; before `max` while the sender retransmits from `una` on.
     pub nxt: u32,
     /// First segment never transmitted.
     pub max: u32,
     /// Recovery point: recovery ends when all segments before it are acknowledged.
     pub recover: u32,
-    /// `max` when the window was last full.
+    /// Value of `max` when the window was last full.
     pub full_at: u32,
-    /// Segment whose acknowledgement, with that of a later one, ends the round trip.
+    /// The round trip ends when this segment is acknowledged.
     pub round_end: u32,
-    /// Segments offered and not yet transmitted.
+    /// Number of segments offered and not yet transmitted.
     pub unsent: u64,
 }
 
 impl Sequence {
     /// Returns the positions of a connection whose first segment is `start`, and that has sent none.
     pub fn starting_at(start: u32) -> Sequence {
-        // One before the first: the first loss starts a recovery.
+        // One before the first segment, so that the first loss starts a recovery.
         let before_first = start.wrapping_sub(1);
         Sequence {
             una: start,
@@ -37,13 +37,13 @@ impl Sequence {
         }
     }
 
-    /// Returns the segments sent and not acknowledged.
+    /// Returns the number of segments sent and not acknowledged.
     #[inline]
     pub fn outstanding(&self) -> u32 {
         self.max.wrapping_sub(self.una)
     }
 
-    /// Returns the segments from the first not acknowledged to the next to transmit.
+    /// Returns the number of segments from `una` up to, but not including, `nxt`.
     #[inline]
     pub fn used(&self) -> u32 {
         self.nxt.wrapping_sub(self.una)
@@ -61,7 +61,7 @@ impl Sequence {
         self.unsent > 0 && before(self.max, limit)
     }
 
-    /// Takes the next new segment.
+    /// Advances past the next new segment, which is transmitted.
     #[inline]
     pub fn take_new(&mut self) {
         self.unsent -= 1;
@@ -69,14 +69,15 @@ impl Sequence {
         self.nxt = self.max;
     }
 
-    /// Processes a cumulative acknowledgement of all before `next`; returns `true` if the recovery point is reached.
+    /// Processes a cumulative acknowledgement of all segments before `next`; returns `true` if the recovery point is
+    /// reached.
     #[inline]
     pub fn advance(&mut self, next: u32) -> bool {
         self.una = next;
         self.nxt = later(self.nxt, next);
         let reached = !before(next, self.recover);
-        // Positions below `next` move to just behind it, so that comparisons survive the wrap of
-        // segment numbers.
+        // Older positions are raised to the last acknowledged segment, so that they never are 2^31 or more behind and
+        // comparisons survive the wrap of segment numbers.
         let last = next.wrapping_sub(1);
         self.recover = later(self.recover, last);
         self.full_at = later(self.full_at, last);

@@ -18,11 +18,11 @@ impl Sender {
     pub fn srtt(&self) -> Dur {
         self.timers.rtt.srtt(&self.tcp.timers)
     }
-    /// Returns the smallest round-trip time so far; zero before the first sample.
+    /// Returns the minimum round-trip time so far; zero before the first sample.
     pub fn min_rtt(&self) -> Dur {
         self.timers.rtt.min()
     }
-    /// Returns the retransmission timeout, with its doublings.
+    /// Returns the retransmission timeout, after doubling, at most `max-rto`.
     pub fn rto(&self) -> Dur {
         let interval = self.pacing().interval;
         if interval > Dur::ZERO {
@@ -31,7 +31,7 @@ impl Sender {
         }
         self.plain_rto()
     }
-    /// Returns the segments outstanding: sent, neither acknowledged nor considered lost.
+    /// Returns the number of segments outstanding: sent, neither acknowledged nor considered lost.
     #[inline]
     pub fn in_flight(&self) -> u32 {
         match &self.board {
@@ -58,19 +58,20 @@ impl Sender {
     pub fn done(&self) -> bool {
         self.seq.unsent == 0 && self.seq.is_idle()
     }
-    /// Returns `true` if its segments are coloured as marked or unmarked.
+    /// Returns `true` if the sender marks its segments, so that the network sees them as marked (green) or unmarked
+    /// (yellow).
     pub fn marks(&self) -> bool {
         self.is_marking()
     }
-    /// Returns `true` if the connection uses ECN.
+    /// Returns `true` if the connection uses ECN; `false` before it is open.
     pub fn ecn(&self) -> bool {
         self.ecn_capable
     }
-    /// Returns the counts since the start.
+    /// Returns the counts since the start of the run.
     pub fn statistics(&self) -> Statistics {
         self.counts.statistics(self.cold.as_ref().map_or_else(RareCounts::default, |cold| cold.counts))
     }
-    /// Calls `f` with each variable of the congestion control.
+    /// Calls `f` with name and value of each variable of the congestion control.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.control.probe(f);
     }

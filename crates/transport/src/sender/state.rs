@@ -9,7 +9,7 @@ pub enum State {
     Opening,
     /// No loss is detected.
     Open,
-    /// The window was reduced after an echo of congestion, less than a window ago.
+    /// The window was reduced after an echo of congestion, and segments sent before that are still outstanding.
     Reduced,
     /// Fast retransmit repairs a loss.
     Recovery,
@@ -18,7 +18,7 @@ pub enum State {
 }
 
 impl State {
-    /// Returns the name in tables.
+    /// Returns the name that tables show: the variant in lower case.
     pub fn name(self) -> &'static str {
         match self {
             State::Closed => "closed",
@@ -31,26 +31,26 @@ impl State {
     }
 }
 
-/// Counts of a sender since the start.
+/// Counts of a sender since the start of the run, over all its connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
-    /// Transmissions of data segments, retransmissions included.
+    /// Number of transmissions of data segments, retransmissions included.
     pub sent: u64,
-    /// Retransmissions of data segments.
+    /// Number of retransmissions of data segments.
     pub retransmissions: u64,
-    /// Expiries of the retransmission timer with segments outstanding.
+    /// Number of expiries of the retransmission timer with segments outstanding.
     pub timeouts: u64,
-    /// Recoveries begun by fast retransmit.
+    /// Number of recoveries that a fast retransmit started.
     pub fast_retransmits: u64,
-    /// Reductions after an echo of congestion.
+    /// Number of reductions after an echo of congestion.
     pub ecn_reductions: u64,
-    /// Spurious reductions undone.
+    /// Number of reductions that were found spurious and undone.
     pub spurious: u64,
-    /// Tail loss probes.
+    /// Number of tail loss probes.
     pub probes: u64,
 }
 
-/// Counts of every sender; those of events at most once per round trip have 32 bits.
+/// Counts that every sender keeps. Counts of events that occur at most once per round trip have 32 bits.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub sent: u64,
@@ -68,7 +68,8 @@ pub(super) struct RareCounts {
 }
 
 impl Counts {
-    /// Returns the number of new segments transmitted since the start, which does not wrap.
+    /// Returns the number of distinct data segments transmitted since the start of the run; unlike sequence numbers it
+    /// does not wrap.
     pub fn transmitted_once(&self) -> u64 {
         self.sent - self.retransmissions
     }

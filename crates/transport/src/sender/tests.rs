@@ -4,13 +4,14 @@ use super::*;
 use crate::wire::{Ack, Block};
 use crate::{Receiver, Segment};
 
+/// Returns a sender with the parameters of `document`.
 fn sender(document: serde_json::Value) -> Sender {
     let tcp: Tcp = tailback_document::decode(document).expect("the test's parameters decode");
     Sender::new(&Arc::new(tcp), Rng::named(1, "sender"))
 }
 
-/// Moves both ends to just before the wrap, as after 2^32 segments.
-fn at_the_wrap(sender: &mut Sender, receiver: &mut Receiver) {
+/// Sets the first segment number of both ends 20 below the largest, so that numbers soon wrap around.
+fn start_before_the_wrap(sender: &mut Sender, receiver: &mut Receiver) {
     let start = u32::MAX - 20;
     sender.number_from(start);
     receiver.start_at(start);
@@ -22,13 +23,13 @@ fn a_connection_survives_the_wrap_of_segment_numbers_with_every_recovery() {
         let document = serde_json::json!({ "recovery": { "kind": kind }, "handshake": false, "ecn": "classic" });
         let tcp: Tcp = tailback_document::decode(document.clone()).expect("parameters decode");
         let (mut sender, mut receiver) = (sender(document), Receiver::new(&tcp));
-        at_the_wrap(&mut sender, &mut receiver);
+        start_before_the_wrap(&mut sender, &mut receiver);
         sender.offer(Time::ZERO, 60 * 1460);
         let mut now = Time::ZERO;
-        let mut count = 0;
+        let mut rounds = 0;
         let mut transmissions = 0u64;
-        while !sender.done() && count < 10_000 {
-            count += 1;
+        while !sender.done() && rounds < 10_000 {
+            rounds += 1;
             let mut round: Vec<Segment> = Vec::new();
             while let Some(segment) = sender.poll(now) {
                 round.push(segment);
@@ -97,6 +98,7 @@ fn short_segments_keep_their_length_when_they_are_retransmitted() {
     assert_eq!(payloads(&mut sender, expiry + Dur::from_ms(10)), [500, 10]);
 }
 
+/// Returns an acknowledgement of all segments before `next`, with `blocks` as pairs of first segment and segment after the last.
 fn ack(next: u32, blocks: &[(u32, u32)]) -> Ack {
     let mut sack = [Block::default(); 3];
     for (place, (start, end)) in sack.iter_mut().zip(blocks) {
@@ -105,7 +107,8 @@ fn ack(next: u32, blocks: &[(u32, u32)]) -> Ack {
     Ack { next, ece: false, syn: false, echo: Time::ZERO, sack }
 }
 
-/// RFC 6675 section 5 step 4.3: the first repair is sent whatever the pipe. The host has no room for it at first.
+/// RFC 6675 section 5 step 4.3: the first repair is sent whatever the pipe is. Here the host has no room for it at
+/// first.
 #[test]
 fn the_first_repair_is_not_forgotten_if_duplicates_come_before_it_is_sent() {
     let mut sender = sender(serde_json::json!({
@@ -117,7 +120,8 @@ fn the_first_repair_is_not_forgotten_if_duplicates_come_before_it_is_sent() {
     for end in 2..6 {
         sender.on_ack(now, &ack(0, &[(1, end)]), None);
     }
-    // Nine segments but the four that have arrived are in the network, and the window is five.
+    // Ten segments were sent, one is lost and four have arrived, so five are in the network; the window of ten is
+    // halved.
     assert_eq!((sender.in_flight(), sender.cwnd()), (5, 5.0));
     let repair = sender.poll(now).expect("the repair");
     assert_eq!((repair.seq, repair.retransmission), (0, true));
@@ -125,14 +129,15 @@ fn the_first_repair_is_not_forgotten_if_duplicates_come_before_it_is_sent() {
 }
 
 #[test]
-fn a_sender_that_does_not_pace_has_no_state_of_pacing() {
+fn a_sender_that_does_not_pace_allocates_no_state_for_pacing() {
     let mut sender = sender(serde_json::json!({ "handshake": false, "recovery": { "kind": "sack" } }));
     sender.offer(Time::ZERO, u64::MAX);
     while sender.poll(Time::ZERO).is_some() {}
     assert!(sender.pace.is_none());
 }
 
-/// RFC 6582: three duplicates show the loss of one segment, and a partial acknowledgement that of another.
+/// RFC 6582: three duplicates indicate the loss of one segment, and a partial acknowledgement indicates the loss of
+/// another.
 #[test]
 fn newreno_reports_one_lost_segment_for_each_repair() {
     let mut sender = sender(serde_json::json!({
@@ -165,8 +170,8 @@ fn a_segment_sent_at_time_zero_gives_a_sample_of_the_round_trip_time() {
     sender.offer(Time::ZERO, u64::MAX);
     while sender.poll(Time::ZERO).is_some() {}
     let (now, recover) = (Time::ZERO + Dur::from_ms(100), sender.seq.recover);
-    let taken = sender.board.as_mut().expect("a scoreboard").take(now, &ack(1, &[]), recover, None);
-    assert_eq!(taken.newest, Some(Time::ZERO));
+    let update = sender.board.as_mut().expect("a scoreboard").on_ack(now, &ack(1, &[]), recover, None);
+    assert_eq!(update.newest, Some(Time::ZERO));
 }
 
 /// RFC 3168 section 6.1.1: data is ECN-capable if both ends have agreed in the handshake.

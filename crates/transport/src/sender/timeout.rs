@@ -1,7 +1,7 @@
 //! Expiry of the retransmission timer, and F-RTO (RFC 5682).
 
 use super::Sender;
-use super::board::Taken;
+use super::board::BoardUpdate;
 use super::groups::{FRto, Urgent};
 use super::state::State;
 use crate::cc::{Congestion, CongestionControl, Timer};
@@ -22,7 +22,7 @@ impl Sender {
         }
         self.counts.timeouts += 1;
         let rto = self.rto();
-        // RFC 5681 section 3.1: once for each segment, even if it times out again.
+        // RFC 5681 section 3.1: the threshold is reduced once for each segment, even if the segment times out again.
         let again = self.state == State::Loss && self.repair.expired_at == self.seq.una;
         if !again || self.profile.every_expiry {
             self.reduce_for_timeout(now);
@@ -37,12 +37,12 @@ impl Sender {
         self.repair.f_rto = if self.uses_f_rto(again) { FRto::Retransmitted } else { FRto::Off };
         self.state = State::Loss;
         self.seq.recover = self.seq.max;
-        // As in ns-2, the next echo reduces the window, since it is about segments sent from now on.
+        // As in ns-2, the next echo may reduce the window, since it is about segments sent from now on.
         self.ecn.reduced_for_loss(self.seq.una);
         self.repair.clear();
         let lost = self.go_back(now);
         self.count_lost(lost);
-        // `transmit` sets it again for the retransmission.
+        // `transmit` sets the timer again for the retransmission.
         self.timers.expiry = now + self.rto();
     }
 
@@ -51,25 +51,26 @@ impl Sender {
         if self.state != State::Loss {
             self.save_window();
         }
-        // Segments that fast recovery has sent beyond the window are acknowledged by duplicates and not outstanding.
-        // Otherwise each timeout in a recovery would double the threshold.
+        // FlightSize must not include the inflation: the segments that fast recovery sent beyond the window correspond
+        // to segments that have left the network. With the inflation, a timeout in a recovery could double the
+        // threshold.
         self.repair.inflation = 0;
         let flight = self.flight_size();
         let ssthresh = self.window.ssthresh;
         self.reduce(Congestion::Timeout, now, flight);
         if self.is_reduced_once() {
-            // RFC 3168 section 6.1.2: not again within a window.
+            // RFC 3168 section 6.1.2: no second reduction within a window.
             self.window.ssthresh = ssthresh;
         }
         self.ecn.cwr |= self.ecn_capable;
     }
 
-    /// Returns `true` if F-RTO watches this timeout: not if it interrupts a recovery, unless the same segment times out
-    /// `again` (RFC 5682 section 3).
+    /// Returns `true` if F-RTO is used for this timeout: not if the timeout interrupts a recovery, unless the same
+    /// segment times out `again` during F-RTO (RFC 5682 section 3).
     fn uses_f_rto(&self, again: bool) -> bool {
-        let fresh = !matches!(self.state, State::Loss | State::Recovery);
-        let same = again && self.repair.f_rto == FRto::Retransmitted;
-        self.tcp.spurious_timeout == SpuriousTimeout::FRto && (fresh || same)
+        let outside_recovery = !matches!(self.state, State::Loss | State::Recovery);
+        let repeated = again && self.repair.f_rto == FRto::Retransmitted;
+        self.tcp.spurious_timeout == SpuriousTimeout::FRto && (outside_recovery || repeated)
     }
 
     /// Prepares the retransmission of the outstanding segments; returns the number of segments newly considered lost.
@@ -93,10 +94,10 @@ impl Sender {
         std::mem::take(&mut board.newly_lost)
     }
 
-    /// Returns `true` if F-RTO allows a segment to be sent. `None`: F-RTO is not in use. With `dry` the state does not
-    /// change.
+    /// Returns `true` if F-RTO allows a new segment to be sent; `None`: F-RTO is not in use. Unless this is a
+    /// `preview`, the segment counts as sent.
     #[inline]
-    pub(super) fn f_rto_allows(&mut self, dry: bool) -> Option<bool> {
+    pub(super) fn f_rto_allows(&mut self, preview: bool) -> Option<bool> {
         if self.state != State::Loss {
             return None;
         }
@@ -105,18 +106,18 @@ impl Sender {
             FRto::Retransmitted => Some(false),
             FRto::Probing(0) => Some(false),
             FRto::Probing(remaining) => {
-                *remaining -= u8::from(!dry);
+                *remaining -= u8::from(!preview);
                 Some(true)
             }
         }
     }
 
-    /// Processes an acknowledgement that advances after a timeout, without SACK; `all`: to the recovery point.
+    /// Processes an acknowledgement that advances after a timeout, without SACK. `all`: it reaches the recovery point.
     pub(super) fn f_rto_advance(&mut self, all: bool) {
         match self.repair.f_rto {
             FRto::Off => {}
             FRto::Retransmitted => self.f_rto_first(all),
-            // Step 3b: it acknowledges a segment that was not retransmitted.
+            // Step 3b: the acknowledgement is for a segment that was not retransmitted.
             FRto::Probing(_) => self.undo(),
         }
     }
@@ -130,22 +131,24 @@ impl Sender {
         }
     }
 
-    /// Processes an acknowledgement after a timeout, with SACK (RFC 5682 section 3.1).
-    pub(super) fn f_rto_selective(&mut self, taken: &Taken, advanced: u32, all: bool) {
+    /// Processes an acknowledgement after a timeout, with SACK (RFC 5682 section 3.1). `all`: it reaches the recovery
+    /// point.
+    pub(super) fn f_rto_selective(&mut self, update: &BoardUpdate, advanced: u32, all: bool) {
         match self.repair.f_rto {
             FRto::Off => {}
             FRto::Retransmitted if advanced > 0 => self.f_rto_first(all),
             FRto::Retransmitted => {}
-            FRto::Probing(_) if taken.beyond && !taken.original => self.f_rto_confirm_loss(),
-            FRto::Probing(_) if taken.original => self.undo(),
+            FRto::Probing(_) if update.beyond && !update.original => self.f_rto_confirm_loss(),
+            FRto::Probing(_) if update.original => self.undo(),
             FRto::Probing(_) => {}
         }
     }
 
-    /// Begins step 2, at the acknowledgement of the retransmission: two new segments are sent.
+    /// Performs step 2 at the acknowledgement of the retransmission: two new segments may be sent, or F-RTO ends if
+    /// there are none or `all` is acknowledged.
     fn f_rto_first(&mut self, all: bool) {
-        let possible = self.seq.has_new(self.limit());
-        if all || !possible {
+        let has_new = self.seq.has_new(self.limit());
+        if all || !has_new {
             self.repair.f_rto = FRto::Off;
             return;
         }

@@ -1,4 +1,4 @@
-//! Spurious reductions: Eifel detection, and undoing.
+//! Spurious reductions: detection by Eifel, and the undo of the reduction.
 
 use super::Sender;
 use super::groups::{FRto, Urgent};
@@ -9,15 +9,16 @@ use crate::wire::Ack;
 use tailback_units::Time;
 
 impl Sender {
-    /// Awaits the first acknowledgement after a retransmission (RFC 3522 section 3.2 step 1).
+    /// Starts the Eifel detection, which waits for the first acknowledgement after a retransmission (RFC 3522 section
+    /// 3.2 step 1).
     pub(super) fn watch_eifel(&mut self) {
         if self.tcp.spurious_timeout == SpuriousTimeout::Eifel {
             self.cold().eifel.get_or_insert(Time::NEVER);
         }
     }
 
-    /// Undoes the reduction and returns `true` if the acknowledgement is for the original, not the retransmission (RFC 3522
-    /// section 3.2 steps 4 and 5).
+    /// Undoes the reduction and returns `true` if the acknowledgement echoes the original, not the retransmission (RFC
+    /// 3522 section 3.2 steps 4 and 5).
     pub(super) fn check_eifel(&mut self, ack: &Ack) -> bool {
         match self.cold.as_mut().and_then(|cold| cold.eifel.take()) {
             Some(sent) if sent != Time::NEVER && ack.echo < sent => {
@@ -28,8 +29,9 @@ impl Sender {
         }
     }
 
-    /// Undoes the last reduction, which was spurious, and restores the window, as in Linux. RFC 4015 restores the threshold,
-    /// too, but of the window only FlightSize and the segments newly acknowledged, at most an initial window of these.
+    /// Undoes the last reduction, which was spurious: window and threshold are restored, as in Linux. RFC 4015 restores
+    /// the threshold, too, but sets the window only to FlightSize plus the segments newly acknowledged, of which at
+    /// most an initial window counts.
     pub(super) fn undo(&mut self) {
         self.cold().counts.spurious += 1;
         self.state = State::Open;
@@ -44,7 +46,7 @@ impl Sender {
             board.unmark();
         }
         let Some(cold) = &mut self.cold else { return };
-        cold.doubt = None;
+        cold.dsack_watch = None;
         let Some(prior) = cold.prior.take() else { return };
         if !self.owns_recovery() {
             self.window.cwnd = self.window.cwnd.max(prior.cwnd);

@@ -10,15 +10,16 @@ use tailback_transport::cc::{Acked, Build, CongestionControl, RateSample, Window
 use tailback_units::{Dur, Time};
 use variables::{Ack, Draft, INF, start};
 
-/// A path of 1000 segments per second and about 100 ms, with bursts of loss.
+/// A path with about 1000 segments per second and a round-trip time of 100 to 120 ms, with bursts of loss.
 struct Path {
     rng: Rng,
     now: Time,
+    /// Number of segments delivered.
     total: u64,
 }
 
 impl Path {
-    /// Returns acknowledgement `i`, for a window of `cwnd` segments.
+    /// Returns acknowledgement `i`, at a window of `cwnd` segments.
     fn acknowledge(&mut self, i: u32, cwnd: f64) -> Acked {
         let rng = &mut self.rng;
         self.now += Dur(rng.below(2_000_000_000));
@@ -27,7 +28,7 @@ impl Path {
         let fill = 0.3 + 0.9 * rng.uniform();
         let in_flight = (cwnd * fill.min(1.0)) as u32;
         let sent_in_flight = (in_flight + 1 + rng.below(8) as u32).min(400);
-        // Bursts of loss, from below one to above four percent of the segments outstanding.
+        // In bursts of loss, from below 1 % to above 4 % of the segments outstanding are lost.
         let lossy = i % 700 < 100 && rng.chance(0.2);
         let lost = if lossy { rng.below(2 + u64::from(sent_in_flight / 20)) as u32 } else { 0 };
         let rtt = Dur(100_000_000_000 + rng.below(20_000_000_000));
@@ -99,8 +100,9 @@ fn check(at: &str, control: &bbr3::Bbr3, cwnd: f64, draft: &Draft) {
     }
 }
 
-/// Compares the control with the draft; both get the same acknowledgements, which depend on the window. Returns the number of
-/// acknowledgements in each state, and of those with a finite long-term bound.
+/// Compares the control with the draft at each of `acks` acknowledgements, which are the same for both and depend on
+/// the window. Returns the number of acknowledgements in each state, and the number of those with a finite long-term
+/// bound.
 fn compare(seed: u64, acks: u32) -> (BTreeMap<String, u32>, u32) {
     let mut control = bbr3::Params {}.build(&Tcp::default().setup(), Rng::named(seed, "cc"));
     let mut window = Window { cwnd: 10.0, ssthresh: INF };

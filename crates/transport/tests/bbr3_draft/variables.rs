@@ -17,6 +17,7 @@ pub enum State {
     ProbeRtt,
 }
 
+/// Phase in which the segments now being acknowledged were sent.
 #[derive(Clone, Copy, PartialEq)]
 pub enum AckPhase {
     Init,
@@ -65,7 +66,7 @@ impl MinMax {
     }
 }
 
-/// Variables of section 2. Windows in segments, rates in segments per second, times in seconds.
+/// Variables of section 2. Windows are in segments, rates in segments per second, times in seconds.
 pub struct Draft {
     pub rng: Rng,
     pub state: State,
@@ -117,7 +118,8 @@ pub struct Draft {
     pub cwnd_limited: [bool; 2],
 }
 
-/// An acknowledgement with the draft's rate sample RS; times in seconds, `rate` in segments per second, the rest in segments.
+/// An acknowledgement with the draft's rate sample RS. Times are in seconds, `rate` is in segments per second, the
+/// other values are in segments.
 pub struct Ack {
     pub now: f64,
     pub rtt: f64,

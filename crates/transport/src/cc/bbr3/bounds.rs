@@ -1,5 +1,5 @@
-//! Response of BBRv3 to loss and echoes: a short-term bound, removed at the next probe, and a
-//! long-term bound that probes move (section 5.5.10).
+//! Response of BBRv3 to losses and echoes: short-term bounds, which are removed at the next probe, and a long-term
+//! bound, which probes raise or lower (section 5.5.10).
 
 use super::state::{State, Undo};
 use super::{BETA, Bbr3, HEADROOM, LOSS_THRESH, STARTUP_LOSSES};
@@ -37,7 +37,7 @@ impl Bbr3 {
         }
     }
 
-    /// Records a loss in this round (BBRNoteLoss).
+    /// Records that this round has a loss (BBRNoteLoss).
     fn note_loss(&mut self) {
         if !self.bounds.loss_in_round {
             self.bounds.loss_round_delivered = self.rounds.delivered;
@@ -46,15 +46,15 @@ impl Bbr3 {
         self.bounds.loss_in_round = true;
     }
 
-    /// Returns `true` if the losses since the sampled segment was sent exceed the threshold, or, without selective
-    /// acknowledgements, if there was any loss (IsInflightTooHigh).
+    /// Returns `true` if the losses since the sampled segment was sent exceed [`LOSS_THRESH`] of the segments
+    /// outstanding at that time or, without selective acknowledgements, if there was any loss (IsInflightTooHigh).
     pub(super) fn inflight_too_high(&self, acked: &Acked) -> bool {
         let Some(sample) = &acked.rate else { return acked.lost > 0 && !self.selective };
         f64::from(sample.lost) > f64::from(sample.sent_in_flight) * LOSS_THRESH || (sample.lost > 0 && !self.selective)
     }
 
-    /// Processes all losses that an acknowledgement reports (BBRHandleLostPacket).
-    pub(super) fn take_losses(&mut self, window: &Window, acked: &Acked) {
+    /// Processes the losses detected by an acknowledgement (BBRHandleLostPacket).
+    pub(super) fn process_losses(&mut self, window: &Window, acked: &Acked) {
         if acked.lost == 0 {
             return;
         }
@@ -63,14 +63,14 @@ impl Bbr3 {
         if self.bounds.probe_samples && self.inflight_too_high(acked) {
             let limited = self.limited(acked);
             let sent = acked.rate.as_ref().map(|sample| sample.sent_in_flight).filter(|_| !limited);
-            self.too_high(window, sent, acked.now);
+            self.handle_inflight_too_high(window, sent, acked.now);
         }
     }
 
-    /// Lowers the long-term bound and ends a probe (BBRHandleInflightTooHigh). `in_flight`: segments outstanding when
-    /// the sampled segment was sent; `None`: there is no sample, or the application or ProbeRTT limited it, and the
-    /// bound stays.
-    pub(super) fn too_high(&mut self, window: &Window, in_flight: Option<u32>, now: Time) {
+    /// Lowers the long-term bound and ends a probe (BBRHandleInflightTooHigh). `in_flight`: number of segments
+    /// outstanding when the sampled segment was sent. `None`: the bound stays, because there is no sample, or the
+    /// application or ProbeRTT limited it.
+    pub(super) fn handle_inflight_too_high(&mut self, window: &Window, in_flight: Option<u32>, now: Time) {
         self.note_loss();
         if !self.bounds.probe_samples {
             return;
@@ -84,7 +84,7 @@ impl Bbr3 {
         }
     }
 
-    /// Returns the target of the segments outstanding (BBRTargetInflight).
+    /// Returns the target number of segments outstanding (BBRTargetInflight).
     pub(super) fn target_inflight(&self, window: &Window) -> f64 {
         self.bdp(self.bw(), 1.0).min(window.cwnd)
     }
@@ -99,7 +99,7 @@ impl Bbr3 {
         (long - (HEADROOM * long).max(1.0)).max(MIN_PIPE)
     }
 
-    /// Ends Startup at high loss (BBRCheckStartupHighLoss, section 5.3.1.3).
+    /// Ends Startup if the loss is high (BBRCheckStartupHighLoss, section 5.3.1.3).
     pub(super) fn check_startup_loss(&mut self, acked: &Acked) {
         if self.state == State::Startup && !self.full.reached && self.saved.repair == Repair::Fast {
             let by_count = self.bounds.loss_round_start
@@ -116,7 +116,7 @@ impl Bbr3 {
         }
     }
 
-    /// Updates the signals of this round (BBRUpdateLatestDeliverySignals).
+    /// Updates the signals of this round with a delivery rate in segments per second (BBRUpdateLatestDeliverySignals).
     pub(super) fn update_latest(&mut self, acked: &Acked, rate: f64) {
         let b = &mut self.bounds;
         b.loss_round_start = false;
@@ -129,7 +129,8 @@ impl Bbr3 {
         }
     }
 
-    /// Restarts the signals at the end of a round (BBRAdvanceLatestDeliverySignals).
+    /// At the end of a round, restarts the signals with those of this acknowledgement
+    /// (BBRAdvanceLatestDeliverySignals).
     pub(super) fn advance_latest(&mut self, acked: &Acked, rate: f64) {
         if let (true, Some(sample)) = (self.bounds.loss_round_start, &acked.rate) {
             self.bounds.bw_latest = rate;

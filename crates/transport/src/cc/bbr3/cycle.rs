@@ -1,5 +1,5 @@
-//! Probing of BBRv3: for bandwidth every 2 to 3 s, or after the number of rounds that Reno has between losses (at most
-//! 63), and for the minimum round-trip time every 5 s (sections 5.3.3 and 5.3.4).
+//! Probing of BBRv3 (sections 5.3.3 and 5.3.4): for bandwidth every 2 to 3 s, or earlier, after the number of rounds
+//! between two losses of Reno (at most 63); for the minimum round-trip time every 5 s.
 
 use super::state::{Phase, State};
 use super::{Bbr3, MIN_RTT_WINDOW, PROBE_RTT, PROBE_RTT_GAIN, PROBE_RTT_INTERVAL};
@@ -8,7 +8,7 @@ use crate::cc::{Acked, Window};
 use tailback_units::{Dur, Time};
 
 impl Bbr3 {
-    /// Updates the maximum filter of the delivery rate, segments per second (BBRUpdateMaxBw, section 5.5.5).
+    /// Updates the maximum filter with a delivery rate in segments per second (BBRUpdateMaxBw, section 5.5.5).
     pub(super) fn update_max_bw(&mut self, acked: &Acked, rate: f64) {
         if rate > 0.0 && (rate >= self.max_bw() || !self.limited(acked)) {
             self.max_bw[1] = self.max_bw[1].max(rate);
@@ -19,7 +19,7 @@ impl Bbr3 {
     pub(super) fn start_down(&mut self, now: Time) {
         self.bounds.reset_signals();
         self.cycle.up_count = f64::INFINITY;
-        // BBRPickProbeWait.
+        // BBRPickProbeWait: a random wait of 2 s to 3 s, and a random start of the count of rounds.
         self.cycle.rounds = self.rng.below(2);
         self.cycle.wait = Dur::from_secs_f64(2.0 + self.rng.uniform());
         self.cycle.start = now;
@@ -68,12 +68,12 @@ impl Bbr3 {
 
     /// Returns `true` if a probe is due (BBRIsTimeToProbeBW).
     fn is_time_to_probe(&self, window: &Window, now: Time) -> bool {
-        // With a window of n segments, Reno has about n rounds between losses.
+        // Reno halves a window of n segments about every n rounds, at a loss.
         let reno = self.target_inflight(window).min(63.0);
         now > self.cycle.start + self.cycle.wait || self.cycle.rounds as f64 >= reno
     }
 
-    /// Returns `true` if the queue is drained and the headroom free (BBRIsTimeToCruise).
+    /// Returns `true` if the queue is drained and the headroom is free (BBRIsTimeToCruise).
     fn is_time_to_cruise(&self, acked: &Acked) -> bool {
         let in_flight = f64::from(acked.in_flight);
         in_flight <= self.with_headroom() && in_flight <= self.budget(self.bdp(self.max_bw(), 1.0))
@@ -111,7 +111,7 @@ impl Bbr3 {
         }
     }
 
-    /// Updates the long-term bound by an acknowledgement (BBRAdaptLongTermModel).
+    /// Updates the long-term bound at an acknowledgement (BBRAdaptLongTermModel).
     fn adapt_long(&mut self, window: &Window, acked: &Acked) {
         if self.rounds.start {
             match self.cycle.phase {
@@ -141,13 +141,13 @@ impl Bbr3 {
     pub(super) fn update_min_rtt(&mut self, acked: &Acked) -> bool {
         let expired = self.probe_delay.is_some() && acked.now > self.probe_delay_at + PROBE_RTT_INTERVAL;
         if let Some(rtt) = acked.rtt
-            && (expired || self.probe_delay.is_none_or(|least| rtt < least))
+            && (expired || self.probe_delay.is_none_or(|minimum| rtt < minimum))
         {
             self.probe_delay = Some(rtt);
             self.probe_delay_at = acked.now;
         }
-        let old = acked.now > self.min_rtt_at + MIN_RTT_WINDOW;
-        if old || self.min_rtt.is_none_or(|least| self.probe_delay.is_some_and(|delay| delay < least)) {
+        let min_rtt_expired = acked.now > self.min_rtt_at + MIN_RTT_WINDOW;
+        if min_rtt_expired || self.min_rtt.is_none_or(|minimum| self.probe_delay.is_some_and(|delay| delay < minimum)) {
             self.min_rtt = self.probe_delay;
             self.min_rtt_at = self.probe_delay_at;
         }
@@ -159,7 +159,8 @@ impl Bbr3 {
         self.bdp(self.bw(), PROBE_RTT_GAIN).max(MIN_PIPE)
     }
 
-    /// Enters and leaves ProbeRTT (BBRCheckProbeRTT).
+    /// Enters ProbeRTT if the minimum since the last ProbeRTT had `expired`, and leaves ProbeRTT when it is over
+    /// (BBRCheckProbeRTT).
     pub(super) fn check_probe_rtt(&mut self, window: &mut Window, acked: &Acked, expired: bool) {
         if self.state != State::ProbeRtt && expired && !self.idle_restart {
             self.saved.save(window, false);

@@ -1,5 +1,5 @@
-//! BBR, version 3: the model of version 1, with bounds that losses lower
-//! (draft-ietf-ccwg-bbr-05; section numbers below are those of the draft).
+//! BBR, version 3: the model of version 1, with bounds that losses lower (draft-ietf-ccwg-bbr-05, whose section numbers
+//! are cited in this folder).
 
 mod bounds;
 mod cycle;
@@ -18,39 +18,40 @@ use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
-// All constants are those of draft-ietf-ccwg-bbr-05. Earlier drafts and Linux differ in DRAIN_GAIN (1/2.77 = 0.36,
-// Linux 0.35).
+// All constants are those of draft-ietf-ccwg-bbr-05.
 
 /// StartupPacingGain, 4·ln 2 (section 5.3.1.1).
 const STARTUP_GAIN: f64 = 2.77;
-/// DrainPacingGain (section 5.3.2); draft -00 and Linux have about 0.35.
+/// DrainPacingGain (section 5.3.2). Earlier drafts have 1/2.77 = 0.36, Linux 0.35.
 const DRAIN_GAIN: f64 = 0.5;
 /// DefaultCwndGain (section 5.6.1).
 const CWND_GAIN: f64 = 2.0;
-/// PacingMarginPercent of 1 (section 5.6.2).
+/// Factor of the pacing rate, for BBRPacingMarginPercent = 1 (section 5.6.2).
 const PACING_MARGIN: f64 = 0.99;
-/// LossThresh (section 3.2): upper bound of the loss per round trip.
+/// LossThresh (section 3.2): maximum tolerated fraction of segments lost per round trip.
 const LOSS_THRESH: f64 = 0.02;
-/// Beta (section 5.5.10.2).
+/// Beta: factor of bounds at a loss (section 5.5.10.2).
 const BETA: f64 = 0.7;
-/// Headroom (section 5.3.3.1, and 0.85 in the table of section 5.6.1).
+/// Headroom: fraction of the long-term bound left to other flows (section 5.3.3.1; 1 − 0.85 of the table in section
+/// 5.6.1).
 const HEADROOM: f64 = 0.15;
-/// BBRStartupFullLossCnt (section 5.3.1.3).
+/// BBRStartupFullLossCnt: number of acknowledgements with new losses in a round at which Startup may end (section
+/// 5.3.1.3).
 const STARTUP_LOSSES: u32 = 6;
-/// ExtraAckedFilterLen, rounds (section 2.11).
+/// ExtraAckedFilterLen: length of the filter of `extra_acked`, rounds (section 2.11).
 const EXTRA_ACKED_ROUNDS: u64 = 10;
-/// MinRTTFilterLen (section 2.13.1).
+/// MinRTTFilterLen: age at which the minimum round-trip time expires (section 2.13.1).
 const MIN_RTT_WINDOW: Dur = Dur::from_secs(10);
-/// ProbeRTTInterval (section 2.13.2).
+/// ProbeRTTInterval: time between two ProbeRTT (section 2.13.2).
 const PROBE_RTT_INTERVAL: Dur = Dur::from_secs(5);
-/// ProbeRTTDuration (section 2.13.2).
+/// ProbeRTTDuration: minimum duration of ProbeRTT (section 2.13.2).
 const PROBE_RTT: Dur = Dur::from_ms(200);
-/// ProbeRTTCwndGain (section 2.13.2).
+/// ProbeRTTCwndGain: window in ProbeRTT, in bandwidth-delay products (section 2.13.2).
 const PROBE_RTT_GAIN: f64 = 0.5;
 
-/// BBR version 3 (draft-ietf-ccwg-bbr): paces at the measured bandwidth and keeps about twice the
-/// bandwidth-delay product outstanding, and less after a round trip in which more than 2 % of the
-/// segments were lost.
+/// BBR version 3 (draft-ietf-ccwg-bbr): the sender paces at the measured bandwidth and keeps about twice the
+/// bandwidth-delay product outstanding, and less after a round trip in which more than 2 % of the segments were lost.
+/// There are no parameters.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {}
@@ -110,13 +111,15 @@ impl Build for Params {
 /// - Loss is compared with the threshold once per acknowledgement that reports it, by the sample of the newest segment
 ///   delivered (as up to draft -01), not by the state at the transmission of each lost segment
 ///   (section 5.5.10.2): the sender reports counts.
-/// - The six discontiguous ranges that end Startup are counted as acknowledgements with new losses, as in Linux.
-/// - After the first round that follows a probe the filter of the bandwidth does not advance again
-///   until the next probe (section 5.5.6; the pseudocode of section 5.3.3.6 lacks the line that Linux has).
+/// - Of the six discontiguous ranges of lost segments that end Startup, each acknowledgement with new losses counts as
+///   one, as in Linux.
+/// - The filter of the bandwidth advances once, after the first round that follows a probe, and not again until the
+///   next probe (section 5.5.6). The pseudocode of section 5.3.3.6 lacks the line for this that Linux has.
 /// - An echo of congestion counts as a loss above the threshold, at most once per window: the draft
 ///   (section 3.7) requires a response and specifies none.
 ///
-/// The `mode` of `probe` is 0 Startup, 1 Drain, 2 ProbeBW_DOWN, 3 CRUISE, 4 REFILL, 5 UP, 6 ProbeRTT.
+/// In `probe`, `mode` is 0 for Startup, 1 for Drain, 2 for ProbeBW_DOWN, 3 for ProbeBW_CRUISE, 4 for ProbeBW_REFILL, 5
+/// for ProbeBW_UP and 6 for ProbeRTT.
 #[derive(Debug)]
 pub struct Bbr3 {
     rng: Rng,
@@ -124,23 +127,24 @@ pub struct Bbr3 {
     bits: f64,
     /// Initial window, segments.
     initial: f64,
-    /// `true` if acknowledgements are selective, so that more than one loss per round trip is reported.
+    /// `true` if acknowledgements are selective, so that more than one loss per round trip can be reported.
     selective: bool,
     state: State,
     pacing_gain: f64,
     cwnd_gain: f64,
-    /// Segments per second.
+    /// Pacing rate, segments per second.
     pacing_rate: f64,
     rounds: Rounds,
-    /// Maximum delivery rate of the last cycle and of the present one, segments per second.
+    /// Maximum delivery rate of the last cycle (index 0) and of the current one (index 1), segments per second.
     max_bw: [f64; 2],
     /// Deliveries that ProbeRTT limited.
     held_back: HeldBack,
     bounds: Bounds,
     full: Full,
-    /// Excess of acknowledged segments by aggregation (extra_acked).
+    /// Maximum number of segments acknowledged in excess of bandwidth times time, because acknowledgements are
+    /// aggregated (extra_acked).
     extra_acked: WindowedMax,
-    /// Segments delivered since `extra_since`.
+    /// Number of segments delivered since `extra_since`.
     extra_delivered: f64,
     /// Start of the interval in which aggregation is measured.
     extra_since: Time,
@@ -148,26 +152,26 @@ pub struct Bbr3 {
     min_rtt: Option<Dur>,
     /// Time at which `min_rtt` was measured.
     min_rtt_at: Time,
-    /// Minimum round-trip time since the last ProbeRTT (probe_rtt_min_delay).
+    /// Minimum round-trip time since the last ProbeRTT (probe_rtt_min_delay); `None` before the first sample.
     probe_delay: Option<Dur>,
     /// Time at which `probe_delay` was measured.
     probe_delay_at: Time,
     /// Earliest end of ProbeRTT. `None`: too many segments are still outstanding.
     probe_rtt_until: Option<Time>,
-    /// `true` if a round has ended since ProbeRTT reached its small window.
+    /// `true` if a round has ended since the segments outstanding fitted the window of ProbeRTT.
     probe_rtt_round: bool,
     /// `true` from a transmission after an idle time to the next acknowledgement.
     idle_restart: bool,
     /// Round in which Drain began.
     drain_round: u64,
-    /// Acknowledgements with new losses in this round.
+    /// Number of acknowledgements with new losses in this round.
     startup_losses: u32,
     /// Round in which fast recovery began.
     recovery_round: u64,
     cycle: Cycle,
     /// `true` if the window was full at some time in the last round.
     limited_last: bool,
-    /// `true` if the window was full at some time in the present round.
+    /// `true` if the window was full at some time in the current round.
     limited_now: bool,
     saved: Saved,
 }
@@ -216,7 +220,8 @@ impl Bbr3 {
         self.full.reached |= self.full.now;
     }
 
-    /// Leaves Startup and Drain (BBRCheckStartupDone and BBRCheckDrainDone).
+    /// Changes from Startup to Drain if the pipe is full, and from Drain to ProbeBW_DOWN if the queue is drained or
+    /// after more than three rounds (BBRCheckStartupDone and BBRCheckDrainDone).
     fn check_startup_and_drain(&mut self, acked: &Acked) {
         self.check_startup_loss(acked);
         if self.state == State::Startup && self.full.reached {
@@ -231,7 +236,7 @@ impl Bbr3 {
         }
     }
 
-    /// Records that the window was full, in this round and the last one.
+    /// Records whether the window is full, for this round and the last one.
     fn track_limit(&mut self, window: &Window, acked: &Acked) {
         if self.rounds.start {
             self.limited_last = std::mem::take(&mut self.limited_now);
@@ -239,7 +244,7 @@ impl Bbr3 {
         self.limited_now |= acked.in_flight_before >= window.cwnd as u32;
     }
 
-    /// Returns `true` if the window was full at some time in the last round or the present one.
+    /// Returns `true` if the window was full at some time in the last round or the current one.
     fn cwnd_limited(&self) -> bool {
         self.limited_last || self.limited_now
     }
@@ -273,7 +278,7 @@ impl CongestionControl for Bbr3 {
         self.cycle.count_round(self.rounds.start);
         self.track_limit(window, acked);
         let rate = acked.rate.as_ref().map_or(0.0, model::rate);
-        self.take_losses(window, acked);
+        self.process_losses(window, acked);
         self.update_latest(acked, rate);
         self.update_max_bw(acked, rate);
         self.adapt_short(window);
@@ -290,9 +295,9 @@ impl CongestionControl for Bbr3 {
 
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
         match event.sign {
-            // Reported by `Acked::lost`.
+            // `Acked::lost` reports losses, and `on_ack` responds.
             Congestion::Loss => {}
-            Congestion::Ecn => self.too_high(window, Some(event.in_flight), event.now),
+            Congestion::Ecn => self.handle_inflight_too_high(window, Some(event.in_flight), event.now),
             Congestion::Timeout => {
                 self.saved.save(window, self.state == State::ProbeRtt);
                 self.saved.repair = Repair::TimedOut;

@@ -6,30 +6,32 @@ use crate::cc::model::MIN_PIPE;
 use crate::cc::{Acked, Window};
 
 impl Bbr3 {
-    /// Returns the maximum of the delivery rate over the last two cycles, segments per second (max_bw).
+    /// Returns the maximum of the delivery rate in the last and the current cycle, segments per second (max_bw).
     pub(super) fn max_bw(&self) -> f64 {
         self.max_bw[0].max(self.max_bw[1])
     }
 
-    /// Returns the bandwidth within the short-term bound, segments per second (BBRBoundBWForModel).
+    /// Returns the bandwidth, at most the short-term bound, segments per second (BBRBoundBWForModel).
     pub(super) fn bw(&self) -> f64 {
         self.max_bw().min(self.bounds.bw_short)
     }
 
-    /// Returns `gain` times the product of `bw` and the smallest round-trip time, segments (BBRBDPMultiple).
+    /// Returns `gain` times the product of `bw` and the minimum round-trip time, segments (BBRBDPMultiple); before the
+    /// first round-trip time, the initial window.
     pub(super) fn bdp(&self, bw: f64, gain: f64) -> f64 {
         self.min_rtt.map_or(self.initial, |rtt| gain * bw * rtt.as_secs())
     }
 
-    /// Returns a window enlarged for bursts and delayed acknowledgements, segments (BBRQuantizationBudget with
-    /// BBRSetSendQuantum).
+    /// Returns a window of `segments`, enlarged for bursts and delayed acknowledgements, segments
+    /// (BBRQuantizationBudget with BBRSetSendQuantum).
     pub(super) fn budget(&self, segments: f64) -> f64 {
         let quantum = (self.pacing_rate * 1e-3).min(64.0 * 1024.0 * 8.0 / self.bits).max(2.0);
         let up = if self.state == State::Up { 2.0 } else { 0.0 };
         segments.max(3.0 * quantum).max(MIN_PIPE) + up
     }
 
-    /// Sets the pacing rate (BBRSetPacingRateWithGain).
+    /// Sets the pacing rate to `gain` times the bandwidth minus a margin; until the pipe is full, the rate is never
+    /// lowered (BBRSetPacingRateWithGain).
     pub(super) fn pace(&mut self, gain: f64) {
         let rate = gain * self.bw() * PACING_MARGIN;
         if rate > 0.0 && (self.full.reached || rate > self.pacing_rate) {
@@ -54,10 +56,10 @@ impl Bbr3 {
     /// Sets the window (BBRSetCwnd, section 5.6.4.6).
     pub(super) fn set_window(&mut self, window: &mut Window, acked: &Acked) {
         let delivered = f64::from(acked.delivered);
-        let most = self.budget(self.bdp(self.bw(), self.cwnd_gain) + self.extra_acked.get());
+        let maximum = self.budget(self.bdp(self.bw(), self.cwnd_gain) + self.extra_acked.get());
         if self.full.reached {
-            window.cwnd = (window.cwnd + delivered).min(most);
-        } else if window.cwnd < most || (self.rounds.delivered as f64) < self.initial {
+            window.cwnd = (window.cwnd + delivered).min(maximum);
+        } else if window.cwnd < maximum || (self.rounds.delivered as f64) < self.initial {
             window.cwnd += delivered;
         }
         window.cwnd = window.cwnd.max(MIN_PIPE);

@@ -1,5 +1,5 @@
-//! Variables of BBRv3 in groups: the state machine, the full-pipe estimator, the bounds, the cycle of probing
-//! (names in brackets are the draft's, section 2).
+//! Variables of BBRv3 in groups: the state machine, the full-pipe estimator, the bounds and the cycle of probing. Names
+//! in brackets are those of section 2 of the draft.
 
 use tailback_units::{Dur, Time};
 
@@ -21,11 +21,11 @@ pub(super) enum State {
 pub(super) struct Full {
     /// Reference bandwidth, segments per second (full_bw).
     pub bandwidth: f64,
-    /// Rounds without growth (full_bw_count).
+    /// Number of rounds with less growth (full_bw_count).
     pub rounds: u32,
     /// `true` if the pipe is full in this phase (full_bw_now).
     pub now: bool,
-    /// `true` if it has been full in any phase (full_bw_reached).
+    /// `true` if the pipe has been full in any phase (full_bw_reached).
     pub reached: bool,
 }
 
@@ -36,7 +36,7 @@ impl Full {
     }
 }
 
-/// Bounds of the model, and the signals that move them (sections 2.9 and 2.10). Infinite: unbounded.
+/// Bounds of the model, and the signals that change them (sections 2.9 and 2.10). A bound of infinity has no effect.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     /// Short-term bound of the bandwidth, segments per second (bw_shortterm).
@@ -47,18 +47,19 @@ pub(super) struct Bounds {
     pub inflight_long: f64,
     /// Maximum delivery rate in the last round trip, segments per second (bw_latest).
     pub bw_latest: f64,
-    /// Maximum of the segments delivered by a sample in the last round trip (inflight_latest).
+    /// Maximum number of segments delivered by a sample in the last round trip (inflight_latest).
     pub inflight_latest: f64,
-    /// `true` if a loss was seen in this round (loss_in_round).
+    /// `true` if a loss was detected in this round (loss_in_round).
     pub loss_in_round: bool,
-    /// Deliveries at the end of the round in which losses are collected (loss_round_delivered).
+    /// Number of segments delivered at which the current round of loss detection ends: it ends with a sample that was
+    /// sent after this number of deliveries (loss_round_delivered).
     pub loss_round_delivered: u64,
     /// `true` if this acknowledgement ends that round (loss_round_start).
     pub loss_round_start: bool,
-    /// `true` if the segments being acknowledged were sent to probe, and there was no response to a loss among them
-    /// (bw_probe_samples).
+    /// `true` if the segments now being acknowledged were sent in a probe, and no response to a loss among them has
+    /// been made yet (bw_probe_samples).
     pub probe_samples: bool,
-    /// State before the last loss.
+    /// State before the first loss of this round.
     pub undo: Undo,
 }
 
@@ -95,7 +96,7 @@ impl Default for Bounds {
 }
 
 impl Bounds {
-    /// Forgets the signals of the last round (BBRResetCongestionSignals).
+    /// Clears the signals of the last round (BBRResetCongestionSignals).
     pub fn reset_signals(&mut self) {
         self.loss_in_round = false;
         self.bw_latest = 0.0;
@@ -123,22 +124,22 @@ pub(super) enum Phase {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Cycle {
     pub phase: Phase,
-    /// Start of the cycle (cycle_stamp).
+    /// Start of the cycle, the entry to ProbeBW_DOWN (cycle_stamp).
     pub start: Time,
-    /// Time until the next probe (bw_probe_wait).
+    /// Time from `start` to the next probe (bw_probe_wait).
     pub wait: Dur,
-    /// Rounds since the last probe (rounds_since_bw_probe).
+    /// Number of rounds since the last probe, plus a random 0 or 1 (rounds_since_bw_probe).
     pub rounds: u64,
-    /// Segments delivered per segment by which the long-term bound grows (probe_up_cnt).
+    /// Number of segments that must be delivered for each segment by which the long-term bound grows (probe_up_cnt).
     pub up_count: f64,
-    /// Rounds of growth (bw_probe_up_rounds).
+    /// Number of rounds of growth in ProbeBW_UP (bw_probe_up_rounds).
     pub up_rounds: u32,
-    /// Segments delivered since the last growth (bw_probe_up_acks).
+    /// Number of segments delivered since the long-term bound last grew (bw_probe_up_acks).
     pub up_acks: f64,
 }
 
 impl Cycle {
-    /// Counts a round, if one has started.
+    /// Counts a round if one has started.
     pub fn count_round(&mut self, start: bool) {
         self.rounds += u64::from(start);
     }
