@@ -2,20 +2,22 @@
 
 use tailback_units::{Dur, Rate, Time};
 
-/// A token bucket of rate r and depth b: in any interval of length t at most b + r·t bytes conform, exactly, at any
-/// instants.
+/// A token bucket of rate r and depth b: in any interval of length t, at most b + r·t bytes conform.
 ///
-/// Its level is in units of 10^-12 bit, the amount of 1 bit/s in a picosecond, so that nothing is rounded.
+/// Its level is in units of 10^-12 bit, the amount of 1 bit/s in a picosecond, so that tokens are never rounded.
 #[derive(Clone, Debug)]
 pub struct TokenBucket {
+    /// Rate in bit/s, which is also in units per picosecond.
     rate: i128,
-    /// Tokens, at most `depth`; negative only after [`TokenBucket::charge`].
+    /// Tokens in units, at most `depth`; negative only after [`TokenBucket::charge`].
     level: i128,
+    /// Depth in units.
     depth: i128,
+    /// Time of the last `fill`.
     at: Time,
 }
 
-/// Units per byte.
+/// Units of the level per byte.
 const BYTE: i128 = 8_000_000_000_000;
 
 impl TokenBucket {
@@ -24,7 +26,7 @@ impl TokenBucket {
         let depth = i128::from(burst) * BYTE;
         TokenBucket { rate: i128::from(rate.0), level: depth, depth, at: Time::ZERO }
     }
-    /// Returns the size of its state in bytes: the level and its time.
+    /// Returns the memory that the bucket's state takes, in bytes: the level and the time of the last `fill`.
     pub fn state_bytes(&self) -> usize {
         size_of_val(&self.level) + size_of_val(&self.at)
     }
@@ -43,8 +45,8 @@ impl TokenBucket {
         }
         changes
     }
-    /// Adds the tokens up to `now`, which is not before that of the last call. Returns the tokens that overflow, in
-    /// 10^-12 bit.
+    /// Adds the tokens that have accrued since the last call; `now` must not be before it. Returns the tokens that
+    /// overflow, in 10^-12 bit.
     pub fn fill(&mut self, now: Time) -> u128 {
         let tokens = self.rate * i128::from(now.since(self.at).0);
         self.at = self.at.max(now);
@@ -56,12 +58,12 @@ impl TokenBucket {
         self.level = sum.min(self.depth);
         (sum - self.level).unsigned_abs()
     }
-    /// `true` if there are tokens for `bytes`, as of the last `fill`.
+    /// `true` if there were tokens for `bytes` bytes at the last `fill`.
     #[inline]
     pub fn holds(&self, bytes: u32) -> bool {
         self.level >= i128::from(bytes) * BYTE
     }
-    /// Takes the tokens of `bytes` and returns `true` if there are enough; otherwise takes none.
+    /// Takes the tokens of `bytes` bytes and returns `true` if there are enough; otherwise takes none.
     #[inline]
     pub fn take(&mut self, bytes: u32) -> bool {
         let holds = self.holds(bytes);
@@ -70,7 +72,7 @@ impl TokenBucket {
         }
         holds
     }
-    /// Takes the tokens of `bytes` even if there are not enough: the level is then negative.
+    /// Takes the tokens of `bytes` bytes even if there are not enough: the level is then negative.
     #[inline]
     pub fn charge(&mut self, bytes: u32) {
         self.level -= i128::from(bytes) * BYTE;
@@ -84,8 +86,8 @@ impl TokenBucket {
     pub fn is_in_debt(&self) -> bool {
         self.level < 0
     }
-    /// Returns the first instant at which `bytes` conform; `None`: the bucket is too shallow, or tokens are missing and
-    /// the rate is zero.
+    /// Returns the first instant, from the last `fill` on, at which a packet of `bytes` conforms; `None`: it exceeds the
+    /// depth, or tokens are missing and the rate is zero.
     pub fn ready_at(&self, bytes: u32) -> Option<Time> {
         let need = i128::from(bytes) * BYTE;
         if need > self.depth {

@@ -65,13 +65,13 @@ pub enum Outcome {
 #[derive(Clone, Debug)]
 pub struct Conditioner {
     marker: Marker,
-    /// Actions by colour.
+    /// Actions, indexed by colour.
     actions: [Action; 3],
 }
 
 impl Conditioner {
-    /// Conditions a packet of `bytes` that arrives with a DSCP. Its incoming colour is that of the DSCP, green if that
-    /// is not one of assured forwarding.
+    /// Conditions a packet of `bytes` that arrives at `now` with a DSCP; calls must be in order of `now`. The packet's
+    /// incoming colour is that of its DSCP, or green if the DSCP is not one of assured forwarding.
     pub fn condition(&mut self, now: Time, bytes: u32, dscp: Dscp, rng: &mut Rng) -> Outcome {
         let colour = self.marker.mark(now, bytes, dscp.colour().unwrap_or_default(), rng);
         match self.actions[colour as usize] {

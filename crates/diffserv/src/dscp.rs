@@ -42,12 +42,12 @@ impl Dscp {
     pub fn precedence(self) -> u8 {
         self.0 >> 3
     }
-    /// Returns class and drop precedence; `None`: not one of assured forwarding.
+    /// Returns the class, 1 to 4, and the drop precedence, 1 to 3; `None`: not a DSCP of assured forwarding.
     pub fn assured(self) -> Option<(u8, u8)> {
         let (class, precedence) = (self.0 / 8, self.0 % 8 / 2);
         (Dscp::af(class, precedence) == Some(self)).then_some((class, precedence))
     }
-    /// Returns the colour of a drop precedence of assured forwarding; `None`: not one of assured forwarding.
+    /// Returns the colour of the drop precedence; `None`: not a DSCP of assured forwarding.
     pub fn colour(self) -> Option<Colour> {
         self.assured().map(|(_, precedence)| Colour::ALL[usize::from(precedence - 1)])
     }
@@ -59,7 +59,7 @@ impl Dscp {
 }
 
 impl fmt::Display for Dscp {
-    /// Formats its name, or the number; parses back to the same DSCP.
+    /// Formats the name, or the number of a DSCP without a name; the text parses back to the same DSCP.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (*self, self.assured()) {
             (Dscp::DEFAULT, _) => f.write_str("default"),
@@ -75,30 +75,30 @@ impl fmt::Display for Dscp {
 impl FromStr for Dscp {
     type Err = String;
     fn from_str(text: &str) -> Result<Dscp, String> {
-        let word = text.trim().to_ascii_lowercase();
-        let digits = |name: &str| -> Option<Vec<u8>> {
-            let rest = word.strip_prefix(name)?;
-            rest.chars().map(|c| c.to_digit(10).map(|d| d as u8)).collect()
+        let name = text.trim().to_ascii_lowercase();
+        let digits_after = |prefix: &str| -> Option<Vec<u8>> {
+            let tail = name.strip_prefix(prefix)?;
+            tail.chars().map(|c| c.to_digit(10).map(|d| d as u8)).collect()
         };
-        let named = match word.as_str() {
+        let parsed = match name.as_str() {
             "default" | "be" | "df" => Some(Dscp::DEFAULT),
             "ef" => Some(Dscp::EF),
             "va" | "voice-admit" => Some(Dscp::VOICE_ADMIT),
-            _ => match (digits("af").as_deref(), digits("cs").as_deref()) {
+            _ => match (digits_after("af").as_deref(), digits_after("cs").as_deref()) {
                 (Some([class, precedence]), _) => Dscp::af(*class, *precedence),
                 (_, Some([class])) => Dscp::cs(*class),
-                _ => word.parse().ok().and_then(Dscp::new),
+                _ => name.parse().ok().and_then(Dscp::new),
             },
         };
-        named.ok_or_else(|| {
+        parsed.ok_or_else(|| {
             format!("`{text}` is not a DSCP; write af11 to af43, ef, va, cs0 to cs7, default, or 0 to 63")
         })
     }
 }
 
-struct Read;
+struct DscpVisitor;
 
-impl Visitor<'_> for Read {
+impl Visitor<'_> for DscpVisitor {
     type Value = Dscp;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a DSCP such as \"af11\", or its number")
@@ -116,7 +116,7 @@ impl Visitor<'_> for Read {
 
 impl<'de> Deserialize<'de> for Dscp {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Dscp, D::Error> {
-        d.deserialize_any(Read)
+        d.deserialize_any(DscpVisitor)
     }
 }
 impl Serialize for Dscp {

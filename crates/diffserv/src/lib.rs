@@ -1,5 +1,5 @@
-//! Traffic conditioning for differentiated services (RFC 2475 section 2.3.3), without packets: sizes and times in,
-//! colours and decisions out.
+//! Traffic conditioning for differentiated services (RFC 2475 section 2.3.3). The crate does not know packets: from
+//! sizes and times it computes colours and decisions.
 //!
 //! Reading order: a [`Colour`] is the drop precedence that a [`Meter`] assigns to a packet by comparing its stream with
 //! a traffic profile; a [`Conditioner`] applies an action to each colour; a [`Shaper`] delays a stream until it

@@ -42,8 +42,8 @@ macro_rules! meters {
         }
 
         impl Marker {
-            /// Returns the colour of a packet of `bytes` that arrives with the colour `incoming`. Times are in
-            /// non-decreasing order.
+            /// Returns the colour of a packet of `bytes` that arrives with the colour `incoming`. Calls must be in
+            /// non-decreasing order of `now`.
             pub fn mark(&mut self, now: Time, bytes: u32, incoming: Colour, rng: &mut Rng) -> Colour {
                 match self { $(Marker::$Variant(meter) => meter.mark(now, bytes, incoming, rng),)+ }
             }

@@ -21,7 +21,7 @@ impl Params {
     pub fn build(&self) -> Shaper {
         Shaper { bucket: TokenBucket::new(self.rate, self.burst.0), last: Time::ZERO }
     }
-    /// Checks that the bucket size is above 0.
+    /// Checks the bucket size.
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.
@@ -34,7 +34,7 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct Shaper {
     bucket: TokenBucket,
-    /// Departure time of the last packet.
+    /// Departure time of the last packet; zero before the first one.
     last: Time,
 }
 
@@ -43,8 +43,8 @@ impl Shaper {
     pub fn new(params: &Params) -> Shaper {
         params.build()
     }
-    /// Returns the departure time of a packet of `bytes` that arrives at `now`, behind all earlier ones. `None`: it is
-    /// larger than the burst and never conforms.
+    /// Returns the departure time of a packet of `bytes` that arrives at `now`, not before that of the last packet.
+    /// `None`: the packet is larger than the bucket and never conforms.
     pub fn release(&mut self, now: Time, bytes: u32) -> Option<Time> {
         let from = now.max(self.last);
         self.bucket.fill(from);

@@ -2,16 +2,17 @@
 
 use tailback_units::{Dur, Rate, Time};
 
-/// The rate estimator of Clark and Fang (IEEE/ACM ToN 6(4), 1998; RFC 2859 section 3): each packet is added to the
-/// bytes of a window of length T at the last estimate. For a constant stream the estimate converges to its rate; after
-/// a step of the rate it covers 1 − 1/e of the step within about T.
+/// The rate estimator of Clark and Fang (IEEE/ACM ToN 6(4), 1998; RFC 2859 section 3). At each packet, its bytes are
+/// added to those that the last estimate gives for a window of length T; the sum is divided by T plus the time since
+/// the last packet. For a constant stream the estimate converges to its rate; after a step of the rate it covers
+/// 1 − 1/e of the step within about T.
 #[derive(Clone, Debug)]
 pub struct SlidingWindow {
     /// Rate, bytes per second.
     rate: f64,
     /// Window, seconds.
     length: f64,
-    /// Time of the last packet.
+    /// Time of the last packet; zero before the first one.
     front: Time,
 }
 
@@ -20,10 +21,10 @@ impl SlidingWindow {
     pub fn new(length: Dur, rate: Rate) -> SlidingWindow {
         SlidingWindow { rate: rate.0 as f64 / 8.0, length: length.as_secs(), front: Time::ZERO }
     }
-    /// Adds a packet; returns the new estimate, bytes per second.
+    /// Adds a packet that arrives at `now`; returns the new estimate, bytes per second.
     pub fn arrive(&mut self, now: Time, bytes: u32) -> f64 {
-        let window = self.rate * self.length + f64::from(bytes);
-        self.rate = window / (now.since(self.front).as_secs() + self.length);
+        let window_bytes = self.rate * self.length + f64::from(bytes);
+        self.rate = window_bytes / (now.since(self.front).as_secs() + self.length);
         self.front = now;
         self.rate
     }

@@ -13,6 +13,7 @@ use tailback_document::{Checked, decode};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Size, Time};
 
+/// Returns the meter that a document describes, in its initial state.
 fn meter(document: serde_json::Value) -> Marker {
     let meter: Meter = decode(document).unwrap();
     meter.check().unwrap();
@@ -23,13 +24,14 @@ fn rng() -> Rng {
     Rng::named(1, "meter")
 }
 
-/// Gaps and sizes of packets: bursts, idle periods and everything between, at instants that no rate divides.
+/// Packets, each with the gap before it in ps (0 to 0.3 s) and its size in bytes: bursts, idle periods and gaps between
+/// them.
 fn stream() -> impl Strategy<Value = Vec<(u64, u32)>> {
     let gap = prop_oneof![Just(0u64), 1u64..2_000_000_000, 1u64..300_000_000_000];
     prop::collection::vec((gap, 1u32..3000), 1..300)
 }
 
-/// The arrival times of a stream.
+/// Returns the arrival times and sizes of the packets of a stream.
 fn timed(stream: &[(u64, u32)]) -> Vec<(Time, u32)> {
     let mut at = Time::ZERO;
     stream
@@ -41,7 +43,8 @@ fn timed(stream: &[(u64, u32)]) -> Vec<(Time, u32)> {
         .collect()
 }
 
-/// Checks every interval that begins and ends with a packet, exactly.
+/// Checks that at most `burst` + `rate`·t bytes pass in every interval that begins and ends with a packet. `rate` is in
+/// bit/s; the comparison is exact.
 fn assert_within(passed: &[(Time, u32)], rate: u64, burst: u64) -> Result<(), TestCaseError> {
     for first in 0..passed.len() {
         let mut sum = 0u128;
@@ -71,8 +74,8 @@ proptest! {
         let mut bucket = TokenBucket::new(Rate(rate), burst);
         prop_assert!(bucket.take(burst as u32));
         bucket.fill(Time(after));
-        let flowed = (u128::from(rate) * u128::from(after) / 8_000_000_000_000).min(u128::from(burst)) as u64;
-        prop_assert_eq!(bucket.bytes(), flowed);
+        let expected = (u128::from(rate) * u128::from(after) / 8_000_000_000_000).min(u128::from(burst)) as u64;
+        prop_assert_eq!(bucket.bytes(), expected);
     }
 
     #[test]
@@ -100,11 +103,11 @@ proptest! {
     // RFC 2697 section 3.
     #[test]
     fn sr_tcm_colours_as_rfc_2697_does(stream in stream(), cbs in 0u32..9_000, ebs in 1u32..9_000, aware in any::<bool>(), colours in any::<u64>()) {
-        // 8 Mbit/s: one token, one byte, each microsecond, counted individually as in section 3 of the RFC.
-        let mut ours = meter(json!({ "kind": "sr-tcm", "cir": "8Mbit/s", "cbs": format!("{cbs}B"), "ebs": format!("{ebs}B"), "colour-aware": aware }));
+        // A token is a byte. At 8 Mbit/s one token arrives each microsecond, as in section 3 of the RFC.
+        let mut marker = meter(json!({ "kind": "sr-tcm", "cir": "8Mbit/s", "cbs": format!("{cbs}B"), "ebs": format!("{ebs}B"), "colour-aware": aware }));
         let (mut tc, mut te, mut tick) = (cbs, ebs, 0);
         for (i, (at, bytes)) in timed(&stream).into_iter().enumerate() {
-            // On whole microseconds, where counting tokens individually is exact.
+            // At whole microseconds, whole tokens are exact.
             let at = Time(at.0 / 1_000_000 * 1_000_000);
             while tick < at.0 / 1_000_000 {
                 tick += 1;
@@ -112,17 +115,17 @@ proptest! {
                 if tc == cbs && te == ebs { tick = at.0 / 1_000_000 }
             }
             let before = Colour::ALL[((colours >> (i % 60)) % 3) as usize];
-            let pre = if aware { before } else { Colour::Green };
-            let theirs = if pre == Colour::Green && tc >= bytes {
+            let effective = if aware { before } else { Colour::Green };
+            let expected = if effective == Colour::Green && tc >= bytes {
                 tc -= bytes;
                 Colour::Green
-            } else if (pre == Colour::Green || pre == Colour::Yellow) && te >= bytes {
+            } else if (effective == Colour::Green || effective == Colour::Yellow) && te >= bytes {
                 te -= bytes;
                 Colour::Yellow
             } else {
                 Colour::Red
             };
-            prop_assert_eq!(ours.mark(at, bytes, before, &mut rng()), theirs, "packet {}", i);
+            prop_assert_eq!(marker.mark(at, bytes, before, &mut rng()), expected, "packet {}", i);
         }
     }
 
@@ -130,7 +133,7 @@ proptest! {
     #[test]
     fn tr_tcm_colours_as_rfc_2698_does(stream in stream(), cbs in 1u32..9_000, pbs in 1u32..9_000, aware in any::<bool>(), colours in any::<u64>()) {
         // 8 and 16 Mbit/s: one and two tokens each microsecond.
-        let mut ours = meter(json!({ "kind": "tr-tcm", "cir": "8Mbit/s", "cbs": format!("{cbs}B"), "pir": "16Mbit/s", "pbs": format!("{pbs}B"), "colour-aware": aware }));
+        let mut marker = meter(json!({ "kind": "tr-tcm", "cir": "8Mbit/s", "cbs": format!("{cbs}B"), "pir": "16Mbit/s", "pbs": format!("{pbs}B"), "colour-aware": aware }));
         let (mut tc, mut tp, mut tick) = (cbs, pbs, 0);
         for (i, (at, bytes)) in timed(&stream).into_iter().enumerate() {
             let at = Time(at.0 / 1_000_000 * 1_000_000);
@@ -141,10 +144,10 @@ proptest! {
                 if tc == cbs && tp == pbs { tick = at.0 / 1_000_000 }
             }
             let before = Colour::ALL[((colours >> (i % 60)) % 3) as usize];
-            let pre = if aware { before } else { Colour::Green };
-            let theirs = if pre == Colour::Red || tp < bytes {
+            let effective = if aware { before } else { Colour::Green };
+            let expected = if effective == Colour::Red || tp < bytes {
                 Colour::Red
-            } else if pre == Colour::Yellow || tc < bytes {
+            } else if effective == Colour::Yellow || tc < bytes {
                 tp -= bytes;
                 Colour::Yellow
             } else {
@@ -152,7 +155,7 @@ proptest! {
                 tc -= bytes;
                 Colour::Green
             };
-            prop_assert_eq!(ours.mark(at, bytes, before, &mut rng()), theirs, "packet {}", i);
+            prop_assert_eq!(marker.mark(at, bytes, before, &mut rng()), expected, "packet {}", i);
         }
     }
 
@@ -173,8 +176,8 @@ proptest! {
 
 // RFC 2859 section 3.
 #[test]
-fn a_sliding_window_converges_to_a_constant_rate_in_its_own_time() {
-    // 1000 B each millisecond is 1 MB/s; a window of 1 s.
+fn a_sliding_window_converges_to_a_constant_rate_with_its_length_as_time_constant() {
+    // A packet of 1000 B each millisecond is 1 MB/s; the window has 1 s.
     let mut window = SlidingWindow::new(Dur::from_secs(1), Rate(0));
     let mut rates = Vec::new();
     for k in 1..=12_000u64 {
@@ -185,14 +188,14 @@ fn a_sliding_window_converges_to_a_constant_rate_in_its_own_time() {
     for (k, n) in [(500, 0.5), (1_000, 1.0), (3_000, 3.0)] {
         assert!((rates[k - 1] - after(n)).abs() < 2e-3, "after {n} T: {} for {}", rates[k - 1], after(n));
     }
-    // Idle period: the estimate decays without a packet.
+    // After an idle second, T / (T + 1 s) = 1/2 of the estimate is left.
     let end = Time::ZERO + Dur::from_ms(12_000);
     assert!((window.at(end + Dur::from_secs(1)) / window.at(end) - 0.5).abs() < 1e-9);
 }
 
-/// Fractions of green, yellow and red packets of 1000 B at a constant `rate`, without the first tenth of 100,000
-/// packets.
-fn parts(document: serde_json::Value, rate: Rate) -> [f64; 3] {
+/// Returns the fractions of green, yellow and red packets in a stream of 1000 B packets at a constant `rate`, without
+/// the first tenth of its 100,000 packets.
+fn fractions(document: serde_json::Value, rate: Rate) -> [f64; 3] {
     let mut marker = meter(document);
     let mut rng = rng();
     let mut counts = [0.0; 3];
@@ -210,61 +213,65 @@ fn parts(document: serde_json::Value, rate: Rate) -> [f64; 3] {
 // RFC 2859 section 4.
 #[test]
 fn tsw_markers_colour_the_part_beyond_each_rate() {
-    let close = |found: [f64; 3], wanted: [f64; 3]| {
+    let assert_close = |found: [f64; 3], wanted: [f64; 3]| {
         assert!(found.iter().zip(wanted).all(|(f, w)| (f - w).abs() < 0.01), "{found:?}, not {wanted:?}");
     };
     let three = json!({ "kind": "tsw3cm", "cir": "2Mbit/s", "pir": "5Mbit/s" });
-    close(parts(three.clone(), Rate::mbit(1)), [1.0, 0.0, 0.0]);
-    close(parts(three.clone(), Rate::mbit(4)), [0.5, 0.5, 0.0]);
-    close(parts(three, Rate::mbit(10)), [0.2, 0.3, 0.5]);
+    assert_close(fractions(three.clone(), Rate::mbit(1)), [1.0, 0.0, 0.0]);
+    assert_close(fractions(three.clone(), Rate::mbit(4)), [0.5, 0.5, 0.0]);
+    assert_close(fractions(three, Rate::mbit(10)), [0.2, 0.3, 0.5]);
     let two = json!({ "kind": "tsw2cm", "cir": "2Mbit/s" });
-    close(parts(two.clone(), Rate::mbit(1)), [1.0, 0.0, 0.0]);
-    close(parts(two, Rate::mbit(8)), [0.25, 0.75, 0.0]);
+    assert_close(fractions(two.clone(), Rate::mbit(1)), [1.0, 0.0, 0.0]);
+    assert_close(fractions(two, Rate::mbit(8)), [0.25, 0.75, 0.0]);
 }
 
 #[test]
-fn buckets_colour_a_constant_stream_by_their_rates() {
-    let close = |found: [f64; 3], wanted: [f64; 3]| {
+fn bucket_meters_colour_the_part_of_a_constant_stream_beyond_each_rate() {
+    let assert_close = |found: [f64; 3], wanted: [f64; 3]| {
         assert!(found.iter().zip(wanted).all(|(f, w)| (f - w).abs() < 0.001), "{found:?}, not {wanted:?}");
     };
     let one = json!({ "kind": "token-bucket", "rate": "3Mbit/s", "burst": "3kB" });
-    close(parts(one, Rate::mbit(4)), [0.75, 0.0, 0.25]);
+    assert_close(fractions(one, Rate::mbit(4)), [0.75, 0.0, 0.25]);
     let single = json!({ "kind": "sr-tcm", "cir": "3Mbit/s", "cbs": "3kB", "ebs": "3kB" });
-    close(parts(single, Rate::mbit(4)), [0.75, 0.0, 0.25]);
+    assert_close(fractions(single, Rate::mbit(4)), [0.75, 0.0, 0.25]);
     let two = json!({ "kind": "tr-tcm", "cir": "2Mbit/s", "cbs": "3kB", "pir": "3Mbit/s", "pbs": "3kB" });
-    close(parts(two, Rate::mbit(4)), [0.5, 0.25, 0.25]);
+    assert_close(fractions(two, Rate::mbit(4)), [0.5, 0.25, 0.25]);
 }
 
-/// Runs the engine for `secs` seconds over a connection that gets `best_effort`, plus `marked` times the fraction of
-/// its packets that is marked, in bit/s; the fraction is smoothed with a weight of 0.02 per packet. Returns the mean
-/// rate and the fraction of marked packets in the last third.
+/// Runs the marking engine for `secs` seconds on a connection whose rate in bit/s is `best_effort` plus `marked` times
+/// the fraction of marked packets, which is smoothed with a weight of 0.02 per packet. Returns the mean rate in bit/s
+/// and the fraction of marked packets in the last third.
 fn engine(target: &str, best_effort: f64, marked: f64, secs: u64) -> (f64, f64) {
     let mut marker = meter(json!({ "kind": "adaptive", "target": target }));
     let mut rng = rng();
-    let (mut at, mut part) = (Time::ZERO, 0.0);
-    let (mut bits, mut green, mut all) = (0.0, 0.0, 0.0);
+    let (mut at, mut fraction) = (Time::ZERO, 0.0);
+    let (mut bits, mut green, mut packets) = (0.0, 0.0, 0.0);
     while at < Time::ZERO + Dur::from_secs(secs) {
-        let gap = Dur::from_secs_f64(8_000.0 / (best_effort + marked * part));
-        assert!(gap > Dur::ZERO, "a rate without bound: {part} of the packets are marked");
+        let gap = Dur::from_secs_f64(8_000.0 / (best_effort + marked * fraction));
+        assert!(gap > Dur::ZERO, "a rate without bound: {fraction} of the packets are marked");
         at += gap;
         let is_green = marker.mark(at, 1000, Colour::Yellow, &mut rng) == Colour::Green;
-        part += 0.02 * (f64::from(u8::from(is_green)) - part);
+        fraction += 0.02 * (f64::from(u8::from(is_green)) - fraction);
         if at > Time::ZERO + Dur::from_secs(secs * 2 / 3) {
-            (bits, green, all) = (bits + 8_000.0, green + f64::from(u8::from(is_green)), all + 1.0);
+            (bits, green, packets) = (bits + 8_000.0, green + f64::from(u8::from(is_green)), packets + 1.0);
         }
     }
-    (bits / (secs as f64 / 3.0), green / all)
+    (bits / (secs as f64 / 3.0), green / packets)
 }
 
 #[test]
 fn the_marking_engine_marks_the_fraction_that_the_target_needs() {
-    let (rate, part) = engine("4Mbit/s", 1e6, 8e6, 300);
+    // 1 + 8·3/8 = 4 Mbit/s.
+    let (rate, fraction) = engine("4Mbit/s", 1e6, 8e6, 300);
     assert!((rate / 4e6 - 1.0).abs() < 0.05, "{rate}");
-    assert!((part - 3.0 / 8.0).abs() < 0.05, "{part}");
-    let (_, part) = engine("4Mbit/s", 5e6, 8e6, 120);
-    assert!(part < 0.01, "best effort is enough: {part}");
-    let (rate, part) = engine("4Mbit/s", 1e6, 2e6, 300);
-    assert!(part > 0.99 && rate < 3.1e6, "out of reach, all are marked: {part} {rate}");
+    assert!((fraction - 3.0 / 8.0).abs() < 0.05, "{fraction}");
+    let (_, fraction) = engine("4Mbit/s", 5e6, 8e6, 120);
+    assert!(fraction < 0.01, "best effort is enough: {fraction}");
+    let (rate, fraction) = engine("4Mbit/s", 1e6, 2e6, 300);
+    assert!(
+        fraction > 0.99 && rate < 3.1e6,
+        "the target is out of reach, so all packets are marked: {fraction} {rate}"
+    );
 }
 
 #[test]
@@ -307,11 +314,11 @@ fn a_conditioner_polices_and_remarks_by_colour() {
     .unwrap();
     actions.check().unwrap();
     let mut conditioner: Conditioner = actions.build();
-    let mut go = |dscp: &str| conditioner.condition(Time::ZERO, 1000, dscp.parse().unwrap(), &mut rng());
+    let mut outcome = |dscp: &str| conditioner.condition(Time::ZERO, 1000, dscp.parse().unwrap(), &mut rng());
     let af = |n| Dscp::af(1, n).unwrap();
-    assert_eq!(go("default"), Outcome::Pass(Colour::Green, af(1)));
-    assert_eq!(go("af11"), Outcome::Pass(Colour::Yellow, af(2)));
-    assert_eq!(go("af11"), Outcome::Drop(Colour::Red));
+    assert_eq!(outcome("default"), Outcome::Pass(Colour::Green, af(1)));
+    assert_eq!(outcome("af11"), Outcome::Pass(Colour::Yellow, af(2)));
+    assert_eq!(outcome("af11"), Outcome::Drop(Colour::Red));
     assert_eq!(serde_json::to_value(&actions).unwrap()["green"], json!({ "mark": "af11" }));
 }
 

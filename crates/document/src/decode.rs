@@ -20,6 +20,7 @@ pub fn decode<T: DeserializeOwned>(value: Value) -> Result<T, DecodeError> {
     })
 }
 
+/// Converts a segment of serde's path; `None`: the segment has no counterpart in the document.
 fn step(segment: &Segment) -> Option<Step> {
     match segment {
         Segment::Seq { index } => Some(Step::Index(*index)),
@@ -29,7 +30,7 @@ fn step(segment: &Segment) -> Option<Step> {
     }
 }
 
-/// Converts serde's message at `path` into a [`DecodeError`]. The path of an unknown key includes the key.
+/// Converts serde's message at `path` into a [`DecodeError`]. For an unknown key, `path` ends in the key.
 fn reworded(text: &str, path: Path) -> DecodeError {
     if let Some((key, expected)) = named(text, "unknown field `") {
         let (message, help) = (format!("unknown key `{key}`"), Some(choice(&key, &expected, "keys")));
@@ -57,14 +58,16 @@ fn reworded(text: &str, path: Path) -> DecodeError {
     DecodeError::value(path, text, None)
 }
 
-/// Splits "unknown … `word`, expected one of `a`, `b`" into the word and the names.
+/// Splits "unknown … `word`, expected one of `a`, `b`" into the word and the names; `None`: `text` has another form.
+/// `prefix` is the text up to the word.
 fn named(text: &str, prefix: &str) -> Option<(String, Vec<String>)> {
-    let rest = text.strip_prefix(prefix)?;
-    let (word, expected) = rest.rsplit_once("`, expected ").or_else(|| rest.rsplit_once("`, there are no "))?;
+    let tail = text.strip_prefix(prefix)?;
+    let (word, expected) = tail.rsplit_once("`, expected ").or_else(|| tail.rsplit_once("`, there are no "))?;
     Some((word.to_owned(), expected.split('`').skip(1).step_by(2).map(str::to_owned).collect()))
 }
 
-/// Returns advice for an unknown `word`: the nearest of the names, or all of them. `what` names them in the plural.
+/// Returns advice for an unknown `word`: the nearest of `names`, or the list of them. `what` is the plural noun for the
+/// names.
 fn choice(word: &str, names: &[String], what: &str) -> String {
     let names = || names.iter().map(String::as_str);
     match suggest(word, names()) {
@@ -74,9 +77,9 @@ fn choice(word: &str, names: &[String], what: &str) -> String {
     }
 }
 
-/// Returns the name of a type or value in terms of TOML, given that of Rust or serde.
-fn plain_type(expected: &str) -> String {
-    let plain = match expected {
+/// Translates serde's name of a type or value, such as "u8" or "integer `3`", into words for users.
+fn plain_type(name: &str) -> String {
+    let plain = match name {
         "u8" => "a whole number from 0 to 255",
         "u16" => "a whole number from 0 to 65535",
         "u32" => "a whole number from 0 to 4294967295",
@@ -88,16 +91,16 @@ fn plain_type(expected: &str) -> String {
         "a map" | "map" => "a table",
         "a sequence" | "sequence" => "a list",
         "null" | "unit" | "unit value" => "nothing",
-        _ if expected.starts_with("struct ") => "a table",
+        _ if name.starts_with("struct ") => "a table",
         _ => {
-            for (theirs, ours) in
+            for (prefix, replacement) in
                 [("integer `", "`"), ("floating point `", "`"), ("boolean `", "`"), ("string ", "the text ")]
             {
-                if let Some(rest) = expected.strip_prefix(theirs) {
-                    return format!("{ours}{rest}");
+                if let Some(value) = name.strip_prefix(prefix) {
+                    return format!("{replacement}{value}");
                 }
             }
-            expected
+            name
         }
     };
     plain.to_owned()

@@ -123,7 +123,7 @@ impl Invalid {
     pub fn new(path: impl Into<String>, message: impl Into<String>) -> Invalid {
         Invalid { path: path.into(), message: message.into() }
     }
-    /// Returns the same error relative to the struct that holds this one in `field`.
+    /// Returns the error with its path relative to the outer struct, whose field `field` contains the checked struct.
     #[must_use]
     pub fn within(self, field: &str) -> Invalid {
         let path = match self.path.as_str() {
@@ -156,7 +156,7 @@ pub enum Problem {
 /// Error of decoding a document.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DecodeError {
-    /// Path of the value; of an unknown key with the key, of a missing key that of the table.
+    /// Path of the refused value. For an unknown key it ends in that key; for a missing key it is the path of the table.
     pub path: Path,
     /// Kind of error.
     pub problem: Problem,
@@ -166,7 +166,7 @@ pub struct DecodeError {
     pub help: Option<String>,
 }
 
-/// Marks a [`DecodeError`] that is passed through serde as text; it occurs in no message.
+/// First character of a [`DecodeError`] that is passed through serde as text; it does not occur in messages.
 const CARRIED: char = '\u{1}';
 
 impl DecodeError {
@@ -180,7 +180,7 @@ impl DecodeError {
         // Serialising strings and integers into a string does not fail.
         E::custom(format!("{CARRIED}{}", serde_json::to_string(&self).unwrap_or_default()))
     }
-    /// Unpacks an error packed by [`carry`](Self::carry).
+    /// Unpacks an error packed by [`carry`](Self::carry); `None`: `text` is an ordinary message.
     pub(crate) fn carried(text: &str) -> Option<DecodeError> {
         serde_json::from_str(text.strip_prefix(CARRIED)?).ok()
     }

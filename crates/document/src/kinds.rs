@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde::de::{Deserialize, DeserializeOwned, Deserializer, Error};
 use serde_json::{Map, Value, json};
 
-/// Declares an enum of parameter structs, of which a document selects one by its `kind` key.
+/// Declares an enum of parameter structs; the `kind` key of a document selects one of them.
 ///
 /// ```
 /// # use tailback_document::{kinds, Invalid};
@@ -37,7 +37,7 @@ use serde_json::{Map, Value, json};
 ///
 /// Each parameter struct (with braces even if it is empty) derives `Clone`, `Debug`, `PartialEq`, `Serialize`,
 /// `Deserialize` and `JsonSchema`, denies unknown fields, and has a method `check`. Its doc comments become the
-/// descriptions of the schema. A new kind is one such struct and one line here.
+/// descriptions of the schema. A new kind is one such struct and one line in the call of the macro.
 #[macro_export]
 macro_rules! kinds {
     (
@@ -81,9 +81,9 @@ macro_rules! kinds {
             where
                 D: $crate::__private::serde::Deserializer<'de>,
             {
-                let (kind, rest) = $crate::__private::take_kind(deserializer, Self::NAMES)?;
+                let (kind, params) = $crate::__private::take_kind(deserializer, Self::NAMES)?;
                 match kind {
-                    $( $kind => $crate::__private::decode_params(rest).map(Self::$Variant), )+
+                    $( $kind => $crate::__private::decode_params(params).map(Self::$Variant), )+
                     _ => ::core::unreachable!("take_kind returns one of NAMES"),
                 }
             }
@@ -117,14 +117,14 @@ macro_rules! kinds {
 
 /// Parameters with a check beyond their types.
 pub trait Checked {
-    /// Checks the parameters; the error contains the accepted values.
+    /// Checks the parameters.
     ///
     /// # Errors
-    /// If a parameter is out of range or contradicts another: the parameter, and the accepted values.
+    /// If a parameter is out of range or contradicts another: the first such parameter, and the accepted values.
     fn check(&self) -> Result<(), Invalid>;
 }
 
-/// Reads a table; returns its `kind`, which is one of `names`, and the table without it.
+/// Deserialises a table; returns its `kind`, which is one of `names`, and the table without the key `kind`.
 ///
 /// # Errors
 /// If the value is not a table, or its `kind` is missing or unknown.
@@ -164,15 +164,15 @@ pub fn take_kind<'de, D: Deserializer<'de>>(
     }
 }
 
-/// Decodes the parameters of a kind; the path of an error includes the path inside the parameters.
+/// Decodes the parameters of a kind, without [`Checked::check`].
 ///
 /// # Errors
-/// If the parameters do not fit the type. They are not checked here.
-pub fn decode_params<T: DeserializeOwned, E: Error>(rest: Value) -> Result<T, E> {
-    crate::decode(rest).map_err(DecodeError::carry)
+/// If the parameters do not fit the type. The error carries the path inside the parameters.
+pub fn decode_params<T: DeserializeOwned, E: Error>(params: Value) -> Result<T, E> {
+    crate::decode(params).map_err(DecodeError::carry)
 }
 
-/// Serialises the parameters with their `kind`.
+/// Serialises the parameters, which are a table, with the additional key `kind`.
 ///
 /// # Errors
 /// Those of the serialiser.
@@ -185,7 +185,7 @@ pub fn tagged<T: Serialize, S: serde::Serializer>(kind: &str, params: &T, serial
     table.serialize(serializer)
 }
 
-/// Returns the schema of one kind: that of its parameters and a required constant `kind`.
+/// Returns the schema of one kind: that of its parameters, plus a required `kind` with this constant value.
 pub fn kind_schema<T: JsonSchema>(kind: &str, generator: &mut SchemaGenerator) -> Schema {
     let mut schema = T::json_schema(generator);
     let object = schema.ensure_object();
@@ -199,7 +199,7 @@ pub fn kind_schema<T: JsonSchema>(kind: &str, generator: &mut SchemaGenerator) -
     schema
 }
 
-/// Returns a schema with exactly one of `kinds`, described by the lines of a doc comment.
+/// Returns a schema that accepts exactly one of `kinds`. Its description is the doc comment with the lines `doc`.
 pub fn one_of(doc: &[&str], kinds: &[Schema]) -> Schema {
     let lines: Vec<&str> = doc.iter().map(|line| line.trim()).collect();
     schemars::json_schema!({ "description": lines.join(" ").trim(), "oneOf": kinds })

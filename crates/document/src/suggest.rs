@@ -1,10 +1,11 @@
 //! "Did you mean": the nearest valid name.
 
-/// Returns the candidate nearest to `word`; `None`: no candidate is near enough.
+/// Returns the candidate nearest to `word`, the first one of equally near ones; `None`: no candidate is near enough.
 ///
-/// Letters are compared without regard to case, and `_` equals `-`. Up to a third of the letters of the longer name may
-/// differ, and at least one, but not all letters of the word. If no candidate is that near, the first one is taken of
-/// which the word, of two or more letters, is a prefix, or which, with three or more, is a prefix of the word.
+/// Letters are compared without regard to case, and `_` equals `-`. The edit distance (Damerau and Levenshtein) may be
+/// up to a third of the letters of the longer name; a distance of 1 is always allowed, one of all letters of `word`
+/// never. If no candidate is that near, and `word` has two letters or more, the first candidate is returned that begins
+/// with `word`, or that has three letters or more and begins `word`.
 pub fn suggest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let plain = |s: &str| s.to_lowercase().replace('_', "-");
     let word = plain(word);
@@ -29,7 +30,8 @@ pub fn suggest<'a>(word: &str, candidates: impl IntoIterator<Item = &'a str>) ->
     best.map(|(_, candidate)| candidate).or(prefixed)
 }
 
-/// Formats names for a sentence: `a`, `b` and `c`, each in backquotes, at most twelve.
+/// Formats names for a sentence: "`a`, `b` and `c`". The names after the twelfth are only counted: "and 3 more".
+/// Without names the text is "(none)".
 pub fn listed<'a>(names: impl IntoIterator<Item = &'a str>) -> String {
     const MAX_LISTED: usize = 12;
     let quoted: Vec<String> = names.into_iter().map(|name| format!("`{name}`")).collect();
@@ -48,7 +50,7 @@ mod tests {
     #[test]
     fn near_names_are_suggested_and_distant_ones_are_not() {
         let keys = ["buffer", "discipline", "response-time", "rate"];
-        for (word, meant) in [
+        for (word, suggestion) in [
             ("bufer", Some("buffer")),
             ("Buffer", Some("buffer")),
             ("response_time", Some("response-time")),
@@ -59,7 +61,7 @@ mod tests {
             ("x", None),
             ("", None),
         ] {
-            assert_eq!(suggest(word, keys), meant, "{word}");
+            assert_eq!(suggest(word, keys), suggestion, "{word}");
         }
     }
 
@@ -70,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_read_as_prose() {
+    fn names_are_listed_with_commas_and_a_final_and() {
         assert_eq!(listed([]), "(none)");
         assert_eq!(listed(["a"]), "`a`");
         assert_eq!(listed(["a", "b", "c"]), "`a`, `b` and `c`");

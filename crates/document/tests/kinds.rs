@@ -13,10 +13,10 @@ pub struct Cbr {
     /// Payload rate.
     pub rate: Rate,
     /// Payload of each packet, 1 to 65535 B.
-    #[serde(default = "full")]
+    #[serde(default = "default_packet_size")]
     pub packet_size: Size,
 }
-fn full() -> Size {
+fn default_packet_size() -> Size {
     Size(1500)
 }
 impl Cbr {
@@ -74,12 +74,13 @@ struct Flow {
     source: Model,
 }
 
+/// Returns the error of a document whose first flow has this source.
 fn error(source: Value) -> DecodeError {
     decode::<Document>(json!({ "flows": [{ "source": source }] })).unwrap_err()
 }
 
 #[test]
-fn a_kind_reads_and_writes_its_parameters() {
+fn a_kind_is_decoded_and_serialised_with_its_parameters() {
     let model: Model = decode(json!({ "kind": "cbr", "rate": "3Mbit/s" })).unwrap();
     assert_eq!(model, Model::Cbr(Cbr { rate: Rate::mbit(3), packet_size: Size(1500) }));
     assert_eq!(model.kind(), "cbr");
@@ -92,7 +93,7 @@ fn a_kind_reads_and_writes_its_parameters() {
 }
 
 #[test]
-fn errors_inside_a_kind_have_the_whole_path() {
+fn errors_inside_a_kind_have_the_path_from_the_document_root() {
     for (source, path, message, help) in [
         (json!({ "kind": "cbr", "rate": 3 }), "flows[0].source.rate", "`3` has no unit", ""),
         (

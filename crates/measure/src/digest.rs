@@ -4,9 +4,9 @@ use crate::Sketch;
 use core::hash::Hasher;
 use siphasher::sip128::{Hasher128, SipHasher13};
 
-/// A 128-bit SipHash-1-3 (Aumasson and Bernstein 2012) of integers in a canonical form: every integer in eight or
-/// sixteen little-endian bytes, every text preceded by its length. It protects against accidents, not against an
-/// adversary: its key is public.
+/// A 128-bit SipHash-1-3 (Aumasson and Bernstein 2012) of integers and texts in a canonical form: every integer in
+/// eight or sixteen little-endian bytes, every text preceded by its length. It detects accidental differences, not
+/// deliberate ones, since its key is public.
 #[derive(Clone, Debug)]
 pub struct Digest(SipHasher13);
 
@@ -37,7 +37,7 @@ impl Digest {
         self.0.write(&value.to_le_bytes());
     }
 
-    /// Adds a text, such as a name, preceded by its length, so that adjacent texts are separated.
+    /// Adds a text, such as a name, preceded by its length in bytes, so that adjacent texts are separated.
     pub fn text(&mut self, text: &str) {
         self.u64(text.len() as u64);
         self.0.write(text.as_bytes());
@@ -56,7 +56,7 @@ impl Digest {
         }
     }
 
-    /// Returns the digest of everything added: `tb2:` and 32 hexadecimal digits.
+    /// Returns the digest of the values added so far: `tb2:` and 32 lower-case hexadecimal digits.
     pub fn finish(&self) -> String {
         let hash = self.0.finish128();
         format!("{}:{:016x}{:016x}", Digest::VERSION, hash.h1, hash.h2)
@@ -67,7 +67,8 @@ impl Digest {
 mod tests {
     use super::*;
 
-    fn of(write: impl Fn(&mut Digest)) -> String {
+    /// Returns the digest of the values that `write` adds.
+    fn digest_of(write: impl Fn(&mut Digest)) -> String {
         let mut digest = Digest::new();
         write(&mut digest);
         digest.finish()
@@ -75,7 +76,7 @@ mod tests {
 
     #[test]
     fn the_digest_of_a_known_sequence_never_changes() {
-        let result = of(|d| {
+        let result = digest_of(|d| {
             d.u64(1);
             d.u128(2);
             d.text("sw1->sw2");
@@ -86,22 +87,22 @@ mod tests {
     #[test]
     fn order_boundaries_and_widths_all_change_the_digest() {
         let variants = [
-            of(|_| ()),
-            of(|d| d.u64(1)),
-            of(|d| d.u128(1)),
-            of(|d| {
+            digest_of(|_| ()),
+            digest_of(|d| d.u64(1)),
+            digest_of(|d| d.u128(1)),
+            digest_of(|d| {
                 d.u64(1);
                 d.u64(2);
             }),
-            of(|d| {
+            digest_of(|d| {
                 d.u64(2);
                 d.u64(1);
             }),
-            of(|d| {
+            digest_of(|d| {
                 d.text("ab");
                 d.text("c");
             }),
-            of(|d| {
+            digest_of(|d| {
                 d.text("a");
                 d.text("bc");
             }),
@@ -117,8 +118,8 @@ mod tests {
         let mut down = Sketch::new();
         (1..60).for_each(|i| up.record(1 << i));
         (1..60).rev().for_each(|i| down.record(1 << i));
-        assert_eq!(of(|d| d.sketch(&up)), of(|d| d.sketch(&down)));
+        assert_eq!(digest_of(|d| d.sketch(&up)), digest_of(|d| d.sketch(&down)));
         down.record(5);
-        assert_ne!(of(|d| d.sketch(&up)), of(|d| d.sketch(&down)));
+        assert_ne!(digest_of(|d| d.sketch(&up)), digest_of(|d| d.sketch(&down)));
     }
 }

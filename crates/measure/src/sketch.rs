@@ -4,7 +4,7 @@
 //! The layout is the log-linear one of HdrHistogram (Tene 2012): each octave is divided into [`SUB_BUCKETS`] equal
 //! parts. Values below 256 have a bucket each, so they are exact.
 
-/// Number of bits that divide each octave.
+/// Binary logarithm of the number of buckets per octave.
 const SUB_BITS: u32 = 7;
 /// Number of buckets per octave.
 const SUB_BUCKETS: usize = 1 << SUB_BITS;
@@ -83,15 +83,16 @@ impl Sketch {
         }
     }
 
+    /// Counts a value whose bucket `counts` does not include yet.
     #[cold]
     #[inline(never)]
     fn record_outside(&mut self, index: usize) {
-        self.reach(index, index);
+        self.extend_to(index, index);
         self.counts[index - self.base] += 1;
     }
 
     /// Extends the counts, by whole octaves, to include buckets `low` to `high`.
-    fn reach(&mut self, low: usize, high: usize) {
+    fn extend_to(&mut self, low: usize, high: usize) {
         let low = low / SUB_BUCKETS * SUB_BUCKETS;
         let end = (high / SUB_BUCKETS + 1) * SUB_BUCKETS;
         if self.counts.is_empty() {
@@ -107,15 +108,15 @@ impl Sketch {
         }
     }
 
-    /// Adds the counts of `other`; the result is as if all values had been recorded here.
+    /// Adds the values of `other`; the result is equal to a sketch in which all values were recorded.
     pub fn merge(&mut self, other: &Sketch) {
         if other.count == 0 {
             return;
         }
-        self.reach(other.base, other.base + other.counts.len() - 1);
+        self.extend_to(other.base, other.base + other.counts.len() - 1);
         let offset = other.base - self.base;
-        for (mine, theirs) in self.counts[offset..].iter_mut().zip(&other.counts) {
-            *mine += theirs;
+        for (count, added) in self.counts[offset..].iter_mut().zip(&other.counts) {
+            *count += added;
         }
         self.count += other.count;
         self.sum += other.sum;
@@ -156,17 +157,16 @@ impl Sketch {
             return None;
         }
         let rank = ((q.clamp(0.0, 1.0) * self.count as f64).ceil() as u64).clamp(1, self.count);
-        // Minimum and maximum are exact.
         if rank == 1 {
             return Some(self.min);
         }
         if rank == self.count {
             return Some(self.max);
         }
-        let mut seen = 0;
+        let mut cumulated = 0;
         let bucket = self.buckets().find(|bucket| {
-            seen += bucket.count;
-            seen >= rank
+            cumulated += bucket.count;
+            cumulated >= rank
         })?;
         let middle = bucket.low + (bucket.high - bucket.low) / 2;
         Some(middle.clamp(self.min, self.max))
@@ -182,10 +182,10 @@ impl Sketch {
     }
 }
 
-/// Returns octave and sub-bucket in one number, in the order of the values.
+/// Returns the index of a value's bucket, 0 to 7423, which increases with the value.
 #[inline]
 fn index_of(value: u64) -> usize {
-    // The OR gives the exact range a shift of 0.
+    // The OR makes the shift 0 for values below `EXACT_BELOW`.
     let shift = (63 - SUB_BITS) - (value | (EXACT_BELOW - 1)).leading_zeros();
     (shift as usize) * SUB_BUCKETS + (value >> shift) as usize
 }
@@ -202,8 +202,8 @@ mod tests {
     use super::*;
     use tailback_random::Rng;
 
-    /// Values with a uniform logarithm, in all octaves.
-    fn wide(rng: &mut Rng) -> u64 {
+    /// Returns a value whose number of bits is nearly uniform, so that all octaves occur.
+    fn value_of_any_octave(rng: &mut Rng) -> u64 {
         let shift = rng.below(64);
         rng.bits() >> shift
     }
@@ -232,7 +232,7 @@ mod tests {
     #[test]
     fn a_quantile_is_within_the_stated_error_of_the_sorted_list() {
         let mut rng = Rng::named(1, "sketch");
-        let mut values: Vec<u64> = (0..20_000).map(|_| wide(&mut rng)).collect();
+        let mut values: Vec<u64> = (0..20_000).map(|_| value_of_any_octave(&mut rng)).collect();
         let mut sketch = Sketch::new();
         for &v in &values {
             sketch.record(v);
@@ -249,10 +249,11 @@ mod tests {
     #[test]
     fn merging_in_any_order_equals_recording_everything_in_one() {
         let mut rng = Rng::named(2, "sketch");
+        // The last part stays empty.
         let mut parts = vec![Sketch::new(); 5];
         let mut whole = Sketch::new();
         for i in 0..5_000 {
-            let value = wide(&mut rng);
+            let value = value_of_any_octave(&mut rng);
             parts[i % 4].record(value);
             whole.record(value);
         }
@@ -294,6 +295,7 @@ mod tests {
         let mut sketch = Sketch::new();
         sketch.record(1_000_000_000);
         sketch.record(3_000_000_000);
+        // 1e9 and 3e9 are less than two octaves apart, 1e3 and 3e9 less than 22.
         assert!(sketch.counts.len() <= 3 * SUB_BUCKETS);
         sketch.record(1_000);
         assert!(sketch.counts.len() <= 24 * SUB_BUCKETS);

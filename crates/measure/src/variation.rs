@@ -1,7 +1,8 @@
 //! Delay variation of one stream of packets: RFC 3550's interarrival jitter, the two forms of RFC 5481, and the loss
 //! runs of the E-model.
 //!
-//! Only differences of delays are used, so that clocks at the two ends need not agree. All times are in picoseconds.
+//! Jitter and variation depend only on differences of delays, so that the clocks at the two ends need not agree. All
+//! times are in picoseconds.
 
 use crate::Sketch;
 
@@ -27,7 +28,7 @@ pub struct Variation {
 }
 
 impl Variation {
-    /// Records packet number `seq` of the stream with its `delay`.
+    /// Records packet number `seq` of the stream, which wraps at 2^32, with its delay in picoseconds.
     pub fn record(&mut self, seq: u32, delay: u64) {
         self.delays.record(delay);
         if let Some((before, number)) = self.last {
@@ -53,12 +54,13 @@ impl Variation {
         self.scaled >> 4
     }
 
-    /// Returns the mean of the jitter over the packets, picoseconds; `None`: fewer than two packets.
+    /// Returns the mean over all packets but the first of the jitter after each, picoseconds; `None`: fewer than two
+    /// packets.
     pub fn mean_jitter(&self) -> Option<f64> {
         (self.pairs > 0).then(|| self.scaled_sum as f64 / self.pairs as f64 / 16.0)
     }
 
-    /// Returns the delays.
+    /// Returns the delays of all packets.
     pub fn delays(&self) -> &Sketch {
         &self.delays
     }
@@ -75,14 +77,14 @@ impl Variation {
     }
 
     /// Returns the mean length of the loss runs relative to that of independent losses of the same frequency (BurstR of
-    /// ITU-T G.107); `None`: no losses. Above 1 losses are bursty.
+    /// ITU-T G.107), above 1 for bursty losses; `None`: no losses.
     pub fn burst_ratio(&self) -> Option<f64> {
         let (lost, arrived) = (self.lost as f64, self.delays.count() as f64);
         (self.runs > 0).then(|| lost / self.runs as f64 * (arrived / (arrived + lost)))
     }
 
-    /// Merges the counts of another stream: means and distributions become those of both, each packet compared with its
-    /// predecessor in its own stream; the jitter becomes the sum.
+    /// Merges the counts of another stream. Means and distributions become those of both streams, in which each packet
+    /// is compared with its predecessor in its own stream; [`Variation::jitter`] becomes the sum of the two.
     pub fn merge(&mut self, other: &Variation) {
         self.last = None;
         self.scaled += other.scaled;
@@ -118,12 +120,12 @@ mod tests {
         }
         assert!(v.jitter().abs_diff(3 * MS) <= 16, "J = {}", v.jitter());
         assert_eq!(v.pdv(1.0), Some(3 * MS));
-        assert!(v.pdv(0.4).is_some_and(|low| low < 5 * MS / 256), "within a sketch's error");
+        assert!(v.pdv(0.4).is_some_and(|low| low < 5 * MS / 256), "above a sketch's relative error of 1/256");
         assert_eq!(v.differences().min(), Some(3 * MS));
     }
 
     #[test]
-    fn the_integer_form_follows_the_formula_in_reals() {
+    fn the_integer_form_of_the_jitter_follows_the_formula_in_floating_point() {
         let (mut v, mut rng) = (Variation::default(), Rng::named(3, "jitter"));
         let (mut real, mut sum, mut last) = (0.0, 0.0, None);
         for i in 0..5000 {

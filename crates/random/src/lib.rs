@@ -9,8 +9,8 @@ mod stream;
 
 pub use stream::Rng;
 
-/// Increment of successive keys for [`mix`], as in SplitMix64: 2^64 divided by the golden ratio, made odd, so that all
-/// 2^64 keys occur. [`mix`] makes their hashes uncorrelated; the keys themselves are equidistant.
+/// Increment of successive keys for [`mix`], as in SplitMix64: 2^64 divided by the golden ratio. It is odd, so that
+/// repeated wrapping addition yields all 2^64 keys before one recurs.
 pub const GOLDEN: u64 = 0x9e37_79b9_7f4a_7c15;
 
 /// Hashes a key to 64 bits, the same on every target: the finaliser of SplitMix64 (Steele, Lea and Flood, OOPSLA 2014),

@@ -44,14 +44,14 @@ impl Rng {
         1.0 - self.uniform()
     }
 
-    /// Returns a uniform integer on [0, n); n above 0. Uses Lemire's multiplication, whose bias is below n / 2^64.
+    /// Returns a uniform integer on [0, n); 0 if n is 0. Uses Lemire's multiplication, whose bias is below n / 2^64.
     #[inline]
     pub fn below(&mut self, n: u64) -> u64 {
         ((u128::from(self.bits()) * u128::from(n)) >> 64) as u64
     }
 
-    /// Returns a uniform integer on [low, high], both included; low must not exceed high, and the range must not be
-    /// that of all 2^64 values.
+    /// Returns a uniform integer on [low, high], both included. `low` must not exceed `high`, and the range must not
+    /// contain all 2^64 values.
     #[inline]
     pub fn between(&mut self, low: u64, high: u64) -> u64 {
         low + self.below(high - low + 1)
@@ -63,20 +63,21 @@ impl Rng {
         self.uniform() < p
     }
 
-    /// Returns an exponential number, 0 or more, with the given mean.
+    /// Returns an exponentially distributed number, 0 or more, with the given mean, which must not be negative.
     #[inline]
     pub fn exponential(&mut self, mean: f64) -> f64 {
         -mean * maths::ln(self.uniform_above_zero())
     }
 
-    /// Returns a Pareto number with shape `alpha` and minimum `xm`: P(X > x) = (xm / x)^alpha.
+    /// Returns a Pareto-distributed number with shape `alpha` and minimum `xm`, both above 0: P(X > x) = (xm / x)^alpha
+    /// for x ≥ xm.
     #[inline]
     pub fn pareto(&mut self, alpha: f64, xm: f64) -> f64 {
         xm * maths::pow(self.uniform_above_zero(), -1.0 / alpha)
     }
 
-    /// Returns a standard normal number (Box and Muller 1958; only one number of each pair is used, so that a draw does
-    /// not depend on earlier calls).
+    /// Returns a number with the standard normal distribution (Box and Muller 1958). Only one number of each pair is
+    /// used, so that the stream keeps no state beyond its generator.
     #[inline]
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * maths::ln(self.uniform_above_zero())).sqrt();
@@ -102,9 +103,11 @@ mod tests {
     #[test]
     fn moments_are_those_of_the_distributions() {
         let mut rng = Rng::named(7, "moments");
-        let n = 200_000;
-        let mean =
-            |f: &mut dyn FnMut(&mut Rng) -> f64, rng: &mut Rng| (0..n).map(|_| f(rng)).sum::<f64>() / f64::from(n);
+        let draws = 200_000;
+        let mean = |draw: &mut dyn FnMut(&mut Rng) -> f64, rng: &mut Rng| {
+            (0..draws).map(|_| draw(rng)).sum::<f64>() / f64::from(draws)
+        };
+        // Each tolerance is at least four standard errors of the mean.
         assert!((mean(&mut |r| r.uniform(), &mut rng) - 0.5).abs() < 0.005);
         assert!((mean(&mut |r| r.exponential(3.0), &mut rng) - 3.0).abs() < 0.05);
         assert!((mean(&mut |r| r.pareto(3.0, 2.0), &mut rng) - 3.0).abs() < 0.05);

@@ -12,6 +12,7 @@ pub(crate) enum On {
 /// One error or warning.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Complaint {
+    /// Path of the key or value.
     pub path: Path,
     pub on: On,
     /// Message, a phrase without a full stop.
@@ -39,8 +40,8 @@ impl Complaint {
     }
 }
 
-/// Collected complaints. Of complaints with equal path and advice (from the nodes of one `count`, or the links of one
-/// pattern) only the first is kept.
+/// Collected complaints, in the order in which they were found. Of complaints with equal path and advice, which the
+/// nodes of one `count` or the links of one pattern cause, only the first is kept.
 #[derive(Debug, Default)]
 pub(crate) struct Complaints(Vec<Complaint>);
 
@@ -53,7 +54,7 @@ impl Complaints {
     pub fn key(&mut self, path: Path, message: impl Into<String>, help: impl Into<String>) {
         self.push(Complaint { path, on: On::Key, message: message.into(), help: Some(help.into()) });
     }
-    /// Adds the result of a `check` of the parameters at `base`.
+    /// Adds the error, if any, of a `check` of the parameters at `base`.
     pub fn invalid(&mut self, base: &Path, found: Result<(), Invalid>) {
         if let Err(Invalid { path, message }) = found {
             let inner = Path::parse(&path).unwrap_or_else(|| Path(vec![path.into()]));

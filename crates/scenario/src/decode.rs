@@ -9,7 +9,7 @@ use serde_json::Value;
 use std::collections::BTreeSet;
 use tailback_document::{DecodeError, Path, Problem, Step, decode};
 
-/// Upper bound on the number of errors shown.
+/// Upper bound on the number of errors returned; decoding stops once it is reached.
 const MAX_ERRORS: usize = 20;
 
 /// Decodes the tree and collects all independent errors, not only the first.
@@ -21,39 +21,39 @@ pub(crate) fn document<T: DeserializeOwned + Serialize>(
     schema: fn() -> &'static Value,
     tree: &Value,
 ) -> Result<T, Vec<Complaint>> {
-    match at_once(tree) {
+    match without_errors(tree) {
         Some(document) => Ok(document),
-        None => step_by_step(schema(), tree),
+        None => with_recovery(schema(), tree),
     }
 }
 
-/// Returns a document without errors; `None`: there are errors, or the schema is needed to find them.
-fn at_once<T: DeserializeOwned + Serialize>(tree: &Value) -> Option<T> {
+/// Returns the document if it has no errors; `None`: it has errors, or the schema is needed to find them.
+fn without_errors<T: DeserializeOwned + Serialize>(tree: &Value) -> Option<T> {
     let document = decode(tree.clone()).ok()?;
     let read = serde_json::to_value(&document).ok()?;
-    lists_stay(tree, &read).then_some(document)
+    keeps_lists(tree, &read).then_some(document)
 }
 
 /// `true` if each list of the tree is also a list in the document `read` from it: serde also accepts a list for a
 /// struct, field by field.
-fn lists_stay(tree: &Value, read: &Value) -> bool {
+fn keeps_lists(tree: &Value, read: &Value) -> bool {
     match tree {
         Value::Array(list) => {
-            let stays = |(i, value)| lists_stay(value, read.get(i).unwrap_or(&Value::Null));
+            let stays = |(i, value)| keeps_lists(value, read.get(i).unwrap_or(&Value::Null));
             read.is_array() && list.iter().enumerate().all(stays)
         }
-        Value::Object(map) => map.iter().all(|(key, value)| lists_stay(value, read.get(key).unwrap_or(&Value::Null))),
+        Value::Object(map) => map.iter().all(|(key, value)| keeps_lists(value, read.get(key).unwrap_or(&Value::Null))),
         _ => true,
     }
 }
 
 /// Decodes the tree again after each error, with the value of the error removed or replaced.
-fn step_by_step<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Result<T, Vec<Complaint>> {
+fn with_recovery<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Result<T, Vec<Complaint>> {
     let mut patched = tree.clone();
     let mut complaints = Vec::new();
-    let mut taken_out = BTreeSet::new();
+    let mut removed_paths = BTreeSet::new();
     let mut renamed: Vec<(Path, Path)> = Vec::new();
-    let mut put_in: Vec<Path> = Vec::new();
+    let mut inserted: Vec<Path> = Vec::new();
     for path in lists_for_tables(root, tree, &Path::root()) {
         let help = match path.0.as_slice() {
             [Step::Key(section)] => format!("this section is a single table: write [{section}]"),
@@ -62,34 +62,34 @@ fn step_by_step<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Resu
         let message = "expected a table, found a list".to_owned();
         complaints.push(Complaint { path: path.clone(), on: On::Value, message, help: Some(help) });
         remove(&mut patched, &path);
-        taken_out.insert(path);
+        removed_paths.insert(path);
     }
     loop {
         match decode::<T>(patched.clone()) {
             Ok(document) if complaints.is_empty() => return Ok(document),
             Ok(_) => return Err(complaints),
             // An error in an inserted example is not the user's error.
-            Err(e) if put_in.iter().any(|path| e.path.0.starts_with(&path.0)) => return Err(complaints),
+            Err(e) if inserted.iter().any(|path| e.path.0.starts_with(&path.0)) => return Err(complaints),
             Err(e) => {
-                let complaint = as_written(explained(root, &e, &patched), &renamed);
+                let complaint = as_written(with_advice(root, &e, &patched), &renamed);
                 let patchable = match &e.problem {
                     Problem::MissingKey(key) => {
                         let path = e.path.join(key.as_str());
                         let example = schema::at(root, &patched, &path).and_then(|node| schema::example(root, node));
-                        if !taken_out.contains(&path) {
+                        if !removed_paths.contains(&path) {
                             complaints.push(complaint);
                         }
-                        put_in.push(path.clone());
+                        inserted.push(path.clone());
                         example.is_some_and(|example| add(&mut patched, &path, example))
                     }
                     // The other keys of a table with an unknown kind cannot be checked.
-                    Problem::Value if names_no_kind(&e) => {
+                    Problem::Value if is_unknown_kind(&e) => {
                         let table = e.path.parent().unwrap_or_default();
                         let example = schema::at(root, &patched, &table).and_then(|node| schema::example(root, node));
                         complaints.push(complaint);
-                        taken_out.insert(e.path.clone());
+                        removed_paths.insert(e.path.clone());
                         let place = lookup_mut(&mut patched, &table);
-                        put_in.push(table);
+                        inserted.push(table);
                         example.zip(place).map(|(example, place)| *place = example).is_some()
                     }
                     Problem::UnknownKey | Problem::Value => {
@@ -98,7 +98,7 @@ fn step_by_step<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Resu
                             e.help.as_deref().filter(|_| e.problem == Problem::UnknownKey).and_then(suggested);
                         complaints.push(complaint);
                         let removed = path.as_ref().and_then(|path| remove(&mut patched, path));
-                        let patched_up = removed.is_some();
+                        let is_removed = removed.is_some();
                         // The value of a misspelt key is decoded under the suggested name.
                         if let (Some(suggestion), Some(value), Some(path)) = (suggestion, removed, &path) {
                             let right = path.parent().unwrap_or_default().join(suggestion);
@@ -106,8 +106,8 @@ fn step_by_step<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Resu
                                 renamed.push((right, path.clone()));
                             }
                         }
-                        taken_out.extend(path);
-                        patched_up
+                        removed_paths.extend(path);
+                        is_removed
                     }
                 };
                 if !patchable || complaints.len() >= MAX_ERRORS {
@@ -119,7 +119,7 @@ fn step_by_step<T: DeserializeOwned>(root: &'static Value, tree: &Value) -> Resu
 }
 
 /// `true` if the error is an unknown `kind`.
-fn names_no_kind(e: &DecodeError) -> bool {
+fn is_unknown_kind(e: &DecodeError) -> bool {
     e.path.0.last() == Some(&Step::from("kind")) && e.message.starts_with("unknown kind")
 }
 
@@ -142,8 +142,8 @@ fn lists_for_tables(root: &'static Value, value: &Value, path: &Path) -> Vec<Pat
     inner.iter().flat_map(|(path, value)| lists_for_tables(root, value, path)).collect()
 }
 
-/// Adds advice: from the schema, or written for a frequent mistake.
-fn explained(root: &'static Value, e: &DecodeError, tree: &Value) -> Complaint {
+/// Returns the complaint about `e` with advice: from the schema, or that for a frequent mistake.
+fn with_advice(root: &'static Value, e: &DecodeError, tree: &Value) -> Complaint {
     let complaint = Complaint::from(e.clone());
     // TOML assigns keys after [run] to that section, until the next heading.
     if let Some(section) = misplaced(root, &e.path).filter(|_| e.problem == Problem::UnknownKey) {
@@ -182,11 +182,12 @@ fn misplaced<'a>(root: &Value, path: &'a Path) -> Option<&'a str> {
     if is("object") || is("array") { Some(key) } else { None }
 }
 
-/// Returns the complaint with the keys as the user wrote them, in place of the suggested ones.
+/// Returns the complaint with the keys as the user wrote them, in place of the suggested ones. `renamed` has pairs of a
+/// suggested path and the path in the document.
 fn as_written(mut complaint: Complaint, renamed: &[(Path, Path)]) -> Complaint {
     for (right, written) in renamed.iter().rev() {
-        if let Some(rest) = complaint.path.0.strip_prefix(right.0.as_slice()) {
-            complaint.path = written.join_path(&Path(rest.to_vec()));
+        if let Some(tail) = complaint.path.0.strip_prefix(right.0.as_slice()) {
+            complaint.path = written.join_path(&Path(tail.to_vec()));
         }
     }
     complaint

@@ -12,7 +12,7 @@ use tailback_sim::plan::{FlowKind, FlowPlan, Plan};
 /// hexadecimal. Unused settings, such as `network.buffer` if every switch has a buffer of its own, do not change this
 /// hash.
 pub(crate) fn hash(document: &Document, plan: &Plan) -> String {
-    let mut text = Text(SipHasher24::new());
+    let mut text = DebugHasher(SipHasher24::new());
     // The pattern names every field, so that a new field cannot be forgotten.
     let Plan {
         nodes,
@@ -32,7 +32,7 @@ pub(crate) fn hash(document: &Document, plan: &Plan) -> String {
         conditioners,
         labels,
         timeline,
-        // A tunable key has no effect until it is changed.
+        // A tunable key has no effect until it is changed, and a trace changes no result.
         tunable: _,
         trace: _,
         engine,
@@ -55,17 +55,17 @@ pub(crate) fn hash(document: &Document, plan: &Plan) -> String {
     format!("{h1:016x}{h2:016x}")
 }
 
-/// Hashes the `Debug` form of values, which includes every field, without storing it.
-struct Text(SipHasher24);
+/// Hashes the `Debug` form of values, which includes every field, without storing the text.
+struct DebugHasher(SipHasher24);
 
-impl Text {
+impl DebugHasher {
     fn add(&mut self, value: &impl Debug) {
         // Writing to a hasher does not fail.
         let _ = write!(self, "{value:?};");
     }
 }
 
-impl fmt::Write for Text {
+impl fmt::Write for DebugHasher {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         self.0.write(text.as_bytes());
         Ok(())

@@ -29,7 +29,7 @@ pub struct Problem {
 }
 
 impl ScenarioError {
-    /// Locates the complaints and returns them in the order of the file.
+    /// Locates the complaints, at least one, and returns them in the order of the file.
     pub(crate) fn locate(complaints: Vec<Complaint>, origin: &Origin) -> ScenarioError {
         let mut located: Vec<(Complaint, Option<Place<'_>>)> = complaints
             .into_iter()
@@ -49,11 +49,11 @@ impl ScenarioError {
     pub fn problems(&self) -> &[Problem] {
         &self.problems
     }
-    /// Returns the first error.
+    /// Returns the first error in the order of the file.
     pub fn first(&self) -> &Problem {
         &self.problems[0]
     }
-    /// Returns all errors as text, with their number if there are several.
+    /// Returns all errors as text, followed by their number if there are several.
     pub fn rendered(&self) -> String {
         let mut text = self.problems.iter().map(|p| p.rendered.as_str()).collect::<Vec<_>>().join("\n");
         if self.problems.len() > 1 {

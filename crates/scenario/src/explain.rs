@@ -42,7 +42,8 @@ const WORDS: [(&str, &str); 8] = [
     ("engines", "run.engine"),
 ];
 
-/// Returns all names that a document may choose from, by family: an object of lists.
+/// Returns all names that a document may choose from: an object with a list of names for each family, such as
+/// "sources", and the list "sections".
 pub fn names() -> Value {
     let mut names = Map::from_iter([("sections".to_owned(), Value::from(sections()))]);
     for (family, path) in KINDS {
@@ -109,7 +110,7 @@ fn sections() -> Vec<&'static str> {
 }
 
 /// Returns the schema's node of a dotted path, such as `links`, `links.rate`, `switches.ports` or
-/// `run.precision.metric`.
+/// `run.precision.metric`; `None`: there is no such key.
 fn by_path(name: &str) -> Option<&'static Value> {
     let path = Path::parse(name).filter(|path| !path.0.is_empty())?;
     let mut node = schema();
@@ -127,7 +128,7 @@ fn entries(node: &'static Value) -> Vec<&'static Value> {
     inner.map_or_else(|| vec![node], alternatives)
 }
 
-/// Returns a node's description, then its parameters, kinds or words, one per line.
+/// Returns the heading, a node's description, and its parameters, kinds or words, one per line.
 fn described(heading: &str, node: &'static Value) -> String {
     let mut text = format!("{heading}\n");
     let description = node.get("description").or_else(|| alternatives(node).first()?.get("description"));
@@ -172,11 +173,12 @@ fn line(name: &str, facts: &str, node: &Value) -> String {
     lines.into_iter().fold(format!("    {name}{facts}\n"), |text, line| format!("{text}        {line}\n"))
 }
 
-/// Returns the notation of a parameter, its range and its default, separated by commas.
+/// Returns the notation of a parameter, its range and its default, separated by commas. `required`: `true` if the
+/// parameter must be given; `None`: the node is not a parameter of a table.
 fn facts(node: &'static Value, required: Option<bool>) -> String {
     let mut facts = vec![forms(node)];
-    if let (Some(least), Some(most)) = (node["minimum"].as_number(), node["maximum"].as_number()) {
-        facts.push(format!("{least} to {most}"));
+    if let (Some(minimum), Some(maximum)) = (node["minimum"].as_number(), node["maximum"].as_number()) {
+        facts.push(format!("{minimum} to {maximum}"));
     }
     match (node.get("default"), required) {
         (Some(default), _) if !default.is_null() => facts.push(format!("default {}", toml_out::value(default))),
@@ -193,7 +195,8 @@ fn forms(node: &'static Value) -> String {
     let mut forms = Vec::new();
     collect_forms(node, &mut forms);
     match forms.split_last() {
-        Some((last, most)) if !most.is_empty() => format!("{} or {last}", most.join(", ")).replace(" kind ", " "),
+        // Of several kinds only the first keeps the word "kind".
+        Some((last, others)) if !others.is_empty() => format!("{} or {last}", others.join(", ")).replace(" kind ", " "),
         _ => forms.concat(),
     }
 }

@@ -16,7 +16,8 @@ type Read = dyn Fn(&str) -> Result<String, String> + Send + Sync;
 pub struct Files(Arc<Read>);
 
 impl Files {
-    /// Returns a reader that calls this function.
+    /// Returns a reader that calls this function with a path as the scenario has it. The function returns the text of
+    /// the file, or a message why it cannot be read.
     pub fn read_by(read: impl Fn(&str) -> Result<String, String> + Send + Sync + 'static) -> Files {
         Files(Arc::new(read))
     }
@@ -40,7 +41,8 @@ pub(crate) fn traces(document: &Document) -> impl Iterator<Item = &Trace> {
     })
 }
 
-/// Loads the traces that the flows of a document name.
+/// Loads the traces that the flows of a document name; returns the complaints about files that cannot be read or
+/// parsed.
 pub(crate) fn load(document: &mut Document, files: &Files) -> Result<(), Vec<Complaint>> {
     let mut complaints = Vec::new();
     for (index, flow) in document.flows.iter_mut().enumerate() {

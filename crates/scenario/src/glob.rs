@@ -7,14 +7,19 @@ pub(crate) fn is_pattern(text: &str) -> bool {
     text.contains(['*', '?', '['])
 }
 
-/// A parsed pattern of names.
+/// A parsed pattern of names: `*` matches any text, `?` one character, `[12]` and `[1-3]` one of a set, `[!1]` one
+/// outside a set. Case matters.
 pub struct Glob(Vec<Token>);
 
 /// Part of a pattern.
 enum Token {
+    /// Any text (`*`).
     Any,
+    /// Any character (`?`).
     One,
+    /// This character.
     Letter(char),
+    /// A character in one of the ranges, both ends included, or if `inverted` outside all of them.
     Class { inverted: bool, ranges: Vec<(char, char)> },
 }
 
@@ -22,18 +27,18 @@ impl Glob {
     /// Parses a pattern.
     ///
     /// # Errors
-    /// If a set in brackets is open or empty: a message.
+    /// If a set in brackets is not closed, is empty or has a descending range: a message.
     pub fn new(pattern: &str) -> Result<Glob, String> {
         let mut tokens = Vec::new();
-        let mut rest = pattern.chars();
-        while let Some(c) = rest.next() {
+        let mut remaining = pattern.chars();
+        while let Some(c) = remaining.next() {
             tokens.push(match c {
                 '*' => Token::Any,
                 '?' => Token::One,
                 '[' => {
-                    let text = rest.as_str();
+                    let text = remaining.as_str();
                     let end = text.find(']').ok_or_else(|| format!("the `[` in `{pattern}` is not closed"))?;
-                    rest = text[end + 1..].chars();
+                    remaining = text[end + 1..].chars();
                     class(&text[..end]).ok_or_else(|| format!("`[{}]` in `{pattern}` is an empty set", &text[..end]))?
                 }
                 c => Token::Letter(c),
@@ -42,11 +47,12 @@ impl Glob {
         Ok(Glob(tokens))
     }
 
-    /// `true` if the pattern matches the whole of `name`. Time is at worst the product of both lengths: only the last
-    /// `*` is backtracked.
+    /// `true` if the pattern matches the whole of `name`. The time is at most proportional to the product of the two
+    /// lengths, since only the last `*` is backtracked.
     pub fn matches(&self, name: &str) -> bool {
         let name: Vec<char> = name.chars().collect();
         let (mut token, mut letter) = (0, 0);
+        // Index of the last `*`, and number of letters before and in the text that it matches.
         let mut star: Option<(usize, usize)> = None;
         while letter < name.len() {
             match self.0.get(token) {
@@ -59,9 +65,9 @@ impl Glob {
                     letter += 1;
                 }
                 _ => match &mut star {
-                    Some((at, eaten)) => {
-                        *eaten += 1;
-                        (token, letter) = (*at + 1, *eaten);
+                    Some((at, consumed)) => {
+                        *consumed += 1;
+                        (token, letter) = (*at + 1, *consumed);
                     }
                     None => return false,
                 },
@@ -87,7 +93,7 @@ impl Token {
 
 /// Parses the text between brackets; `None`: the set is empty, or a range is descending.
 fn class(text: &str) -> Option<Token> {
-    let (inverted, text) = text.strip_prefix('!').map_or((false, text), |rest| (true, rest));
+    let (inverted, text) = text.strip_prefix('!').map_or((false, text), |set| (true, set));
     let letters: Vec<char> = text.chars().collect();
     let mut ranges = Vec::new();
     let mut at = 0;
@@ -107,13 +113,13 @@ fn class(text: &str) -> Option<Token> {
     if ranges.is_empty() { None } else { Some(Token::Class { inverted, ranges }) }
 }
 
-/// Natural order: `h2` before `h10`.
+/// Compares names in natural order, in which digits count as numbers: `h2` is before `h10`.
 pub(crate) fn natural_order(a: &str, b: &str) -> Ordering {
     let (mut a_rest, mut b_rest) = (a, b);
     loop {
         let (a_part, b_part) = (part(a_rest), part(b_rest));
         if a_part.is_empty() || b_part.is_empty() {
-            // Numerically equal but written differently (`h1`, `h01`): any fixed order.
+            // Names that differ only in leading zeros (`h1`, `h01`) need some fixed order.
             return a_rest.len().cmp(&b_rest.len()).then_with(|| a.cmp(b));
         }
         let digits = |s: &str| s.starts_with(|c: char| c.is_ascii_digit());

@@ -15,7 +15,9 @@ pub(crate) struct Origin {
     filename: String,
     /// The source text; `None`: the positions of values are not known (JSON).
     text: Option<String>,
+    /// Positions in the source text.
     spans: BTreeMap<Path, Spans>,
+    /// Changes, in the order in which they were made.
     sets: Vec<Set>,
 }
 
@@ -32,7 +34,9 @@ struct Set {
     /// Name of the source of the change in messages, such as `--set`.
     source: &'static str,
     path: Path,
+    /// The change as it was given, `path=value`.
     text: String,
+    /// Byte offset of the value in `text`.
     value_at: usize,
 }
 
@@ -41,6 +45,7 @@ struct Set {
 pub(crate) struct Place<'a> {
     file: &'a str,
     text: &'a str,
+    /// Byte range in the text.
     range: Range<usize>,
     /// Line, from 1.
     pub line: usize,
@@ -63,29 +68,31 @@ impl Origin {
     pub fn filename(&self) -> &str {
         &self.filename
     }
-    /// Records that the value at `path` was given by `source`, such as `--set`, as `text`.
+    /// Records that the value at `path` was given by `source`, such as `--set`, as `text`, in which the value begins at
+    /// the byte `value_at`.
     pub fn set(&mut self, source: &'static str, path: Path, text: &str, value_at: usize) {
         self.sets.push(Set { source, path, text: text.to_owned(), value_at });
     }
 
-    /// Returns the position of the value at `path`, or of its key; failing that, of the nearest enclosing table.
+    /// Returns the position of the value at `path`, or with `on_key` that of its key; if it has none, that of the
+    /// nearest enclosing table. `None`: the positions of values are not known (JSON).
     pub fn place(&self, path: &Path, on_key: bool) -> Option<Place<'_>> {
         if let Some(set) = self.sets.iter().rev().find(|set| path.0.starts_with(&set.path.0)) {
             let range = if on_key { 0..set.value_at.saturating_sub(1) } else { set.value_at..set.text.len() };
             return Some(Place::new(set.source, &set.text, range));
         }
         let text = self.text.as_deref()?;
-        let mut at = Some(path.clone());
-        while let Some(path_here) = at {
-            if let Some(spans) = self.spans.get(&path_here) {
-                let exact = path_here.0.len() == path.0.len();
+        let mut candidate = Some(path.clone());
+        while let Some(current) = candidate {
+            if let Some(spans) = self.spans.get(&current) {
+                let exact = current.0.len() == path.0.len();
                 let (first, second) =
                     if on_key && exact { (&spans.key, &spans.value) } else { (&spans.value, &spans.key) };
                 if let Some(range) = first.as_ref().or(second.as_ref()) {
                     return Some(Place::new(&self.filename, text, range.clone()));
                 }
             }
-            at = path_here.parent();
+            candidate = current.parent();
         }
         Some(Place::new(&self.filename, text, 0..0))
     }
@@ -144,18 +151,18 @@ fn too_deep() -> Complaint {
 
 /// Returns the first of the lines with the most dots, which is likely to have the most deeply nested key.
 fn deepest_line(text: &str) -> Range<usize> {
-    let (mut start, mut most, mut found) = (0, 0, 0..0);
+    let (mut start, mut max_dots, mut found) = (0, 0, 0..0);
     for line in text.split_inclusive('\n') {
         let dots = line.bytes().filter(|byte| *byte == b'.').count();
-        if dots > most {
-            (most, found) = (dots, start..start + line.trim_end().len());
+        if dots > max_dots {
+            (max_dots, found) = (dots, start..start + line.trim_end().len());
         }
         start += line.len();
     }
     found
 }
 
-/// Returns advice for a TOML syntax error.
+/// Returns advice for a TOML syntax error; `None`: there is none.
 fn syntax_help(e: &TomlError, text: &str) -> Option<String> {
     let found = e.span().and_then(|span| text.get(span)).unwrap_or("").trim();
     Some(match e.message() {
@@ -285,11 +292,13 @@ impl<'a> Place<'a> {
     }
 }
 
+/// Returns the byte offset of the start of the line that contains the byte `at`.
 fn line_start(text: &str, at: usize) -> usize {
     text[..at].rfind('\n').map_or(0, |newline| newline + 1)
 }
 
-/// Returns the part of a line around `column` that fits on a screen, and the text of that part before the column.
+/// Returns the part of a line around `column`, counted from 0, that fits on a screen, and the text of that part before
+/// the column.
 fn window(line: &str, column: usize) -> (String, String) {
     const WIDTH: usize = 140;
     const LEAD: usize = 60;
@@ -301,7 +310,7 @@ fn window(line: &str, column: usize) -> (String, String) {
     (format!("{head}{shown}{tail}"), format!("{head}{before}"))
 }
 
-/// Returns the tree's value at `path`.
+/// Returns the tree's value at `path`; `None`: there is none.
 pub(crate) fn lookup<'a>(tree: &'a Value, path: &Path) -> Option<&'a Value> {
     path.0.iter().try_fold(tree, |value, step| match step {
         Step::Key(key) => value.get(key),
@@ -309,7 +318,7 @@ pub(crate) fn lookup<'a>(tree: &'a Value, path: &Path) -> Option<&'a Value> {
     })
 }
 
-/// Returns the tree's value at `path`, mutable.
+/// Returns the tree's value at `path`, mutable; `None`: there is none.
 pub(crate) fn lookup_mut<'a>(tree: &'a mut Value, path: &Path) -> Option<&'a mut Value> {
     path.0.iter().try_fold(tree, |value, step| match step {
         Step::Key(key) => value.get_mut(key),

@@ -32,8 +32,8 @@ impl Scenario {
     }
 
     /// Returns the end of the warm-up: the truncation point of MSER-5 on the number of packets in the network of a
-    /// pilot run, sampled every `sample`. `None`: there is no such point, or it is later than half of the run's
-    /// duration.
+    /// pilot run, sampled every `sample`. `None`: there is no such point, or it is later than half of the duration of
+    /// the run itself.
     pub fn truncation(&self, in_network: &[f64], sample: Dur) -> Option<Time> {
         let end = Dur(mser5(in_network)? as u64 * sample.0);
         (end.0 <= self.run().duration.0 / 2).then_some(Time(end.0))

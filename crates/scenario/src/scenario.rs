@@ -86,14 +86,14 @@ impl Scenario {
             return Ok(self.clone());
         }
         let (mut tree, mut origin) = (self.tree.clone(), self.origin.clone());
-        let whole = serde_json::to_value(&self.document).unwrap_or_default();
+        let with_defaults = serde_json::to_value(&self.document).unwrap_or_default();
         for (path, value) in pairs {
             let (path, value) = (path.as_ref(), value.as_ref());
             let text = format!("{path}={value}");
             match set::assignment(&tree, path, value) {
                 Ok(assignment) => {
                     for place in assignment.paths {
-                        set::put(&mut tree, &whole, &place, assignment.value.clone());
+                        set::put(&mut tree, &with_defaults, &place, assignment.value.clone());
                         origin.set("--set", place, &text, path.len() + 1);
                     }
                 }
@@ -107,6 +107,7 @@ impl Scenario {
         Scenario::new(tree, origin, self.files.clone())
     }
 
+    /// Decodes, checks and compiles a tree.
     fn new(tree: Value, origin: Origin, files: Files) -> Result<Scenario, ScenarioError> {
         let checked = decode::document(schema, &tree).and_then(|mut document: Document| {
             files::load(&mut document, &files)?;
@@ -154,8 +155,8 @@ impl Scenario {
     pub fn warnings(&self) -> Vec<Warning> {
         warnings::of(&self.document, &self.plan, &self.origin)
     }
-    /// Returns the mean offered load of each group of flows over the measured time; `None`: the load depends on the
-    /// state of the network.
+    /// Returns the mean offered load of each group of flows over the measured time, by name; `None`: the load is not
+    /// known, or depends on the state of the network.
     pub fn offered(&self) -> BTreeMap<String, Option<Offered>> {
         warnings::offered(&self.plan)
     }
@@ -182,7 +183,7 @@ impl Scenario {
     pub fn run(&self) -> &Run {
         &self.document.run
     }
-    /// Returns `[run]` in JSON with defaults filled in.
+    /// Returns `[run]` in JSON with defaults filled in, keys sorted and units normalised.
     pub fn run_config(&self) -> String {
         canonical(&self.document.run).to_string()
     }
@@ -208,6 +209,7 @@ impl Scenario {
     }
 }
 
+/// Returns the canonical form of a part of a document.
 fn canonical<T: serde::Serialize>(value: &T) -> Value {
     serde_json::to_value(value).expect("documents have text keys and finite numbers only")
 }

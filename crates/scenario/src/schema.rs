@@ -40,8 +40,8 @@ pub(crate) fn at(root: &'static Value, tree: &Value, path: &Path) -> Option<&'st
     Some(node)
 }
 
-/// Returns the schema of a step below `node`. `here` is the value at the node, whose kind selects one of several
-/// tables.
+/// Returns the schema of a step below `node`; `None`: no value is allowed there. `here` is the value at the node, whose
+/// kind selects one of several tables.
 fn child(root: &'static Value, node: &'static Value, here: Option<&Value>, step: &Step) -> Option<&'static Value> {
     let alternatives = alternatives(root, node);
     match step {
@@ -57,16 +57,16 @@ fn child(root: &'static Value, node: &'static Value, here: Option<&Value>, step:
     }
 }
 
-/// Returns an example value that the schema accepts, for messages and for decoding after an error; `None`: none can be
-/// derived.
+/// Returns an example value that the schema accepts, for messages and for decoding after an error; `None`: the schema
+/// does not give one.
 pub(crate) fn example(root: &Value, node: &Value) -> Option<Value> {
     for node in core::iter::once(node).chain(alternatives(root, node)) {
         let first = |list: &str| node.get(list).and_then(|list| list.get(0)).cloned();
         if let Some(value) = first("examples").or_else(|| node.get("const").cloned()).or_else(|| first("enum")) {
             return Some(value);
         }
-        let types = node.get("type").and_then(|t| t.as_str().or_else(|| t.get(0)?.as_str()));
-        let value = match types {
+        let first_type = node.get("type").and_then(|t| t.as_str().or_else(|| t.get(0)?.as_str()));
+        let value = match first_type {
             Some("object") => {
                 let required = node.get("required").and_then(Value::as_array);
                 let keys = required.into_iter().flatten().filter_map(Value::as_str);
@@ -87,7 +87,7 @@ pub(crate) fn example(root: &Value, node: &Value) -> Option<Value> {
     None
 }
 
-/// Returns advice on adding `key`, which is missing in the table at `path`.
+/// Returns advice on adding `key`, which is missing in the table at `path`; `None`: the schema gives no example.
 pub(crate) fn how_to_add(root: &'static Value, tree: &Value, path: &Path, key: &str) -> Option<String> {
     let node = at(root, tree, &path.join(key))?;
     let example = example(root, node)?;

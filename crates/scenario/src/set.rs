@@ -4,18 +4,18 @@ use crate::origin::lookup;
 use serde_json::{Map, Value};
 use tailback_document::{Path, Step, listed, suggest};
 
-/// Upper bound on the number of steps of a path. Documents have about ten levels; readers of the tree recurse once per
-/// level, and the parsers of TOML and JSON stop at about a hundred levels.
+/// Upper bound on the number of steps of a path. Documents have about ten levels. A bound is needed because functions
+/// that process the tree recurse once per level; the parsers of TOML and JSON stop at about a hundred levels.
 const MAX_DEPTH: usize = 64;
 
-/// Targets of a value given as text.
+/// A value, and the paths to which it is assigned.
 pub(crate) struct Assignment {
     /// All paths that match; several are possible with `*`.
     pub paths: Vec<Path>,
     pub value: Value,
 }
 
-/// Finds the targets of `path` in `tree`, and parses `value` as TOML or, if it is not TOML, as plain text.
+/// Finds the paths that `path` matches in `tree`, and parses `value` as TOML or, if it is not TOML, as plain text.
 ///
 /// A step is a key (`run.seed`), an index from 0 (`links[0]`), the name of a list's entry (`flows[data]`), or `*` for
 /// all (`flows[*]`, `switches.*`).
@@ -23,7 +23,7 @@ pub(crate) fn assignment(tree: &Value, path: &str, value: &str) -> Result<Assign
     Ok(Assignment { paths: places(tree, path)?, value: value_of(value.trim()) })
 }
 
-/// Finds the targets of `path` in `tree`, as [`assignment`].
+/// Finds the paths that `path` matches in `tree`, as [`assignment`]; the error is a message.
 pub(crate) fn places(tree: &Value, path: &str) -> Result<Vec<Path>, String> {
     let pattern = Path::parse(path.trim()).filter(|pattern| !pattern.0.is_empty()).ok_or_else(|| {
         format!("`{path}` is not a path; write one such as run.duration, links[0].rate or flows[data].source.burst")
@@ -39,17 +39,17 @@ pub(crate) fn places(tree: &Value, path: &str) -> Result<Vec<Path>, String> {
     Ok(paths)
 }
 
-/// Sets `value` at `path`. Missing tables on the path are created with the kind that `whole`, the document with its
-/// defaults, has there.
-pub(crate) fn put(tree: &mut Value, whole: &Value, path: &Path, value: Value) {
+/// Sets `value` at `path`. Missing tables on the path are created with the kind that `with_defaults`, the document with
+/// its defaults, has there.
+pub(crate) fn put(tree: &mut Value, with_defaults: &Value, path: &Path, value: Value) {
     let mut at = tree;
-    let mut whole = Some(whole);
+    let mut default = Some(with_defaults);
     for step in &path.0 {
         if at.is_null() {
-            let kind = whole.and_then(|table| table.get("kind")).map(|kind| ("kind".to_owned(), kind.clone()));
+            let kind = default.and_then(|table| table.get("kind")).map(|kind| ("kind".to_owned(), kind.clone()));
             *at = Value::Object(Map::from_iter(kind));
         }
-        whole = whole.and_then(|table| match step {
+        default = default.and_then(|table| match step {
             Step::Key(key) => table.get(key),
             Step::Index(i) => table.get(i),
         });
@@ -63,17 +63,17 @@ pub(crate) fn put(tree: &mut Value, whole: &Value, path: &Path, value: Value) {
     *at = value;
 }
 
-/// Adds the paths that `steps` match in `tree`, the value at `here`. `None`: there is no value, so that any further
-/// keys match.
+/// Adds to `found` the paths that `steps` match in `tree`, the value at `here`; `None`: there is no value, so that any
+/// further keys match.
 fn resolve(tree: Option<&Value>, steps: &[Step], here: &Path, found: &mut Vec<Path>) -> Result<(), String> {
-    let Some((step, rest)) = steps.split_first() else {
+    let Some((step, remaining)) = steps.split_first() else {
         found.push(here.clone());
         return Ok(());
     };
-    let mut onward = |step: Step| {
+    let mut descend = |step: Step| {
         let next = here.join(step);
         let value = tree.and_then(|value| lookup(value, &Path(next.0[here.0.len()..].to_vec())));
-        resolve(value, rest, &next, found)
+        resolve(value, remaining, &next, found)
     };
     let shown = || if here.0.is_empty() { "the scenario".to_owned() } else { format!("`{here}`") };
     match (tree, step) {
@@ -81,23 +81,23 @@ fn resolve(tree: Option<&Value>, steps: &[Step], here: &Path, found: &mut Vec<Pa
             if map.is_empty() {
                 return Err(format!("{} is empty, so `*` matches nothing", shown()));
             }
-            map.keys().try_for_each(|key| onward(Step::Key(key.clone())))
+            map.keys().try_for_each(|key| descend(Step::Key(key.clone())))
         }
         (Some(Value::Array(list)), Step::Key(all)) if all == "*" => {
             if list.is_empty() {
                 return Err(format!("{} is empty, so `*` matches nothing", shown()));
             }
-            (0..list.len()).try_for_each(|i| onward(Step::Index(i)))
+            (0..list.len()).try_for_each(|i| descend(Step::Index(i)))
         }
         (Some(Value::Array(list)), Step::Index(i)) => match list.len() {
-            n if *i < n => onward(step.clone()),
+            n if *i < n => descend(step.clone()),
             0 => Err(format!("{} is empty", shown())),
             n => Err(format!("{} has {n} entries, [0] to [{}]; [{i}] is not one of them", shown(), n - 1)),
         },
         (Some(Value::Array(list)), Step::Key(name)) => {
             let names = || list.iter().filter_map(|entry| entry.get("name")?.as_str());
             match list.iter().position(|entry| entry.get("name").and_then(Value::as_str) == Some(name)) {
-                Some(i) => onward(Step::Index(i)),
+                Some(i) => descend(Step::Index(i)),
                 None if names().next().is_none() => {
                     Err(format!("the entries of {} have no names; write an index such as [0]", shown()))
                 }
@@ -107,8 +107,8 @@ fn resolve(tree: Option<&Value>, steps: &[Step], here: &Path, found: &mut Vec<Pa
                 }),
             }
         }
-        (Some(Value::Object(_)), Step::Key(_)) => onward(step.clone()),
-        (None | Some(Value::Null), Step::Key(key)) if key != "*" => onward(step.clone()),
+        (Some(Value::Object(_)), Step::Key(_)) => descend(step.clone()),
+        (None | Some(Value::Null), Step::Key(key)) if key != "*" => descend(step.clone()),
         (None | Some(Value::Null), _) => Err(format!("there is no {}", shown())),
         (Some(Value::Object(_)), Step::Index(i)) => {
             Err(format!("{} is a table and has no entry [{i}]; write the name of a key, such as .key", shown()))
@@ -119,7 +119,7 @@ fn resolve(tree: Option<&Value>, steps: &[Step], here: &Path, found: &mut Vec<Pa
 
 /// Parses a value as TOML or, if it is not TOML, as plain text.
 pub(crate) fn value_of(text: &str) -> Value {
-    // A scenario has no dates and no infinities: such text is passed on as plain text, for the parser of the key.
+    // A scenario has no dates and no infinities: such a value is returned as plain text, which the key's parser refuses.
     fn tree(value: &toml_edit::Value) -> Option<Value> {
         Some(match value {
             toml_edit::Value::String(s) => Value::String(s.value().clone()),
@@ -141,6 +141,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
+    /// Returns the paths that a path matches in a small document.
     fn paths(path: &str) -> Result<Vec<String>, String> {
         let tree = json!({ "run": { "seed": 1 }, "links": [{ "rate": 1 }, { "rate": 2 }], "flows": [{ "name": "a" }, { "name": "b" }], "switches": { "s1": {}, "s2": {} } });
         assignment(&tree, path, "1").map(|found| found.paths.iter().map(Path::to_string).collect())
@@ -167,7 +168,7 @@ mod tests {
             ("nothing.*", "there is no `nothing`"),
             ("a..b", "is not a path"),
             ("", "is not a path"),
-            // More levels than a program's stack holds if each step takes a call.
+            // With one call per step this path would overflow the stack.
             (&"x.".repeat(50_000)[..99_999], "has 50000 steps"),
             (&"x.".repeat(65)[..129], "has 65 steps"),
         ] {

@@ -27,9 +27,11 @@ pub struct Simulation {
     scenario: Scenario,
     run: Setting,
     world: World,
+    /// The document with the changes made so far.
     tuned: Tuned,
-    /// Changes made so far, in order of time.
+    /// Changes and injections made so far, in the order of the calls.
     made: Vec<Change>,
+    /// Number of replays so far.
     replays: u32,
 }
 
@@ -42,11 +44,12 @@ pub struct Setting {
     pub engine: Option<Engine>,
     /// End of the warm-up; `None`: that of the scenario, and zero if it is "auto".
     pub warmup: Option<Time>,
-    /// Rows of the packet trace; `None`: no trace.
+    /// Selection of the rows of the packet trace; `None`: no trace.
     pub trace: Option<TracePlan>,
 }
 
 impl Setting {
+    /// Returns the plan of the scenario with these settings.
     fn plan(&self, scenario: &Scenario) -> Plan {
         let plan = build(scenario, self.seed, self.engine);
         let trace = self.trace.clone().map(Box::new);
@@ -120,8 +123,8 @@ impl Simulation {
     ///
     /// # Errors
     /// If a key is not in `run.tunable`, a value is invalid or out of the key's bounds, a running network cannot follow
-    /// the change, the scenario's own timeline has `set`, or `at` is before an earlier change or out of the run: then
-    /// nothing has changed.
+    /// the change, the scenario's own timeline has `set`, or `at` is before the time of an earlier change, not after
+    /// the current time, or after the end of the run. Then nothing has changed.
     pub fn change<P: AsRef<str>, V: AsRef<str>>(
         &mut self,
         pairs: &[(P, V)],
@@ -133,6 +136,7 @@ impl Simulation {
         Ok(at)
     }
 
+    /// Makes a change as [`Simulation::change`]; the paths of complaints are those of `texts`.
     fn try_change(&mut self, texts: &[(&str, &str)], at: Time) -> Result<(), Vec<Complaint>> {
         self.check_time(at)?;
         let mut pairs: Vec<(&str, Value)> = Vec::new();
@@ -151,7 +155,7 @@ impl Simulation {
         let mut made = Vec::new();
         let mut kinds = Vec::new();
         if !pairs.is_empty() {
-            // The entries were compiled for the document's values; those of later ones would undo this change.
+            // The entries were compiled for the document's values, so that a later entry would undo this change.
             if self.scenario.document().timeline.iter().any(|change| change.set.is_some()) {
                 let message = "the timeline of this scenario sets values itself".to_owned();
                 return Err(vec![complaint("", message, "remove its entries with `set`, and make all changes here")]);
@@ -177,11 +181,11 @@ impl Simulation {
     }
 
     /// Lets a flow send `bytes` of payload at `at`, or [`REACTION`] from now, in addition to its source. `flow` is the
-    /// name of a single flow, such as `data[2]`. Returns the time.
+    /// name of a single flow, such as `data[2]`. Returns the time of the injection.
     ///
     /// # Errors
     /// If there is no such flow, several flows have the name, an application drives the flow, `bytes` is not from 1 to
-    /// 2^40, or `at` is out of the run: then nothing has changed.
+    /// 2^40, or `at` is not after the current time or is after the end of the run. Then nothing has changed.
     pub fn inject(&mut self, flow: &str, bytes: u64, at: Option<Time>) -> Result<Time, ScenarioError> {
         let at = at.unwrap_or(self.now() + REACTION);
         let send = Change { at: Dur(at.0), flow: Some(flow.to_owned()), send: Some(Size(bytes)), ..Change::default() };
@@ -276,7 +280,7 @@ impl Simulation {
         }
     }
 
-    /// Returns the entries of `run.tunable` that cover the places of a path, one for each place.
+    /// Returns the entries of `run.tunable` that cover the places that a path matches, one for each place.
     fn declared(&self, path: &str) -> Result<Vec<Tunable>, Vec<Complaint>> {
         let places = self.tuned.places(path).map_err(|message| {
             vec![complaint(path, message, "a path is written as for `--set`, such as `links[0].rate`")]
@@ -301,7 +305,7 @@ impl Simulation {
         Ok(found)
     }
 
-    /// Returns the entries of the timeline that set the state of links, flows or hosts.
+    /// Returns entries of a timeline that set the state of the links, flows or hosts that a path matches.
     fn states(&self, path: &str, value: &Value, at: Time) -> Result<Vec<Change>, Vec<Complaint>> {
         let state: State = serde_json::from_value(value.clone()).map_err(|_| {
             let help =
@@ -331,18 +335,19 @@ impl Simulation {
             vec![complaint(
                 path,
                 "only links, flows and hosts have a state".to_owned(),
-                "write such as `links[0].state`",
+                "write a path such as `links[0].state`",
             )]
         })
     }
 }
 
+/// Returns a complaint about the pair with the path `path`; empty: about the change as a whole.
 fn complaint(path: &str, message: String, help: impl Into<String>) -> Complaint {
     let path = if path.is_empty() { Path::root() } else { Path(vec![Step::Key(path.to_owned())]) };
     Complaint { path, on: On::Value, message, help: Some(help.into()) }
 }
 
-/// Returns the complaint about a change at a time outside the rest of the run.
+/// Returns the complaint about a change that is not after the current time, or is after the end of the run.
 fn untimely_change(untimely: Untimely, at: Time, world: &World) -> Complaint {
     let message = match untimely {
         Untimely::Past => format!("{} is not after the current time, {}", Dur(at.0), Dur(world.now().0)),
@@ -360,7 +365,7 @@ fn located(complaints: Vec<Complaint>, texts: &[(&str, &str)]) -> ScenarioError 
     ScenarioError::locate(complaints, &origin)
 }
 
-/// Refuses a value outside the bounds of its key.
+/// Refuses a value outside the bounds of its key; values without a magnitude are not refused.
 fn within(bound: &Tunable, path: &str, value: &Value) -> Result<(), Vec<Complaint>> {
     let Some(size) = magnitude(value) else { return Ok(()) };
     let outside = |limit: &Option<Value>, beyond: fn(f64, f64) -> bool| {

@@ -75,7 +75,7 @@ pub(crate) fn document(tree: &Value) -> String {
     document.to_string()
 }
 
-/// Returns a single value as it is written after a `=`.
+/// Returns a single value in TOML, as after a `=`.
 pub(crate) fn value(tree: &Value) -> String {
     inline(tree).to_string()
 }
@@ -167,7 +167,8 @@ fn inline(tree: &Value) -> toml_edit::Value {
     }
 }
 
-/// Returns a table's entries without nulls, those of `FIRST` first.
+/// Returns a table's entries without nulls: those of `FIRST` in its order, then the others alphabetically. Empty if
+/// `tree` is not a table.
 pub(crate) fn ordered(tree: &Value) -> Vec<(&str, &Value)> {
     let rank = |key: &str| FIRST.iter().position(|first| *first == key).unwrap_or(FIRST.len());
     let entries = tree.as_object().into_iter().flat_map(Map::iter);

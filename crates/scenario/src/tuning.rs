@@ -13,7 +13,7 @@ use tailback_document::{Path, Step};
 use tailback_sim::plan::{self, Change, ChangeKind, NodeKind, Plan};
 use tailback_units::{Amount, Time, parse_amount, parse_bytes, parse_duration, parse_fraction, parse_rate};
 
-/// A document whose values change: the tree, and the plan that it compiles to, without a timeline.
+/// A document whose values change: the tree without a timeline, and the plan to which it compiles.
 #[derive(Clone, Debug)]
 pub(crate) struct Tuned {
     tree: Value,
@@ -43,9 +43,9 @@ impl Tuned {
     /// Sets new values. Returns the resulting changes of the network, none if all values equal the current ones.
     ///
     /// # Errors
-    /// If a path or value is wrong, or cannot change during a run; if the values equal those of the document although
+    /// If a path or value is invalid, or cannot change during a run; if the values equal those of the document although
     /// the timeline may have changed them by keys other than `set`. Then nothing has changed. The path of a complaint
-    /// is in the document, or it is the path of the pair.
+    /// is a path in the document, or has the text of a pair's path as its only key.
     pub fn set(&mut self, pairs: &[Pair<'_>]) -> Result<Vec<ChangeKind>, Vec<Complaint>> {
         let mut tree = self.tree.clone();
         for &(path, value) in pairs {
@@ -85,13 +85,13 @@ impl Tuned {
         Ok(found)
     }
 
-    /// Returns the paths that a pattern matches.
+    /// Returns the paths in the document that a path with `*` or names matches; the error is a message.
     pub fn places(&self, path: &str) -> Result<Vec<Path>, String> {
         set::places(&self.tree, path)
     }
 }
 
-/// Advice for a key that is fixed.
+/// Advice on a key that is fixed: the keys that can change.
 const TUNABLE: &str = "links' rate, delay, loss and jitter, buffers, parameters of disciplines, thresholds, shapers and \
                        parameters of sources can change";
 
@@ -109,17 +109,18 @@ pub(crate) fn last_key(path: &str) -> &str {
     path.trim().rsplit('.').next().unwrap_or_default()
 }
 
-/// Returns `true` if the names of a path allow it to be tunable. A change of its value is also checked by the plans.
+/// Returns `true` if the keys of a path allow it to be tunable. Whether a running network can follow a change of its
+/// value is decided by the difference of the plans.
 pub(crate) fn is_tunable(path: &str) -> bool {
     let Some(path) = Path::parse(path.trim()) else { return false };
     let keys: Vec<&str> =
         path.0.iter().filter_map(|step| if let Step::Key(key) = step { Some(&**key) } else { None }).collect();
-    let Some((first, rest)) = keys.split_first() else { return false };
-    let Some(last) = rest.last() else { return false };
+    let Some((first, inner)) = keys.split_first() else { return false };
+    let Some(last) = inner.last() else { return false };
     let section = matches!(*first, "links" | "switches" | "hosts" | "network" | "flows" | "backpressure");
     let single = SINGLE.contains(last) && !(*first == "flows" && *last != "state");
-    let within = rest.iter().any(|key| WITHIN.contains(key));
-    section && (single || within) && !rest.iter().any(|key| FIXED.contains(key))
+    let within = inner.iter().any(|key| WITHIN.contains(key));
+    section && (single || within) && !inner.iter().any(|key| FIXED.contains(key))
 }
 
 /// Adds the changes of `set` in the timeline of a document to its plan, and what `run.tunable` needs.
@@ -160,13 +161,14 @@ pub(crate) fn compile(document: &Document, plan: &mut Plan, files: &Files) -> Re
     if complaints.is_empty() { Ok(()) } else { Err(complaints) }
 }
 
-/// Moves a complaint about a changed document to the pair that has changed it.
+/// Moves a complaint about a changed document to the pair, in the table at `place`, that has changed it.
 fn moved(complaint: Complaint, place: &Path, pairs: &[Pair<'_>]) -> Complaint {
     let own = pairs.iter().find(|(path, _)| complaint.path.0.as_slice() == [Step::Key((*path).to_owned())]);
     if let Some((path, _)) = own {
         return Complaint { path: place.join(*path), ..complaint };
     }
-    // The complaint is about the document; it names the key there, unless there is only one pair.
+    // The complaint is about a key of the document. With several pairs the message names that key, since any of the
+    // pairs may be the cause.
     let (path, message) = match pairs {
         [(path, _)] => (place.join(*path), complaint.message),
         _ => (place.clone(), format!("`{}`: {}", complaint.path, complaint.message)),
@@ -174,7 +176,7 @@ fn moved(complaint: Complaint, place: &Path, pairs: &[Pair<'_>]) -> Complaint {
     Complaint { path, message, ..complaint }
 }
 
-/// Records in the plan what a tunable key may change; the error is a message and advice.
+/// Records in the plan the links and hosts that a tunable key may change; the error is a message and advice.
 fn declare(tunable: &Tunable, tuned: &Tuned, plan: &mut Plan) -> Result<(), (String, String)> {
     let Tunable { key, min, max } = tunable;
     let places = tuned.places(key).map_err(|message| (message, "a path is written as for `--set`".to_owned()))?;
@@ -211,12 +213,13 @@ fn declare(tunable: &Tunable, tuned: &Tuned, plan: &mut Plan) -> Result<(), (Str
     Ok(())
 }
 
-/// Returns `true` if the rest of a node's name is the number that nodes with a `count` have, or nothing.
-fn is_number(rest: &str) -> bool {
-    rest.bytes().all(|byte| byte.is_ascii_digit())
+/// Returns `true` if the end of a node's name is the number that nodes with a `count` have, or is empty.
+fn is_number(end: &str) -> bool {
+    end.bytes().all(|byte| byte.is_ascii_digit())
 }
 
-/// Returns the value of a number, or of a quantity in ps, bit/s, bytes or 1/1000 packet; `None`: the value is neither.
+/// Returns the value of a number or of a quantity: percentages as fractions, others in ps, bit/s, bytes or 1/1000
+/// packet. `None`: the value is neither.
 pub(crate) fn magnitude(value: &Value) -> Option<f64> {
     match value {
         Value::Number(number) => number.as_f64(),

@@ -1,5 +1,5 @@
-//! Ports that a PAUSE may stop: the merged engine, which transmits early until a PAUSE arrives, gives the same report
-//! as the plain engine.
+//! Ports that a PAUSE may stop. The merged engine computes transmissions ahead of time, until a PAUSE arrives; it gives
+//! the same report as the plain engine.
 
 use tailback_scenario::{Scenario, build};
 use tailback_sim::World;
@@ -14,16 +14,20 @@ fn report_and_events(scenario: &Scenario, seed: u64, engine: Engine) -> (serde_j
     (serde_json::to_value(&report).expect("a report"), events)
 }
 
-/// Counts over all seeds, which show that the mechanisms occurred in the runs compared.
+/// Counts over all seeds, which show that the mechanisms occurred in the compared runs.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Seen {
     /// Number of notifications that reached a port.
     pauses: u64,
+    /// Packets.
     dropped: u64,
+    /// Packets, counted at each port that marks them.
     marked: u64,
+    /// Packets.
     delivered: u64,
 }
 
+/// Returns the sum of `pick` over the entries of a list in the report.
 fn sum(report: &serde_json::Value, list: &str, pick: impl Fn(&serde_json::Value) -> u64) -> u64 {
     report[list].as_array().expect("a list").iter().map(pick).sum()
 }
@@ -32,9 +36,9 @@ fn sum(report: &serde_json::Value, list: &str, pick: impl Fn(&serde_json::Value)
 /// by those of the plain engine, and the counts.
 fn compare(text: &str, seeds: std::ops::Range<u64>) -> (f64, Seen) {
     let scenario = Scenario::from_toml(text, "ahead.toml").unwrap_or_else(|e| panic!("{}", e.rendered()));
-    let (mut seen, mut fewer, mut more) = (Seen::default(), 0, 0);
+    let (mut seen, mut merged_events, mut plain_events) = (Seen::default(), 0, 0);
     for seed in seeds {
-        let [(merged, few), (plain, many)] =
+        let [(merged, events_of_merged), (plain, events_of_plain)] =
             [Engine::Merged, Engine::Plain].map(|engine| report_and_events(&scenario, seed, engine));
         for (key, plain) in plain.as_object().expect("a table") {
             assert_eq!(&merged[key], plain, "{key}, seed {seed}\n{text}");
@@ -47,15 +51,15 @@ fn compare(text: &str, seeds: std::ops::Range<u64>) -> (f64, Seen) {
         seen.dropped += sum(&merged, "flows", |flow| count(&flow["dropped"]));
         seen.marked += sum(&merged, "ports", |port| of_classes(port, &|c| c["marked_packets"].as_u64().unwrap_or(0)));
         seen.delivered += sum(&merged, "flows", |flow| count(&flow["delivered"]));
-        fewer += few;
-        more += many;
+        merged_events += events_of_merged;
+        plain_events += events_of_plain;
     }
-    (fewer as f64 / more as f64, seen)
+    (merged_events as f64 / plain_events as f64, seen)
 }
 
-/// Four hosts under each of three leaves: RDMA hosts whose connections are served in turn, datagrams, and an incast
-/// that fills the switches' memory.
-fn leaf_spine(memory: &str, more: &str, discipline: &str) -> String {
+/// Returns a document with four hosts under each of three leaves: RDMA hosts whose connections are served in turn,
+/// datagrams, and an incast that fills the switches' memory. `options` are further keys of the switch model.
+fn leaf_spine(memory: &str, options: &str, discipline: &str) -> String {
     format!(
         r#"
 tailback = 1
@@ -70,9 +74,9 @@ hosts-per-leaf = 4
 rate = "10Gbit/s"
 delay = "600ns"
 [switches.leaf]
-model = {{ kind = "shared-buffer", memory = "{memory}", {more} }}
+model = {{ kind = "shared-buffer", memory = "{memory}", {options} }}
 [switches.spine]
-model = {{ kind = "shared-buffer", memory = "{memory}", {more} }}
+model = {{ kind = "shared-buffer", memory = "{memory}", {options} }}
 [[flows]]
 name = "search"
 from = "h*"
@@ -104,13 +108,13 @@ const RED_1993: &str =
 #[test]
 fn with_memory_accounted_by_ingress_both_engines_agree_whether_or_not_it_is_exhausted() {
     let mut all = Seen::default();
-    for (memory, more, most_events) in
+    for (memory, options, max_events) in
         [("9MB", "", 0.8), ("300kB", "", 1.0), ("250kB", r#"shift = 2, reserve = "2kB""#, 1.0)]
     {
         for discipline in [RED, RED_1993, r#"{ kind = "drop-tail" }"#] {
-            let (events, seen) = compare(&leaf_spine(memory, more, discipline), 1..4);
-            println!("{memory} {more} {discipline}: events {events:.3}, {seen:?}");
-            assert!(events < most_events, "{memory}: {events}");
+            let (events, seen) = compare(&leaf_spine(memory, options, discipline), 1..4);
+            println!("{memory} {options} {discipline}: events {events:.3}, {seen:?}");
+            assert!(events < max_events, "{memory}: {events}");
             assert!(seen.delivered > 5_000, "{seen:?}");
             all.pauses += seen.pauses;
             all.marked += seen.marked;

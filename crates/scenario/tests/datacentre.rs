@@ -4,22 +4,23 @@ use tailback_random::maths;
 use tailback_scenario::{Scenario, ScenarioError, build};
 use tailback_sim::{Report, World};
 
-/// A switch with `senders` hosts at 10 Gbit/s that send to one host. RED marks between 5 and 200 kB with a probability
-/// of up to 10 %: four senders with DCQCN need 1.6 %; the paper's maximum of 1 %, for 40 Gbit/s, would leave no margin
-/// below the upper threshold.
+/// Returns the report of `senders` hosts at a switch that send to one host at 10 Gbit/s, measured from 2 ms on; `more` is
+/// appended to the document. RED marks between 5 and 200 kB with a probability of up to 10 %: four senders with DCQCN
+/// need 1.6 %; the paper's maximum of 1 %, for 40 Gbit/s, would leave no margin below the upper threshold.
 fn incast(control: &str, senders: u32, duration: &str, more: &str) -> Report {
     marked_incast(0.1, control, senders, ["2ms", duration], more)
 }
 
-/// The same scenario with a marking probability of up to `most`, measured between two given times.
-fn marked_incast(most: f64, control: &str, senders: u32, [warmup, duration]: [&str; 2], more: &str) -> Report {
+/// Returns the report of the scenario of [`incast`] with a marking probability of up to `max_p`, measured between two
+/// given times.
+fn marked_incast(max_p: f64, control: &str, senders: u32, [warmup, duration]: [&str; 2], more: &str) -> Report {
     let text = format!(
         r#"
 tailback = 1
 run = {{ duration = "{duration}", warmup = "{warmup}", sample = "100us" }}
 [network]
 buffer = "8MB"
-discipline = {{ kind = "red", min = "5kB", max = "200kB", max-p = {most}, weight = 1, mean-packet = "1kB", byte-mode = false, gentle = false, independent = true, ecn = true, above-max = "mark" }}
+discipline = {{ kind = "red", min = "5kB", max = "200kB", max-p = {max_p}, weight = 1, mean-packet = "1kB", byte-mode = false, gentle = false, independent = true, ecn = true, above-max = "mark" }}
 [hosts]
 h = {{ count = {senders} }}
 sink = {{}}
@@ -49,9 +50,11 @@ transport = {{ kind = "rdma", congestion-control = {control} }}
     world.report()
 }
 
-fn goodputs(report: &Report) -> Vec<f64> {
+/// Returns the payload bytes that each flow has delivered.
+fn delivered_bytes(report: &Report) -> Vec<f64> {
     report.flows.iter().map(|flow| flow.delivered.bytes as f64).collect()
 }
+/// Returns Jain's fairness index of the shares.
 fn jain(shares: &[f64]) -> f64 {
     let (sum, squares) = shares.iter().fold((0.0, 0.0), |(s, q), x| (s + x, q + x * x));
     sum * sum / (shares.len() as f64 * squares)
@@ -91,14 +94,14 @@ transport = { kind = "rdma", congestion-control = { kind = "dctcp" } }
 #[test]
 fn every_control_uses_at_least_four_fifths_of_the_link_and_loses_nothing() {
     for (control, utilisation) in [("dctcp", 0.98), ("dcqcn", 0.8), ("timely", 0.9), ("hpcc", 0.9), ("swift", 0.98)] {
-        // TIMELY needs 0.1 s to recover from the start of four senders at line rate.
+        // TIMELY would need 0.1 s to recover from a start of four senders at line rate.
         let more = if control == "timely" { ", start = 0.25" } else { "" };
         let report = incast(&format!("{{ kind = \"{control}\"{more} }}"), 4, "12ms", "");
         let out = port(&report, "s->sink");
         assert!(out.utilisation >= utilisation, "{control}: {}", out.utilisation);
         let dropped: u64 = report.flows.iter().map(|flow| flow.dropped.packets).sum();
         assert_eq!(dropped, 0, "{control}");
-        let fairness = jain(&goodputs(&report));
+        let fairness = jain(&delivered_bytes(&report));
         let queue = out.classes[0].mean_bytes;
         println!("{control}: utilisation {:.3}, Jain {fairness:.4}, mean queue {queue:.0} B", out.utilisation);
     }
@@ -138,8 +141,8 @@ fn dcqcn_fixed_point(rate: f64) -> (f64, f64) {
 /// marks of one oscillation fall into the 50 us of one notification.
 #[test]
 fn dcqcn_settles_at_its_fixed_point() {
-    for (senders, most) in [(2, 0.1), (3, 0.1), (4, 0.1), (4, 0.2)] {
-        let report = marked_incast(most, "{ kind = \"dcqcn\" }", senders, ["200ms", "600ms"], "probe = true");
+    for (senders, max_p) in [(2, 0.1), (3, 0.1), (4, 0.1), (4, 0.2)] {
+        let report = marked_incast(max_p, "{ kind = \"dcqcn\" }", senders, ["200ms", "600ms"], "probe = true");
         let out = &port(&report, "s->sink").classes[0];
         let (n, c) = (f64::from(senders), 1e10 / 8.0 / 1086.0);
         let (p, alpha) = dcqcn_fixed_point(c / n);
@@ -147,10 +150,11 @@ fn dcqcn_settles_at_its_fixed_point() {
         let gap = 1.0 / bytes + n / (timer * c);
         let cubed = additive * n * n / (timer * c * c) * gap * gap;
 
-        let series = report.series.as_ref().expect("it samples");
-        let kept = series.time_s.iter().filter(|at| **at < 0.2).count();
-        let all: Vec<f64> = series.transports.values().flat_map(|of| of["alpha"][kept..].to_vec()).collect();
-        let observed = all.iter().sum::<f64>() / all.len() as f64;
+        let series = report.series.as_ref().expect("the run takes samples");
+        // Samples from the end of the warm-up on.
+        let first = series.time_s.iter().filter(|at| **at < 0.2).count();
+        let alphas: Vec<f64> = series.transports.values().flat_map(|flow| flow["alpha"][first..].to_vec()).collect();
+        let observed = alphas.iter().sum::<f64>() / alphas.len() as f64;
         let marked = out.marked_packets as f64 / out.sent.packets as f64;
         let ratio = marked * marked * marked / cubed;
         println!(
@@ -159,9 +163,10 @@ fn dcqcn_settles_at_its_fixed_point() {
         assert!((observed / alpha - 1.0).abs() < 0.1, "{senders} senders: alpha {observed} instead of {alpha}");
         assert!((1.0..1.3).contains(&(marked / p)), "{senders} senders: {marked} are marked instead of {p}");
         assert!((1.0..2.0).contains(&ratio), "{senders} senders: p³ is {ratio} of the fluid model's");
-        let queue = 5e3 + marked / most * 195e3;
+        // RED marks with this probability at this queue, between 5 kB (0) and 200 kB (max_p).
+        let queue = 5e3 + marked / max_p * 195e3;
         assert!((out.mean_bytes / queue - 1.0).abs() < 0.1, "{senders} senders: {} of {queue} B", out.mean_bytes);
-        assert!(jain(&goodputs(&report)) > 0.98, "each has C/N");
+        assert!(jain(&delivered_bytes(&report)) > 0.98, "each has C/N");
     }
 }
 
@@ -176,24 +181,24 @@ fn hpcc_uses_the_link_to_its_target_and_leaves_no_queue() {
         println!("target {target}: {:.4}, queue {:.0} B", out.utilisation, out.classes[0].mean_bytes);
         assert!((out.utilisation - target).abs() < 0.025, "{} for {target}", out.utilisation);
         assert!(out.classes[0].mean_bytes < 5_000.0, "{} B wait", out.classes[0].mean_bytes);
-        assert!(jain(&goodputs(&report)) > 0.98, "W_AI makes them even: {:?}", goodputs(&report));
+        assert!(jain(&delivered_bytes(&report)) > 0.98, "W_AI makes them even: {:?}", delivered_bytes(&report));
     }
 }
 
 /// Zhu and others, CoNEXT 2016: TIMELY's rates have no unique fixed point, since any rates whose sum is C keep the
-/// gradient at 0. The outcome is determined by noise; here the sender with the higher rate has RTT samples at shorter
-/// intervals, so that its cuts are smaller, and it takes nearly all of the link.
+/// gradient at 0. Noise determines the outcome. Here the sender with the higher rate has RTT samples at shorter
+/// intervals, so that its cuts are smaller and it takes nearly all of the link.
 #[test]
 fn timely_leaves_nearly_all_of_the_link_to_one_of_two_senders_that_began_alike() {
     let report = marked_incast(0.1, "{ kind = \"timely\", start = 0.5 }", 2, ["500ms", "900ms"], "");
-    let shares = goodputs(&report);
-    let (least, most) = (shares[0].min(shares[1]), shares[0].max(shares[1]));
-    println!("{:.1} to 1, {:.3} used", most / least, port(&report, "s->sink").utilisation);
-    assert!(most > 10.0 * least, "{shares:?}");
+    let shares = delivered_bytes(&report);
+    let (smaller, larger) = (shares[0].min(shares[1]), shares[0].max(shares[1]));
+    println!("{:.1} to 1, {:.3} used", larger / smaller, port(&report, "s->sink").utilisation);
+    assert!(larger > 10.0 * smaller, "{shares:?}");
 }
 
-/// Zhu and others, CoNEXT 2016, algorithm 2: equal rates at a queue of q* = q' (1 + N δ/(β C)), which means a
-/// round-trip time of RTT_ref (1 + N δ/(β C)) if the error is computed from round-trip times.
+/// Zhu and others, CoNEXT 2016, algorithm 2: rates are equal at a queue of q* = q' (1 + N δ/(β C)), or at a round-trip
+/// time of RTT_ref (1 + N δ/(β C)) if the error is computed from round-trip times, as here.
 #[test]
 fn patched_timely_settles_at_its_fixed_point_with_equal_rates() {
     for senders in [2, 4, 8] {
@@ -206,14 +211,15 @@ fn patched_timely_settles_at_its_fixed_point_with_equal_rates() {
         // acknowledgement of 86 B.
         let idle = 4e-6 + 2.0 * (1086.0 + 86.0) * 8.0 / 1e10;
         let rtt = idle + out.mean_bytes * (1086.0 / 1066.0) * 8.0 / 1e10;
-        let fair = jain(&goodputs(&report));
+        let fair = jain(&delivered_bytes(&report));
         println!("{senders} senders: {:.1} us for {:.1}, Jain {fair:.4}", rtt * 1e6, expected * 1e6);
         assert!((rtt / expected - 1.0).abs() < 0.1, "{senders} senders: {rtt} s for {expected}");
         assert!(fair > 0.98, "{senders} senders: {fair}");
     }
 }
 
-/// Two leaves and a spine; `near` sends from the receiver's leaf, `far` from the other, three hosts each.
+/// Returns the bytes that the flows of `near` and of `far` have delivered: three hosts each at two leaves below a spine,
+/// of which `near` are at the receiver's leaf.
 fn unequal_paths(control: &str) -> [Vec<f64>; 2] {
     let text = format!(
         r#"
@@ -256,17 +262,18 @@ transport = {{ kind = "rdma", congestion-control = {control} }}
     let mut world = World::new(build(&scenario, 1, None));
     crate::common::to_end(&mut world);
     let report = world.report();
-    let of = |name: &str| {
+    let delivered = |name: &str| {
         let flows = report.flows.iter().filter(|flow| flow.from.starts_with(name));
         flows.map(|flow| flow.delivered.bytes as f64).collect()
     };
-    [of("near"), of("far")]
+    [delivered("near"), delivered("far")]
 }
 
-/// HPCC sends W/T: with one T for all, equal windows are equal rates. With each sender's own T, near senders get less.
+/// HPCC sends at the rate W/T: with one T for all senders, equal windows are equal rates. With each sender's own T, near
+/// senders get less.
 #[test]
 fn hpcc_senders_with_paths_of_different_length_share_a_link_equally_with_the_t_of_the_group() {
-    let mean = |of: &[f64]| of.iter().sum::<f64>() / of.len() as f64;
+    let mean = |bytes: &[f64]| bytes.iter().sum::<f64>() / bytes.len() as f64;
     let [near, far] = unequal_paths("{ kind = \"hpcc\" }");
     let all: Vec<f64> = near.iter().chain(&far).copied().collect();
     println!("one T: near {:.3} of far, Jain {:.4}", mean(&near) / mean(&far), jain(&all));
@@ -276,8 +283,8 @@ fn hpcc_senders_with_paths_of_different_length_share_a_link_equally_with_the_t_o
     assert!(mean(&near) < 0.8 * mean(&far), "{near:?} {far:?}");
 }
 
-/// 128 hosts at eight leaves and `spines` spines; each output port of a switch is a congestion point: 8 (16 + spines) +
-/// 8 spines of them. Eight hosts send to the last.
+/// Returns the report, or the error, of 128 hosts at eight leaves and `spines` spines. Each output port of a switch is a
+/// congestion point, so that there are 8 (16 + spines) + 8 spines. Eight hosts send to the last.
 fn leaf_spine(law: &str, spines: u32) -> Result<Report, String> {
     let text = format!(
         r#"
@@ -307,8 +314,8 @@ source = {{ kind = "uniform-fixed", burst = "1500B", rate = "9Gbit/s" }}
 fn congestion_points_are_distinct_at_all_ports_of_a_leaf_spine_of_128_hosts() {
     let report = leaf_spine("bcn", 16).expect("384 points");
     let found = report.congestion.as_ref().expect("points");
-    let most = found.points.iter().map(|point| point.number).max();
-    assert_eq!((found.points.len(), most), (384, Some(384)));
+    let highest = found.points.iter().map(|point| point.number).max();
+    assert_eq!((found.points.len(), highest), (384, Some(384)));
     // The congestion point at the receiver has a number above 255. Limiters obey its messages to speed up, which
     // requires that they recognise it by the tags of their frames.
     let point = found.points.iter().find(|point| point.port.ends_with("->h128")).expect("the receiver's port");
@@ -347,7 +354,8 @@ flows = [{{ name = "f", from = "a", to = "b", source = {{ kind = "bulk" }}, tran
     }
 }
 
-/// Two hosts at a switch with a congestion point; host `a` has rate limiters, whose queues have `discipline`.
+/// Returns two hosts at a switch with a congestion point; host `a` has rate limiters, whose queues have `discipline`.
+/// `flow` is the end of the table of the flow from `a` to `b`.
 fn limited(discipline: &str, flow: &str) -> Result<Scenario, ScenarioError> {
     let text = format!(
         r#"
@@ -407,7 +415,7 @@ fn transports_that_mark_their_packets_are_refused_where_limiters_tag_them() {
             r#"source = {{ kind = "bulk" }}
 transport = {{ kind = "tcp", {marking} }}"#
         );
-        let error = limited(r#"{ kind = "drop-tail" }"#, &flow).expect_err("tags take the place of marks");
+        let error = limited(r#"{ kind = "drop-tail" }"#, &flow).expect_err("a tag replaces the colour");
         assert!(error.to_string().contains("frames cannot have a colour"), "{error}");
         assert_eq!(error.first().path, "flows[0].transport");
     }

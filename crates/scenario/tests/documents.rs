@@ -7,12 +7,13 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 use tailback_scenario::{Scenario, explain, names, schema};
 
+/// Returns the valid scenario.
 fn right() -> Scenario {
     Scenario::from_toml(RIGHT, "lan.toml").unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Parses the scenario's own TOML.
-fn again(scenario: &Scenario) -> Scenario {
+/// Returns the scenario that is parsed from the TOML of `scenario`.
+fn reparsed(scenario: &Scenario) -> Scenario {
     let toml = scenario.to_toml();
     Scenario::from_toml(&toml, "again.toml").unwrap_or_else(|e| panic!("{e}\n{toml}"))
 }
@@ -38,7 +39,7 @@ fn equal_scenarios_have_equal_hashes_however_they_are_written() {
 
 #[test]
 fn a_scenario_reads_back_from_its_own_toml() {
-    assert_eq!(again(&right()).to_json(), right().to_json());
+    assert_eq!(reparsed(&right()).to_json(), right().to_json());
 }
 
 #[test]
@@ -68,19 +69,22 @@ fn set_values_replace_those_of_the_file() {
 fn unbounded_nesting_is_an_error_with_its_place() {
     let (lists, tables, dots) = ("[".repeat(100_000), "{a=".repeat(100_000), ".a".repeat(50_000));
     let toml = |text: &str| Scenario::from_toml(text, "deep.toml").unwrap_err();
-    let reported = |found: tailback_scenario::ScenarioError, line: usize| {
-        let problem = found.first();
+    let assert_reported = |error: tailback_scenario::ScenarioError, line: usize| {
+        let problem = error.first();
         assert_eq!(problem.message, "tables and lists are nested too deeply");
         assert_eq!(problem.line, Some(line), "{}", problem.rendered);
         assert!(problem.rendered.len() < 1000, "{}", problem.rendered);
     };
     for text in [format!("x = {lists}"), format!("x = {tables}"), format!("x{dots} = 1"), format!("[x{dots}]\ny = 1")] {
-        reported(toml(&format!("tailback = 1\n\n{text}\n")), 3);
-        reported(tailback_scenario::Study::from_toml(&format!("study = 1\n{text}"), "deep.toml").unwrap_err(), 2);
+        assert_reported(toml(&format!("tailback = 1\n\n{text}\n")), 3);
+        assert_reported(
+            tailback_scenario::Study::from_toml(&format!("study = 1\n{text}"), "deep.toml").unwrap_err(),
+            2,
+        );
     }
     for text in [lists.clone(), "{\"a\":".repeat(100_000)] {
-        reported(Scenario::from_json(&text).unwrap_err(), 1);
-        reported(tailback_scenario::Study::from_json(&text).unwrap_err(), 1);
+        assert_reported(Scenario::from_json(&text).unwrap_err(), 1);
+        assert_reported(tailback_scenario::Study::from_json(&text).unwrap_err(), 1);
     }
     for (path, value) in [("run.duration", lists.as_str()), ("run.duration", &tables), (&format!("x{dots}"), "1")] {
         let found = right().with_set(&[(path, value)]).unwrap_err();
@@ -138,7 +142,7 @@ fn every_name_is_explained() {
     assert_eq!(explain(""), None);
 }
 
-/// Returns every value of a key `kind` in the schema, with its description.
+/// Adds to `found` every value of a key `kind` in the schema, with the description of its table.
 fn kinds_of(node: &Value, found: &mut BTreeSet<(String, String)>) {
     match node {
         Value::Object(map) => {
@@ -165,11 +169,10 @@ fn every_kind_of_the_schema_is_listed_and_explained() {
         assert!(is_listed(kind), "`{kind}` is in no list");
         let text = explain(kind).unwrap_or_else(|| panic!("`{kind}` is not explained"));
         assert!(text.contains(&format!("{{ kind = \"{kind}\" }}")), "{text}");
-        // A name may have several meanings: each is explained.
+        // A name may be that of several kinds: each is explained.
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert!(words(&text).contains(&words(about)), "{about} is missing in\n{text}");
     }
-    // A name with two meanings is explained as both.
     let text = explain("exponential").unwrap();
     assert!(text.contains("flows.application.size = ") && text.contains("flows.application.think = "), "{text}");
 }
@@ -258,9 +261,9 @@ proptest! {
     #[test]
     fn any_scenario_reads_back_from_its_own_toml(document in document(Size::Any)) {
         let scenario = Scenario::from_json(&document.to_string()).unwrap_or_else(|e| panic!("{e}\n{document:#}"));
-        let again = again(&scenario);
-        prop_assert_eq!(again.to_json(), scenario.to_json());
-        prop_assert_eq!(again.hash(), scenario.hash());
+        let reparsed = reparsed(&scenario);
+        prop_assert_eq!(reparsed.to_json(), scenario.to_json());
+        prop_assert_eq!(reparsed.hash(), scenario.hash());
     }
 }
 
@@ -280,8 +283,8 @@ proptest! {
         let text: String = text.into_iter().collect();
         match Scenario::from_toml(&text, "x.toml") {
             Ok(scenario) => {
-                let again = again(&scenario);
-                prop_assert_eq!(again.to_json(), scenario.to_json());
+                let reparsed = reparsed(&scenario);
+                prop_assert_eq!(reparsed.to_json(), scenario.to_json());
             }
             Err(e) => {
                 for problem in e.problems() {
@@ -297,7 +300,7 @@ proptest! {
         // A value of the document, chosen at random, is replaced by an invalid one.
         let tree: Value = serde_json::from_str(&right().to_json()).unwrap();
         let mut paths = Vec::new();
-        leaves(&tree, String::new(), &mut paths);
+        collect_paths(&tree, String::new(), &mut paths);
         let path = &paths[at.index(paths.len())];
         let value = if json { format!("{{ a = {scrap} }}") } else { scrap.to_owned() };
         if let Err(e) = right().with_set(&[(path, value)]) {
@@ -306,14 +309,15 @@ proptest! {
     }
 }
 
-fn leaves(value: &Value, path: String, found: &mut Vec<String>) {
+/// Adds to `found` the paths of all values in `value`, which is at `path`, and `path` itself.
+fn collect_paths(value: &Value, path: String, found: &mut Vec<String>) {
     match value {
         Value::Object(map) => {
             let inner = |key: &str| if path.is_empty() { key.to_owned() } else { format!("{path}.{key}") };
-            map.iter().for_each(|(key, value)| leaves(value, inner(key), found));
+            map.iter().for_each(|(key, value)| collect_paths(value, inner(key), found));
         }
         Value::Array(list) => {
-            list.iter().enumerate().for_each(|(i, value)| leaves(value, format!("{path}[{i}]"), found));
+            list.iter().enumerate().for_each(|(i, value)| collect_paths(value, format!("{path}[{i}]"), found));
         }
         _ => {}
     }

@@ -74,6 +74,7 @@ source = { kind = "poisson", packet = "500B", rate = "2Mbit/s" }
 /// Numbers of lost packets by port and by `true` for losses on the link, `false` for drops in queues.
 type Places = BTreeMap<(String, bool), u64>;
 
+/// Returns the losses of all flows; `lists` selects those of a flow.
 fn of_flows(report: &Report, lists: impl Fn(&tailback_sim::FlowReport) -> Vec<DropReport>) -> Places {
     let mut places = Places::new();
     for drop in report.flows.iter().flat_map(|flow| lists(&flow)) {
@@ -82,6 +83,7 @@ fn of_flows(report: &Report, lists: impl Fn(&tailback_sim::FlowReport) -> Vec<Dr
     places
 }
 
+/// Returns the losses that the ports count.
 fn of_ports(report: &Report) -> Places {
     let mut places = Places::new();
     for port in &report.ports {
@@ -113,7 +115,7 @@ fn losses_of_flows_and_of_their_acknowledgements_are_those_of_the_ports() {
 }
 
 #[test]
-fn acknowledgements_are_most_of_what_a_queue_that_marks_drops() {
+fn most_drops_of_a_queue_that_marks_are_acknowledgements() {
     let report = run(RACK, Engine::Merged);
     let in_queues = |places: Places| places.iter().filter(|((_, on_line), _)| !on_line).map(|(_, n)| *n).sum::<u64>();
     let acks = in_queues(of_flows(&report, |flow| flow.ack_drops.clone()));
@@ -122,16 +124,16 @@ fn acknowledgements_are_most_of_what_a_queue_that_marks_drops() {
     let reasons: Vec<String> = report.flows.iter().flat_map(|flow| flow.ack_drops).map(|drop| drop.reason).collect();
     assert!(reasons.iter().any(|reason| reason == "early drop"), "{reasons:?}");
     assert!(reasons.iter().any(|reason| reason == "link loss"), "{reasons:?}");
-    // A flow's transport counts from the start, but ports count from the end of the warm-up.
+    // A flow's transport counts lost acknowledgements from the start, but ports count from the end of the warm-up.
     for flow in report.flows.iter() {
-        let after: u64 = flow.ack_drops.iter().map(|drop| drop.packets).sum();
-        let whole = flow.transport.as_ref().map_or(0, |transport| transport.acks_lost);
-        assert!(after <= whole, "{}: {after} of {whole}", flow.name);
+        let after_warmup: u64 = flow.ack_drops.iter().map(|drop| drop.packets).sum();
+        let from_start = flow.transport.as_ref().map_or(0, |transport| transport.acks_lost);
+        assert!(after_warmup <= from_start, "{}: {after_warmup} of {from_start}", flow.name);
     }
     let whole = run(&RACK.replace("warmup = \"1s\"", "warmup = \"0s\""), Engine::Merged);
     for flow in whole.flows.iter() {
-        let after: u64 = flow.ack_drops.iter().map(|drop| drop.packets).sum();
-        assert_eq!(after, flow.transport.as_ref().map_or(0, |transport| transport.acks_lost), "{}", flow.name);
+        let lost: u64 = flow.ack_drops.iter().map(|drop| drop.packets).sum();
+        assert_eq!(lost, flow.transport.as_ref().map_or(0, |transport| transport.acks_lost), "{}", flow.name);
     }
 }
 
@@ -145,7 +147,10 @@ fn partitions_of_a_network_report_the_same_losses() {
         report.flows.iter().map(|flow| [flow.drops, flow.carried_drops, flow.ack_drops]).collect()
     };
     assert_eq!(losses(&divided), losses(&whole));
-    assert!(losses(&whole).iter().any(|[_, carried, _]| !carried.is_empty()), "some were born in the warm-up");
+    assert!(
+        losses(&whole).iter().any(|[_, carried, _]| !carried.is_empty()),
+        "some lost packets were sent in the warm-up"
+    );
 }
 
 /// A connection over a link that loses every frame sends its SYN at 0 s, and again when the timeout of 1 s expires, which
@@ -219,8 +224,8 @@ fn lost_handshakes_have_a_row_of_their_own_with_place_and_reason() {
     }
 }
 
-/// The link between the switches fails while the first PAUSE frame is on it. Its propagation takes 1 ms; the queue of
-/// `b` passes its threshold within that time of the start, and the link fails 0.1 ms later at the latest.
+/// The link between the switches fails while the first PAUSE frame is on it: its propagation delay is 1 ms, and the link
+/// fails at most 0.1 ms after the frame was sent.
 #[test]
 fn control_frames_on_a_link_that_goes_down_are_counted_as_lost() {
     let text = r#"tailback = 1
@@ -270,7 +275,7 @@ state = "down"
         let port = report.ports.iter().find(|port| port.name == name).expect("a port");
         (port.notifications_sent, port.notifications_lost)
     };
-    // Without a failure before the end, the first PAUSE is sent at a time that the search finds to 0.1 ms.
+    // The earliest failure, in multiples of 0.1 ms, before which a PAUSE is sent.
     let first = (10..400).find(|tenths| sent(&run(&text(&format!("{tenths}00us")), Engine::Merged), "b->a").0 > 0);
     let first = first.expect("a PAUSE is sent");
     for engine in [Engine::Merged, Engine::Plain] {

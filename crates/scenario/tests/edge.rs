@@ -7,7 +7,8 @@ use tailback_sim::{Report, World};
 
 const EDGE: &str = include_str!("../../../python/tailback/bench/edge50.toml");
 
-/// Runs the document, after a change, for 12 s including 2 s of warm-up; both engines must give the same digest.
+/// Returns the report of the document, after a change, for 12 s including 2 s of warm-up; both engines must give the
+/// same digest.
 fn edge(change: impl FnOnce(&mut Value)) -> Report {
     let scenario = Scenario::from_toml(EDGE, "edge50.toml").unwrap_or_else(|e| panic!("{e}"));
     let mut document: Value = serde_json::from_str(&scenario.to_json()).expect("a document that was written");
@@ -24,18 +25,19 @@ fn edge(change: impl FnOnce(&mut Value)) -> Report {
     merged
 }
 
+/// Returns the table of the port that is overloaded.
 fn port(document: &mut Value) -> &mut Value {
     &mut document["switches"]["edge"]["ports"]["core"]
 }
 
-/// Loss of all flows whose group begins with this prefix.
+/// Returns the loss, a fraction, of all flows whose group begins with this prefix.
 fn loss(report: &Report, groups: &str) -> f64 {
     let flows = || report.flows.iter().filter(|flow| flow.group.starts_with(groups));
     let sum = |get: fn(&tailback_sim::FlowReport) -> u64| flows().map(|flow| get(&flow)).sum::<u64>() as f64;
     sum(|flow| flow.dropped.packets) / sum(|flow| flow.offered.packets)
 }
 
-/// Mean delay of the flows of a group, seconds.
+/// Returns the mean delay of the flows of a group, seconds.
 fn delay(report: &Report, group: &str) -> f64 {
     let delays: Vec<f64> =
         report.flows.iter().filter(|flow| flow.group == group).filter_map(|flow| flow.delay.mean_s).collect();
@@ -43,7 +45,8 @@ fn delay(report: &Report, group: &str) -> f64 {
 }
 
 /// Checks the losses of the classes, within 0.01, against the fluid prediction for shares with 15, 35, 20, 20 and 10 %:
-/// the 47 Mbit/s that the other classes leave are divided equally between AF3x (30.02 Mbit/s) and AF2x (40.02 Mbit/s).
+/// the 47 Mbit/s that the other classes leave are divided equally between AF3x, which offers 30.02 Mbit/s (a loss of
+/// 1 − 23.5/30.02 = 0.217), and AF2x, which offers 40.02 Mbit/s (0.413).
 fn assert_fluid_losses(report: &Report) {
     for (groups, expected) in [("ef", 0.0), ("af4", 0.0), ("af1", 0.0), ("af3", 0.217), ("af2", 0.413)] {
         let found = loss(report, groups);
@@ -84,7 +87,7 @@ fn classes_of_the_edge_get_their_fluid_shares() {
 }
 
 #[test]
-fn a_shaper_in_front_of_a_fast_line_gives_the_same_shares() {
+fn a_shaper_before_a_fast_link_gives_the_same_shares() {
     let report = edge(|document| {
         document["links"][1]["rate"] = json!("1Gbit/s");
         port(document)["shaper"] = json!({ "rate": "100Mbit/s" });
@@ -107,7 +110,8 @@ fn the_interpretations_of_flow_based_fair_queueing_differ_as_max_min_predicts() 
     let fifo = edge(|document| {
         port(document)["discipline"] = json!({ "kind": "drop-tail", "packets": 40 });
     });
-    // The phases of the periodic streams determine which of them lose packets at a full queue, but not the total.
+    // The phases of the periodic streams determine which of them lose packets at a full queue, but not the total,
+    // 1 − 100/123.
     expect(&fifo, &[("", 0.187)], 0.002);
     // One queue for all flows is a FIFO.
     let one = with(json!({ "kind": "fair-queue", "key": "one", "hold": "40packets" }));

@@ -4,11 +4,12 @@ use tailback_scenario::{Scenario, build};
 use tailback_sim::World;
 use tailback_sim::plan::{GROUP, NO_ROUTE, Plan, Row, Spread};
 
+/// Returns the scenario, or its errors as text.
 fn scenario(text: &str) -> Result<Scenario, String> {
     Scenario::from_toml(text, "test.toml").map_err(|e| e.to_string())
 }
 
-/// A document with this network, in which each host sends 9 kB to the next host, the last one to the first.
+/// Returns a document with this network, in which each host sends 9 kB to the next host, the last one to the first.
 fn document(network: &str) -> String {
     format!(
         "tailback = 1\nrun = {{ duration = \"1ms\" }}\n{network}\n[[flows]]\nname = \"f\"\nfrom = \"h*\"\nto = \"h*\"\npair = \"ring\"\nsource = {{ kind = \"bulk\", size = \"9kB\" }}\n"
@@ -19,18 +20,20 @@ fn plan(network: &str) -> Plan {
     build(&scenario(&document(network)).unwrap_or_else(|e| panic!("{e}")), 1, None)
 }
 
+/// Returns a fabric with `hosts` hosts per leaf, after the text `more`.
 fn leaf_spine(leaves: u32, spines: u32, hosts: u32, more: &str) -> String {
     format!(
         "{more}\n[fabric]\nkind = \"leaf-spine\"\nleaves = {leaves}\nspines = {spines}\nhosts-per-leaf = {hosts}\nrate = \"10Gbit/s\"\nuplink-rate = \"40Gbit/s\"\n"
     )
 }
 
+/// Returns the number of the node of that name.
 fn node(plan: &Plan, name: &str) -> u16 {
     plan.nodes.iter().position(|node| node.name == name).unwrap() as u16
 }
 
-/// Names of the next hops at a node for a destination.
-fn next(plan: &Plan, at: &str, to: &str) -> Vec<String> {
+/// Returns the names of the next hops at a node for a destination.
+fn next_hops(plan: &Plan, at: &str, to: &str) -> Vec<String> {
     let (at, to) = (node(plan, at), node(plan, to));
     let entry = match &plan.routes.rows[usize::from(at)] {
         Row::Only { link, .. } => *link,
@@ -49,10 +52,10 @@ fn next(plan: &Plan, at: &str, to: &str) -> Vec<String> {
 fn a_leaf_spine_has_its_hosts_in_order_and_every_spine_on_a_path() {
     let plan = plan(&leaf_spine(3, 2, 4, ""));
     assert_eq!((plan.nodes.len(), plan.links.len()), (12 + 3 + 2, 12 + 6));
-    assert_eq!(next(&plan, "h5", "h1"), ["leaf2"]);
-    assert_eq!(next(&plan, "leaf2", "h1"), ["spine1", "spine2"]);
-    assert_eq!(next(&plan, "leaf2", "h6"), ["h6"]);
-    assert_eq!(next(&plan, "spine2", "h12"), ["leaf3"]);
+    assert_eq!(next_hops(&plan, "h5", "h1"), ["leaf2"]);
+    assert_eq!(next_hops(&plan, "leaf2", "h1"), ["spine1", "spine2"]);
+    assert_eq!(next_hops(&plan, "leaf2", "h6"), ["h6"]);
+    assert_eq!(next_hops(&plan, "spine2", "h12"), ["leaf3"]);
     let uplinks = plan.links.iter().filter(|link| link.rate[0].0 == 40_000_000_000).count();
     assert_eq!(uplinks, 6);
     assert_eq!(plan.routes.groups.len(), 3, "a leaf has one group for all hosts of other leaves");
@@ -69,12 +72,12 @@ fn a_fat_tree_has_the_numbers_of_al_fares_and_others_and_a_quarter_of_k_squared_
         let ports = plan.links.iter().filter(|link| link.ends.contains(&id)).count();
         assert_eq!(ports, 4, "{}", switch.name);
     }
-    assert_eq!(next(&plan, "edge1", "h16"), ["agg1", "agg2"]);
-    assert_eq!(next(&plan, "agg1", "h16"), ["core1", "core2"]);
-    assert_eq!(next(&plan, "agg2", "h16"), ["core3", "core4"]);
-    assert_eq!(next(&plan, "core3", "h16"), ["agg8"]);
-    assert_eq!(next(&plan, "edge1", "h3"), ["agg1", "agg2"]);
-    assert_eq!(next(&plan, "agg2", "h3"), ["edge2"]);
+    assert_eq!(next_hops(&plan, "edge1", "h16"), ["agg1", "agg2"]);
+    assert_eq!(next_hops(&plan, "agg1", "h16"), ["core1", "core2"]);
+    assert_eq!(next_hops(&plan, "agg2", "h16"), ["core3", "core4"]);
+    assert_eq!(next_hops(&plan, "core3", "h16"), ["agg8"]);
+    assert_eq!(next_hops(&plan, "edge1", "h3"), ["agg1", "agg2"]);
+    assert_eq!(next_hops(&plan, "agg2", "h3"), ["edge2"]);
 }
 
 #[test]
@@ -95,8 +98,8 @@ fn hosts_and_links_may_be_added_to_a_fabric() {
     let more = "hosts = { store = {} }\n[[links]]\nbetween = [\"store\", \"spine*\"]\nrate = \"40Gbit/s\"\n";
     let text = leaf_spine(2, 2, 2, "").replace("[fabric]", &format!("{more}[fabric]"));
     let plan = plan(&text);
-    assert_eq!(next(&plan, "leaf1", "store"), ["spine1", "spine2"]);
-    assert_eq!(next(&plan, "store", "h1"), ["spine1", "spine2"]);
+    assert_eq!(next_hops(&plan, "leaf1", "store"), ["spine1", "spine2"]);
+    assert_eq!(next_hops(&plan, "store", "h1"), ["spine1", "spine2"]);
 }
 
 #[test]
@@ -118,7 +121,7 @@ fn spraying_uses_the_same_paths_packet_by_packet() {
     let single = plan(&leaf_spine(2, 4, 2, "network = { routing = \"shortest-path\" }"));
     assert!(single.routes.groups.is_empty());
     // A flow of many packets between leaves; a hash of the flow alone would select a single spine.
-    for (spread, least) in [("ecmp", 1), ("spray", 2)] {
+    for spread in ["ecmp", "spray"] {
         let text = document(&leaf_spine(2, 4, 1, &format!("network = {{ routing = \"{spread}\" }}")));
         let plan = build(&scenario(&text.replace("9kB", "48kB")).unwrap(), 1, None);
         let mut world = World::new(plan);
@@ -128,7 +131,7 @@ fn spraying_uses_the_same_paths_packet_by_packet() {
             port.name.starts_with("leaf1->spine") && port.classes[0].sent.packets > 0
         };
         let used = report.ports.iter().filter(used).count();
-        assert!(if least == 1 { used == 1 } else { used >= 2 }, "{spread}: {used} spines");
+        assert!(if spread == "ecmp" { used == 1 } else { used >= 2 }, "{spread}: {used} spines");
     }
 }
 
@@ -162,13 +165,14 @@ flows = [{{ name = "f", from = "a", to = "b", source = {{ kind = "bulk", size = 
         } else {
             // Half of the packets, within five standard deviations. At the end of the flow, ten packets in a row take
             // the longer path with a probability of one in a thousand.
+            // 5·√(1000·0.5·0.5) = 79.
             assert!(longer.abs_diff(500) < 80, "{longer}");
             assert!((longer - 10..=longer).contains(&flow.reordered), "{} of {longer}", flow.reordered);
         }
     }
 }
 
-/// A ring of five switches with a host each; each host sends to the host two switches further on.
+/// Returns the plan of a ring of five switches with a host each.
 fn ring(routing: &str) -> Plan {
     let links: String = (1..=5)
         .map(|i| {
@@ -196,7 +200,7 @@ fn up_down_routes_never_go_up_after_going_down_and_reach_every_host() {
             let mut down = false;
             let mut hops = 0;
             while at != to {
-                let towards = next(&plan, &at, &to).remove(0);
+                let towards = next_hops(&plan, &at, &to).remove(0);
                 if let (Some(here), Some(there)) = (rank(&at), rank(&towards)) {
                     assert!(there > here || !down, "{from} to {to} goes up at {at} after going down");
                     down |= there > here;
@@ -207,8 +211,8 @@ fn up_down_routes_never_go_up_after_going_down_and_reach_every_host() {
             }
         }
     }
-    assert_eq!(next(&plan, "s3", "h5"), ["s2"], "through the root, since s4 has only the link up to s5");
-    assert_eq!(next(&ring("shortest-path"), "s3", "h5"), ["s4"]);
+    assert_eq!(next_hops(&plan, "s3", "h5"), ["s2"], "through the root, since s4 has only the link up to s5");
+    assert_eq!(next_hops(&ring("shortest-path"), "s3", "h5"), ["s4"]);
 }
 
 #[test]

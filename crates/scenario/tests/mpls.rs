@@ -4,8 +4,9 @@ use tailback_scenario::{Scenario, build};
 use tailback_sim::plan::Engine;
 use tailback_sim::{Report, World};
 
-/// A tunnel from pe1 to pe2 whose provider swaps the customer's classes. The port at the end of the tunnel and the one
-/// behind it are too slow; the first classifies by the traffic class of the labels, the second by the DSCP.
+/// Returns the report of a tunnel from pe1 to pe2 whose provider swaps the customer's classes. The port at the end of
+/// the tunnel and the one behind it are too slow: the first classifies by the traffic class of the labels, the second by
+/// the DSCP.
 fn tunnel(mode: &str) -> Report {
     let document = format!(
         r#"
@@ -49,6 +50,7 @@ source = {{ kind = "cbr", packet = "1000B", rate = "6Mbit/s", wander = 0.1 }}
     report
 }
 
+/// Returns the number of packets of a flow that are lost at a port.
 fn drops(report: &Report, flow: &str, port: &str) -> u64 {
     let flow = report.flows.iter().find(|f| f.name == flow).expect("a flow of that name");
     flow.drops.iter().filter(|drop| drop.place == port).map(|drop| drop.packets).sum()

@@ -1,6 +1,6 @@
 //! Parameters of disciplines, transports and congestion notification against their descriptions, which are the
-//! documentation: the default that a description states is the one that an empty document gets, and the range that it
-//! states is the one that is accepted.
+//! documentation: the default that a description states is that of the schema, and the range that it states is the one
+//! that is accepted.
 
 use schemars::schema_for;
 use serde_json::{Map, Value, json};
@@ -9,15 +9,18 @@ use tailback_document::{Checked, decode};
 use tailback_qdisc::congestion_notification::{cp, rp};
 use tailback_transport::{Rdma, Tcp};
 
-/// Reads and checks a document; the error names the parameter.
+/// Function that reads and checks a document; the error begins with the path of the parameter.
 type Read = fn(Value) -> Result<(), String>;
 
 /// A parameter with its place: the document around it, and the keys that lead to it.
 #[derive(Clone, Debug)]
 struct Parameter {
+    /// Kinds and keys that lead to the parameter, for messages.
     name: String,
     read: Read,
+    /// A valid document.
     document: Value,
+    /// Keys from the document to the parameter.
     keys: Vec<String>,
     schema: Value,
 }
@@ -38,7 +41,8 @@ impl Parameter {
     }
 }
 
-fn decoded<T: serde::de::DeserializeOwned>(
+/// Decodes and checks a document.
+fn decode_and_check<T: serde::de::DeserializeOwned>(
     document: Value,
     check: impl Fn(&T) -> Result<(), String>,
 ) -> Result<(), String> {
@@ -46,7 +50,7 @@ fn decoded<T: serde::de::DeserializeOwned>(
 }
 
 fn discipline(document: Value) -> Result<(), String> {
-    decoded(document, |spec: &tailback_qdisc::Spec| Checked::check(spec).map_err(|e| e.to_string()))
+    decode_and_check(document, |spec: &tailback_qdisc::Spec| Checked::check(spec).map_err(|e| e.to_string()))
 }
 
 /// Returns all parameters.
@@ -54,16 +58,16 @@ fn parameters() -> Vec<Parameter> {
     let roots: [(&str, Value, Read); 5] = [
         ("discipline", schema(schema_for!(tailback_qdisc::Spec)), discipline),
         ("tcp", schema(schema_for!(Tcp)), |document| {
-            decoded(document, |tcp: &Tcp| tcp.check().map_err(|e| e.to_string()))
+            decode_and_check(document, |tcp: &Tcp| tcp.check().map_err(|e| e.to_string()))
         }),
         ("rdma", schema(schema_for!(Rdma)), |document| {
-            decoded(document, |rdma: &Rdma| rdma.check().map_err(|e| e.to_string()))
+            decode_and_check(document, |rdma: &Rdma| rdma.check().map_err(|e| e.to_string()))
         }),
         ("point", schema(schema_for!(cp::Spec)), |document| {
-            decoded(document, |spec: &cp::Spec| Checked::check(spec).map_err(|e| e.to_string()))
+            decode_and_check(document, |spec: &cp::Spec| Checked::check(spec).map_err(|e| e.to_string()))
         }),
         ("limiter", schema(schema_for!(rp::Spec)), |document| {
-            decoded(document, |spec: &rp::Spec| Checked::check(spec).map_err(|e| e.to_string()))
+            decode_and_check(document, |spec: &rp::Spec| Checked::check(spec).map_err(|e| e.to_string()))
         }),
     ];
     let mut found = Vec::new();
@@ -79,7 +83,7 @@ fn schema(schema: schemars::Schema) -> Value {
     serde_json::to_value(schema).expect("a schema is JSON")
 }
 
-/// Keys that a kind needs in addition to its defaults.
+/// Returns keys that a kind needs in addition to its defaults; null: the kind needs a list of classes and is left out.
 fn needed(kind: &str) -> Value {
     match kind {
         "class-based" | "priority" | "htb" | "hfsc" => json!(null),
@@ -125,7 +129,7 @@ fn resolved<'a>(schema: &'a Value, root: &'a Value) -> &'a Value {
     targets.next().and_then(|target| root.pointer(target.trim_start_matches('#'))).unwrap_or(schema)
 }
 
-/// A number with its unit, in the smallest of its units.
+/// A number with its unit, in the base unit of [`UNITS`]; numbers without a unit have the unit "".
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Quantity {
     value: f64,
@@ -153,45 +157,45 @@ const UNITS: [(&str, f64, &str); 17] = [
     ("%", 0.01, ""),
 ];
 
-/// Returns the quantity at the beginning of some words, with its unit in the same word or the next one, and the words
-/// after it.
+/// Returns the quantity at the beginning of `words`, with its unit in the same word or the next one, and the words after
+/// it; `None`: the words do not begin with a number.
 fn quantity<'a>(words: &'a [&'a str]) -> Option<(Quantity, &'a [&'a str])> {
-    let (first, rest) = words.split_first()?;
+    let (first, remaining) = words.split_first()?;
     let first = first.trim_matches(|c: char| "\"`,;:.()".contains(c));
     let digits = first.find(|c: char| !"0123456789.-e".contains(c)).unwrap_or(first.len());
     let (number, tail) = first.split_at(digits);
     let value: f64 = number.parse().ok()?;
     if let Some(divisor) = tail.strip_prefix('/').and_then(|text| text.parse::<f64>().ok()) {
-        return Some((Quantity { value: value / divisor, unit: "" }, rest));
+        return Some((Quantity { value: value / divisor, unit: "" }, remaining));
     }
     if let Some(exponent) = tail.strip_prefix('^').and_then(|text| text.parse::<i32>().ok()) {
         // As in `2^32 - 1`.
-        let less = if let ["-", "1" | "1." | "1,", ..] = rest { 1.0 } else { 0.0 };
+        let minus = if let ["-", "1" | "1." | "1,", ..] = remaining { 1.0 } else { 0.0 };
         return Some((
-            Quantity { value: (0..exponent).fold(1.0, |product, _| product * value) - less, unit: "" },
-            rest,
+            Quantity { value: (0..exponent).fold(1.0, |product, _| product * value) - minus, unit: "" },
+            remaining,
         ));
     }
     let scaled = |unit: &str| UNITS.iter().find(|(name, ..)| *name == unit).map(|(_, factor, base)| (*factor, *base));
     if tail.is_empty() {
-        let next = rest.first().map(|word| word.trim_matches(|c: char| ",;:.()".contains(c)));
+        let next = remaining.first().map(|word| word.trim_matches(|c: char| ",;:.()".contains(c)));
         // "at least 5 packets" counts packets.
         return match next.filter(|next| !next.starts_with("packet")).and_then(scaled) {
-            Some((factor, unit)) => Some((Quantity { value: value * factor, unit }, &rest[1..])),
-            None => Some((Quantity { value, unit: "" }, rest)),
+            Some((factor, unit)) => Some((Quantity { value: value * factor, unit }, &remaining[1..])),
+            None => Some((Quantity { value, unit: "" }, remaining)),
         };
     }
-    scaled(tail).map(|(factor, unit)| (Quantity { value: value * factor, unit }, rest))
+    scaled(tail).map(|(factor, unit)| (Quantity { value: value * factor, unit }, remaining))
 }
 
-/// Bounds, each with `true` if the bound itself is allowed.
+/// Bounds of a parameter, each with `true` if the bound itself is allowed; `None`: there is no such bound.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Range {
     low: Option<(Quantity, bool)>,
     high: Option<(Quantity, bool)>,
 }
 
-/// Returns the range that a description states at the beginning of a clause.
+/// Returns the first range that a description states at the beginning of a clause; `None`: it states none.
 fn range(description: &str) -> Option<Range> {
     let text = description.split("Default").next().unwrap_or_default();
     let words: Vec<&str> = text.split_whitespace().collect();
@@ -201,6 +205,7 @@ fn range(description: &str) -> Option<Range> {
     })
 }
 
+/// Returns the range at the beginning of `words`, such as "above 0 and at most 1" or "1 to 64".
 fn range_at(words: &[&str]) -> Option<Range> {
     if let ["above", rest @ ..] = words {
         let (low, rest) = quantity(rest)?;
@@ -239,10 +244,10 @@ fn written(value: f64, unit: &str, whole: bool) -> Value {
 
 /// Returns `true` if values of the parameter are whole numbers.
 fn is_whole(schema: &Value) -> bool {
-    let of = |one: &Value| {
+    let is_integer = |one: &Value| {
         one["type"] == "integer" || one["type"].as_array().is_some_and(|types| types.contains(&json!("integer")))
     };
-    of(schema) || schema["anyOf"].as_array().is_some_and(|several| several.iter().any(of))
+    is_integer(schema) || schema["anyOf"].as_array().is_some_and(|several| several.iter().any(is_integer))
 }
 
 #[test]
@@ -265,10 +270,10 @@ fn each_default_is_the_one_that_its_description_states() {
                 let (stated, read) = (quantity(&words), quantity(&[default.as_str()]).map(|(read, _)| read));
                 stated.is_some_and(|(stated, _)| Some(stated) == read)
             }
-            // Nothing, or a table, which is described in words.
+            // No default, or a table, which is described in words.
             _ => continue,
         };
-        // Stated as base/6.55, rounded.
+        // The default of this parameter is stated as base/6.55, rounded.
         if !agrees && !parameter.name.ends_with("swift per-hop") {
             wrong.push(format!("{}: {default} and \"Default {stated}\"", parameter.name));
         }
@@ -286,13 +291,13 @@ fn the_range_that_a_description_states_is_the_one_that_is_accepted() {
         let Some(Range { low, high }) = range(&parameter.description()) else { continue };
         let whole = is_whole(&parameter.schema);
         let path = format!("{}:", parameter.keys.join("."));
-        let mut says = |value: f64, unit: &'static str, fits: bool| {
+        let mut expect = |value: f64, unit: &'static str, fits: bool| {
             let value = written(value, unit, whole);
             let answer = (parameter.read)(parameter.with(value.clone()));
             match (&answer, fits) {
                 (Ok(()), true) => accepted += 1,
                 (Err(_), false) => refused += 1,
-                // A check that concerns other parameters, too, may refuse the value.
+                // The value may be refused because it contradicts another parameter.
                 (Err(message), true) if message.contains('`') || !message.starts_with(&path) => {}
                 _ => wrong.push(format!("{} = {value}: {answer:?}; {}", parameter.name, parameter.description())),
             }
@@ -305,15 +310,15 @@ fn the_range_that_a_description_states_is_the_one_that_is_accepted() {
                 "ns" => 1e-3 * (value * 1e-9).max(1.0),
                 _ => 1.0,
             };
-            says(value, unit, included);
+            expect(value, unit, included);
             if included {
                 // Quantities with a unit have no negative values.
                 if value > 0.0 || unit.is_empty() {
-                    says(value - inwards * step, unit, false);
+                    expect(value - inwards * step, unit, false);
                 }
             } else {
                 // Checks may exclude values closer to 1 than a millionth.
-                says(value + inwards * if value == 1.0 && unit.is_empty() { 2e-6 } else { step }, unit, true);
+                expect(value + inwards * if value == 1.0 && unit.is_empty() { 2e-6 } else { step }, unit, true);
             }
         }
     }
@@ -321,10 +326,10 @@ fn the_range_that_a_description_states_is_the_one_that_is_accepted() {
     assert!(accepted > 150 && refused > 150, "{accepted} accepted, {refused} refused");
 }
 
-/// Reader, document, pointer to a number in it, smallest and largest accepted value, and refused values.
+/// Reader, document, JSON pointer to a number in it, smallest and largest accepted value, and refused values.
 type Bounds = (Read, Value, &'static str, [f64; 2], Vec<f64>);
 
-/// Sets a place of a document, by its pointer.
+/// Returns the document with a number replaced.
 fn put(document: &Value, pointer: &str, value: f64) -> Value {
     let mut document = document.clone();
     let place = document.pointer_mut(pointer).expect("a place");
@@ -332,11 +337,14 @@ fn put(document: &Value, pointer: &str, value: f64) -> Value {
     document
 }
 
-/// Bounds against typing errors, and bounds of parameters inside lists and of adaptive laws.
+/// Bounds that descriptions do not state, since they only catch typing errors, and bounds of parameters inside lists and
+/// of adaptive laws.
 #[test]
 fn numbers_beyond_their_bounds_are_refused_and_those_at_the_bounds_are_accepted() {
-    let point: Read = |document| decoded(document, |spec: &cp::Spec| Checked::check(spec).map_err(|e| e.to_string()));
-    let limiter: Read = |document| decoded(document, |spec: &rp::Spec| Checked::check(spec).map_err(|e| e.to_string()));
+    let point: Read =
+        |document| decode_and_check(document, |spec: &cp::Spec| Checked::check(spec).map_err(|e| e.to_string()));
+    let limiter: Read =
+        |document| decode_and_check(document, |spec: &rp::Spec| Checked::check(spec).map_err(|e| e.to_string()));
     let feng = json!({ "kind": "red", "adaptive": { "kind": "feng", "alpha": 3, "beta": 2, "top": 1 } });
     let floyd = json!({ "kind": "red", "adaptive": { "kind": "floyd", "alpha": 0.1, "beta": 0.5, "top": 0.5 } });
     let wrr = json!({ "kind": "wrr", "classes": [{ "match": { "dscp": "ef" }, "weight": 1 }] });
@@ -430,7 +438,8 @@ fn numbers_beyond_their_bounds_are_refused_and_those_at_the_bounds_are_accepted(
 /// Rows: reader, document, and the parameter that the error must name, empty if the document is valid.
 #[test]
 fn parameters_that_contradict_each_other_are_refused_and_those_at_the_limit_are_accepted() {
-    let point: Read = |document| decoded(document, |spec: &cp::Spec| Checked::check(spec).map_err(|e| e.to_string()));
+    let point: Read =
+        |document| decode_and_check(document, |spec: &cp::Spec| Checked::check(spec).map_err(|e| e.to_string()));
     let bcn = |key: &str, three: [f64; 3]| json!({ "kind": "bcn", "equilibrium": 16, "full": 90, key: three });
     let red = |more: Value| {
         let mut red = json!({ "kind": "red" });
@@ -539,7 +548,7 @@ fn parameters_that_contradict_each_other_are_refused_and_those_at_the_limit_are_
     ];
     for (read, document, field) in table {
         match read(document.clone()) {
-            Ok(()) => assert_eq!(field, "", "{document} is taken"),
+            Ok(()) => assert_eq!(field, "", "{document} is accepted"),
             Err(message) => {
                 assert!(!field.is_empty() && message.starts_with(&format!("{field}:")), "{document}: {message}");
             }

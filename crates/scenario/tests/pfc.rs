@@ -4,6 +4,7 @@ use tailback_scenario::{Scenario, build};
 use tailback_sim::plan::Engine;
 use tailback_sim::{PortReport, Report, World};
 
+/// Returns the scenario, or its errors as text.
 fn scenario(text: &str) -> Result<Scenario, String> {
     Scenario::from_toml(text, "pfc.toml").map_err(|e| e.to_string())
 }
@@ -13,6 +14,7 @@ fn run(text: &str) -> Report {
     crate::common::to_end(&mut world);
     world.report()
 }
+/// Returns the number of lost packets of all flows.
 fn lost(report: &Report) -> u64 {
     report.flows.iter().map(|flow| flow.dropped.packets).sum()
 }
@@ -20,8 +22,8 @@ fn port<'a>(report: &'a Report, name: &str) -> &'a PortReport {
     report.ports.iter().find(|port| port.name == name).expect("a port of that name")
 }
 
-/// A host that fills its 10 Gbit/s link towards one of a quarter of that rate, while the reverse direction is full of
-/// frames for which PAUSE frames have to wait. Inputs stop after about 40 frames.
+/// Returns the report of a host that fills its 10 Gbit/s link towards a host with a quarter of that rate, while the
+/// reverse direction is full of frames for which PAUSE frames have to wait. The host is stopped after about 40 frames.
 fn fast_to_slow(headroom: &str) -> Report {
     run(&fast_to_slow_document(headroom))
 }
@@ -64,30 +66,31 @@ source = {{ kind = "cbr", packet = "1500B", rate = "9.6Gbit/s" }}
 #[test]
 fn no_frame_is_lost_with_the_headroom_of_the_link_and_some_with_one_frame_less() {
     let frame = 1518;
-    let least = (0..40)
+    let fewest = (0..40)
         .find(|frames| lost(&fast_to_slow(&format!("headroom = \"{}B\"", frames * frame))) == 0)
         .expect("some headroom is enough");
-    assert!(least > 1);
-    for frames in [least - 1, least - 2] {
+    assert!(fewest > 1);
+    for frames in [fewest - 1, fewest - 2] {
         let report = fast_to_slow(&format!("headroom = \"{}B\"", frames * frame));
         assert!(lost(&report) > 0 && port(&report, "s->b").classes[0].dropped.packets > 0, "{frames} frames");
     }
     let report = fast_to_slow("");
-    assert_eq!(lost(&report), 0, "the headroom that is worked out is enough");
+    assert_eq!(lost(&report), 0, "the computed headroom is enough");
     assert!(port(&report, "a->s").notifications_received > 10 && port(&report, "a->s").held_s > 1e-3);
-    // The time is that of a frame and a PAUSE at the line rate, of 300 m in each direction, and of 1.5 us; two frames
-    // are in flight in addition: (1538 + 84 + 2 · 1538) B + 4.5 us · 10 Gbit/s = 10.3 kB; the PAUSE meets the longest
-    // wait only by chance.
-    assert!((5..=7).contains(&least), "{least} frames");
+    // Bytes that arrive while the PAUSE waits for a frame and is sent, during the propagation over 300 m in each
+    // direction (3 us) and the 1.5 us of latency and response, and two frames in flight: (1538 + 84 + 2 · 1538) B +
+    // 4.5 us · 10 Gbit/s = 10.3 kB, at most 7 frames; the PAUSE has the longest wait only by chance.
+    assert!((5..=7).contains(&fewest), "{fewest} frames");
 }
 
 /// The default headroom, to the byte, by the formula of 802.1Qbb: the bytes that a sender at `rate` transmits while the
-/// PAUSE waits for a frame, is sent, travels and takes effect, and during the latency of the switch; plus one frame at
-/// each end.
+/// PAUSE waits for a frame, is sent, propagates and takes effect, and during the latency of the switch; plus one frame
+/// at each end.
 #[test]
 fn the_computed_headroom_is_the_sum_of_the_standard_to_the_byte() {
     // Ethernet adds 18 B to 1500 B, and 20 B between frames; a PAUSE takes 84 B with them.
     let (frame, pause) = (1538, 84);
+    // Headroom of an input whose link has a rate in units of 0.1 Gbit/s.
     let input = |gbit_10: u64, round_trip_ps: u64| {
         let wait = (frame + pause) * 8_000 / gbit_10 * 10;
         (wait + round_trip_ps + 1_000_000 + 500_000) * gbit_10 / 80_000 + 2 * frame
@@ -102,7 +105,8 @@ fn the_computed_headroom_is_the_sum_of_the_standard_to_the_byte() {
     assert_eq!(tailback_sim::set_aside(&plan, switch), Some((1_000_000, classes * (by_hand + 3 * 4_000))));
 }
 
-/// A ring of five switches; each host sends to the host two switches further on, all in the same direction.
+/// Returns the report of a ring of five switches; each host sends to the host two switches further on, all in the same
+/// direction. `more` is further keys of the switches.
 fn ring(routing: &str, more: &str) -> Report {
     let links: String = (1..=5)
         .map(|i| {
@@ -152,8 +156,8 @@ fn a_ring_deadlocks_and_its_cycle_is_named() {
 fn up_down_routes_avoid_the_deadlock_of_the_same_ring() {
     let report = ring("up-down", "");
     assert_eq!((report.deadlocks.len(), lost(&report)), (0, 0));
-    let free = |i: u32| report.flows.iter().find(|flow| flow.name == format!("f{i}")).unwrap().delivered.bytes;
-    assert!((1..=5).all(|i| free(i) > 1_000_000), "{:?}", (1..=5).map(free).collect::<Vec<_>>());
+    let delivered = |i: u32| report.flows.iter().find(|flow| flow.name == format!("f{i}")).unwrap().delivered.bytes;
+    assert!((1..=5).all(|i| delivered(i) > 1_000_000), "{:?}", (1..=5).map(delivered).collect::<Vec<_>>());
 }
 
 #[test]
@@ -166,7 +170,7 @@ fn a_watchdog_breaks_the_cycle() {
     assert!(delivered > 2 * stuck, "{delivered} against {stuck}");
 }
 
-/// Two leaves and a spine; h1 sends to h3, h2 to h4, and h3 is faulty from 1 to 6 ms.
+/// Returns the report of two leaves and a spine; h1 sends to h3, h2 to h4, and h3 is faulty from 1 to 6 ms.
 fn storm(watchdog: &str) -> Report {
     run(&format!(
         r#"
@@ -226,8 +230,8 @@ fn one_faulty_host_stops_others_until_it_recovers_and_a_watchdog_prevents_that()
     assert!(port(&stormy, "leaf1->h1").head_of_line.is_none());
 }
 
-/// A host that sends 5 Mbit/s over links of 10 Mbit/s to host `b`, with this timeline; both engines must give the same
-/// digest.
+/// Returns the report of a host that sends 5 Mbit/s over links of 10 Mbit/s to host `b`, with this timeline; both
+/// engines must give the same digest.
 fn two_hosts(end_stations: bool, timeline: &str) -> Report {
     let text = format!(
         r#"
@@ -270,20 +274,20 @@ fn a_storm_stops_the_port_whether_or_not_hosts_are_notified_of_congestion() {
 fn the_end_of_a_storm_that_has_not_begun_has_no_effect() {
     let change = |ms: u32, state: &str| format!("{{ at = \"{ms}ms\", host = \"b\", state = \"{state}\" }}");
     for end_stations in [false, true] {
-        let of = |changes: &[String]| {
+        let delivered = |changes: &[String]| {
             two_hosts(end_stations, &changes.join(", ")).flows.iter().next().unwrap().delivered.packets
         };
-        let never = of(&[]);
-        assert_eq!(of(&[change(100, "calm")]), never);
-        let once = of(&[change(100, "storm"), change(300, "calm")]);
+        let without = delivered(&[]);
+        assert_eq!(delivered(&[change(100, "calm")]), without);
+        let once = delivered(&[change(100, "storm"), change(300, "calm")]);
         assert!(once > 300, "frames that waited during the storm are sent: {once}");
-        assert_eq!(of(&[change(100, "storm"), change(200, "storm"), change(300, "calm")]), once);
+        assert_eq!(delivered(&[change(100, "storm"), change(200, "storm"), change(300, "calm")]), once);
     }
 }
 
 #[test]
 fn reserves_and_headroom_are_at_most_the_memory_of_a_switch() {
-    let of = |reserve: &str| {
+    let with_reserve = |reserve: &str| {
         scenario(&format!(
             r#"
 tailback = 1
@@ -303,13 +307,13 @@ source = {{ kind = "cbr", packet = "1500B", rate = "1Mbit/s" }}
 "#
         ))
     };
-    of("6kB").expect("three inputs of 10 kB");
-    let refused = of("7kB").expect_err("33 kB");
+    with_reserve("6kB").expect("three inputs of 6 + 4 kB");
+    let refused = with_reserve("7kB").expect_err("three inputs of 7 + 4 kB");
     assert!(
         refused.contains("of all inputs and classes need 33kB") && refused.contains("write \"33kB\" or more"),
         "{refused}"
     );
-    of("16EB").expect_err("more than 64 bits hold");
+    with_reserve("16EB").expect_err("more than a u64 holds");
 }
 
 #[test]

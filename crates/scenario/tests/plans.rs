@@ -12,11 +12,12 @@ fn scenario(text: &str) -> Scenario {
     Scenario::from_toml(text, "test.toml").unwrap_or_else(|e| panic!("{e}"))
 }
 
+/// Returns the plan of a document with seed 1.
 fn plan(text: &str) -> Plan {
     build(&scenario(text), 1, None)
 }
 
-/// A document with these hosts, switches and links, and one flow.
+/// Returns a document with these hosts, switches and links, and one flow.
 fn network(nodes: &str, links: &[(&str, &str)], flow: (&str, &str)) -> String {
     let links: String = links
         .iter()
@@ -29,6 +30,7 @@ fn network(nodes: &str, links: &[(&str, &str)], flow: (&str, &str)) -> String {
     )
 }
 
+/// Returns the names of the nodes, by number.
 fn names(plan: &Plan) -> Vec<&str> {
     plan.nodes.iter().map(|node| node.name.as_str()).collect()
 }
@@ -37,7 +39,7 @@ fn node(plan: &Plan, name: &str) -> usize {
     plan.nodes.iter().position(|node| node.name == name).unwrap()
 }
 
-/// Names of the nodes on the path.
+/// Returns the names of the nodes on the path, both ends included.
 fn path<'a>(plan: &'a Plan, from: &str, to: &str) -> Vec<&'a str> {
     let (mut at, to) = (node(plan, from), node(plan, to));
     let mut path = vec![plan.nodes[at].name.as_str()];
@@ -75,6 +77,7 @@ fn two_patterns_are_linked_one_to_one_and_one_pattern_to_all() {
     assert_eq!(pairs, [["h1", "e1"], ["h2", "e2"], ["h3", "e3"], ["core", "e1"], ["core", "e2"], ["core", "e3"]]);
 }
 
+/// Returns the names of the ends of each link.
 fn ends(plan: &Plan) -> Vec<[&str; 2]> {
     plan.links.iter().map(|link| link.ends.map(|id| names(plan)[usize::from(id)])).collect()
 }
@@ -122,7 +125,7 @@ fn ports_towards_a_group_are_found_by_its_name() {
 
 #[test]
 fn flows_have_the_requested_pairs() {
-    let base = |from: &str, to: &str, pair: &str| {
+    let pairs = |from: &str, to: &str, pair: &str| {
         let text = network(
             "hosts = { a = { count = 3 }, b = { count = 3 } }\nswitches = { s = {} }",
             &[("?[123]", "s")],
@@ -132,12 +135,12 @@ fn flows_have_the_requested_pairs() {
         let name = |id: u16| names(&plan)[usize::from(id)].to_owned();
         plan.flows.iter().map(|f| format!("{} {}-{}", f.name(), name(f.from), name(f.to))).collect::<Vec<_>>()
     };
-    assert_eq!(base("a1", "b1", ""), ["f a1-b1"]);
-    assert_eq!(base("a*", "b*", ""), ["f[1] a1-b1", "f[2] a2-b2", "f[3] a3-b3"]);
-    assert_eq!(base("a*", "b2", ""), ["f[1] a1-b2", "f[2] a2-b2", "f[3] a3-b2"]);
-    assert_eq!(base("a*", "a1", ""), ["f[1] a2-a1", "f[2] a3-a1"], "never to itself");
-    assert_eq!(base("a[12]", "a*", "pair = \"all\"").len(), 4);
-    assert_eq!(base("a*", "b*", "pair = \"all\"").len(), 9);
+    assert_eq!(pairs("a1", "b1", ""), ["f a1-b1"]);
+    assert_eq!(pairs("a*", "b*", ""), ["f[1] a1-b1", "f[2] a2-b2", "f[3] a3-b3"]);
+    assert_eq!(pairs("a*", "b2", ""), ["f[1] a1-b2", "f[2] a2-b2", "f[3] a3-b2"]);
+    assert_eq!(pairs("a*", "a1", ""), ["f[1] a2-a1", "f[2] a3-a1"], "never to itself");
+    assert_eq!(pairs("a[12]", "a*", "pair = \"all\"").len(), 4);
+    assert_eq!(pairs("a*", "b*", "pair = \"all\"").len(), 9);
 }
 
 #[test]
@@ -333,7 +336,7 @@ source = { kind = "video" }
     assert_eq!(path(&plan, "video", "h1"), ["video", "far", "core", "edge1", "h1"]);
 }
 
-/// Routing tables grow with the product of switches and nodes; hosts at a single switch need no table.
+/// The size of routing tables is the product of switches and nodes; hosts with a single link need no table.
 #[test]
 fn thousands_of_hosts_make_a_plan_and_thousands_of_switches_are_refused() {
     let star = |what: &str| {

@@ -8,6 +8,7 @@ use tailback_scenario::{Scenario, build};
 use tailback_sim::plan::Engine;
 use tailback_sim::{Report, World};
 
+/// Number of generated documents per property.
 const CASES: u32 = 64;
 
 #[test]
@@ -19,6 +20,7 @@ fn a_checked_scenario_runs_to_its_end_and_counts_every_packet() {
     }
 }
 
+/// Returns the report of a run, after a check that every packet is delivered, dropped or in the network.
 fn run(scenario: &Scenario, engine: Engine) -> Report {
     let mut world = World::new(build(scenario, 1, Some(engine)));
     crate::common::to_end(&mut world);
@@ -30,8 +32,8 @@ fn run(scenario: &Scenario, engine: Engine) -> Report {
     report
 }
 
-/// Without framing and headers an acknowledgement takes no time: packets queued behind it begin at the same instant: in
-/// one step if departures are computed at the arrival, and otherwise in several.
+/// Without framing and headers an acknowledgement takes no time, so that the packet queued behind it is sent at the same
+/// instant: in the same event if departures are computed at the arrival, as in the merged engine, otherwise in another.
 #[test]
 fn adapters_behind_zero_length_acknowledgements_are_served_in_the_same_order_by_either_engine() {
     let document = |flows: &str| {
@@ -80,7 +82,7 @@ transport = {{ kind = "tcp", header = "0B", delayed-ack = {{ every = 1 }} }}
 "#
         )
     };
-    let group = |ends: &str, rest: String| format!("[[flows]]\nname = \"asked\"\n{ends}\n{rest}");
+    let group = |ends: &str, traffic: String| format!("[[flows]]\nname = \"asked\"\n{ends}\n{traffic}");
     let one = group("from = \"h1\"\nto = \"h4\"\ncount = 3", pages("")) + &transfer("from = \"h2\"\nto = \"h1\"");
     let two = group("from = \"h1\"\nto = \"h2\"", pages(", timeout = \"9.52ms\""))
         + &transfer("from = \"h*\"\nto = \"h*\"\npair = \"permutation\"");

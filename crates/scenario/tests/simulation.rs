@@ -7,7 +7,8 @@ use tailback_units::{Dur, Time};
 
 const SETTING: Setting = Setting { seed: 1, engine: None, warmup: None, trace: None };
 
-/// Frames of 1000 B without overhead over 8 Mbit/s: each takes 1 ms. One arrives every 2 ms, the first at 0.
+/// Frames of 1000 B without overhead over a link of 8 Mbit/s, which take 1 ms each. One is sent every 2 ms, the first at
+/// time 0.
 const LINE: &str = r#"
     tailback = 1
     [run]
@@ -94,6 +95,7 @@ fn scenario(text: &str) -> Scenario {
     Scenario::from_toml(text, "<scenario>").unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// Returns an instant in milliseconds.
 fn ms(at: u64) -> Time {
     Time::ZERO + Dur::from_ms(at)
 }
@@ -110,12 +112,14 @@ fn digest(scenario: &Scenario) -> String {
     world.report().digest
 }
 
+/// Runs to the end; returns the digest.
 fn finished(mut simulation: Simulation) -> String {
     simulation.run_until(Time::NEVER);
     assert!(simulation.is_done());
     simulation.report().digest
 }
 
+/// Returns the text of the error of a refused change.
 fn message(result: Result<Time, tailback_scenario::ScenarioError>) -> String {
     result.expect_err("it is refused").rendered()
 }
@@ -141,7 +145,7 @@ fn twelve_changed_keys_give_the_digest_of_the_exported_scenario() {
     let scenario = scenario(BUSY);
     for engine in [Engine::Merged, Engine::Plain] {
         let mut simulation = Simulation::new(&scenario, Setting { engine: Some(engine), ..SETTING });
-        let moves = [
+        let changes = [
             (100, "links[0].rate", "5Mbit/s"),
             (200, "links[0].delay", "20ms"),
             (400, "switches.s.ports.t.discipline.max", "20kB"),
@@ -156,26 +160,26 @@ fn twelve_changed_keys_give_the_digest_of_the_exported_scenario() {
             (2_100, "links[0].state", "down"),
             (2_200, "links[0].state", "up"),
         ];
-        for (at, key, value) in moves {
+        for (at, key, value) in changes {
             simulation.run_until(ms(at));
             assert_eq!(simulation.change(&[(key, value)], None).unwrap(), ms(at) + REACTION, "{key}");
         }
         simulation.inject("tcp[2]", 100_000, Some(ms(2_400))).unwrap();
         let exported = simulation.scenario();
-        let moved = finished(simulation);
-        assert_eq!(moved, digest(&exported));
-        assert_ne!(moved, digest(&scenario));
+        let changed = finished(simulation);
+        assert_eq!(changed, digest(&exported));
+        assert_ne!(changed, digest(&scenario));
         // The text, too, is a scenario.
         let text = exported.to_toml();
-        assert_eq!(moved, digest(&self::scenario(&text)), "{text}");
-        // Every change has an effect: without it the digest is another one.
-        for left_out in 0..moves.len() {
+        assert_eq!(changed, digest(&self::scenario(&text)), "{text}");
+        // Every change has an effect: the digest without the change is another one.
+        for left_out in 0..changes.len() {
             let mut simulation = Simulation::new(&scenario, SETTING);
-            for (_, (at, key, value)) in moves.iter().enumerate().filter(|(i, _)| *i != left_out) {
+            for (_, (at, key, value)) in changes.iter().enumerate().filter(|(i, _)| *i != left_out) {
                 simulation.change(&[(key, value)], Some(ms(*at) + REACTION)).unwrap();
             }
             simulation.inject("tcp[2]", 100_000, Some(ms(2_400))).unwrap();
-            assert_ne!(finished(simulation), moved, "{:?} changes nothing", moves[left_out]);
+            assert_ne!(finished(simulation), changed, "{:?} changes nothing", changes[left_out]);
         }
     }
 }
@@ -185,8 +189,8 @@ fn a_slower_link_builds_the_queue_that_the_rates_give() {
     let mut simulation = Simulation::new(&scenario(LINE), SETTING);
     simulation.run_until(ms(100));
     assert_eq!(simulation.port("s->b").unwrap().queue_bytes, 0);
-    // At 2 Mbit/s a frame takes 4 ms. From 100 ms to 900 ms 400 frames arrive and 200 are sent; of the others 100 wait,
-    // which fill the buffer, and the rest are dropped.
+    // At 2 Mbit/s a frame takes 4 ms. From 100 ms to 900 ms 400 frames arrive and 200 are sent. Of the other 200, 100
+    // wait and fill the buffer, and 100 are dropped.
     simulation.change(&[("links[0].rate", "2Mbit/s")], None).unwrap();
     simulation.run_until(ms(300));
     let port = simulation.port("s->b").unwrap();
@@ -216,7 +220,7 @@ fn a_source_takes_its_new_rate_and_stops_and_starts() {
     simulation.change(&[("flows[data].source.rate", "8Mbit/s")], Some(ms(201))).unwrap();
     simulation.run_until(before(301));
     assert_eq!(offered(&simulation), 201, "one every millisecond from the change on");
-    // The frame of 301 ms is sent before the source stops: sources come before changes at an instant.
+    // The frame of 301 ms is sent before the source stops, since sources are handled before changes at an instant.
     simulation.change(&[("flows[data].state", "stop")], Some(ms(301))).unwrap();
     simulation.run_until(ms(400));
     assert_eq!(offered(&simulation), 202);
@@ -229,7 +233,7 @@ fn a_source_takes_its_new_rate_and_stops_and_starts() {
 }
 
 #[test]
-fn injected_bytes_arrive_when_they_must_and_are_recorded() {
+fn injected_bytes_arrive_after_transmission_and_delay_and_are_recorded() {
     let mut simulation = Simulation::new(&scenario(LINE), SETTING);
     assert!(simulation.record_delivered("b") && !simulation.record_delivered("unknown"));
     simulation.change(&[("flows[data].state", "stop")], None).unwrap();
@@ -242,8 +246,8 @@ fn injected_bytes_arrive_when_they_must_and_are_recorded() {
     let found = simulation.take_delivered();
     let seen: Vec<(u64, u32)> = found.iter().map(|(_, packet)| (packet.at.0, packet.bytes)).collect();
     let (first, last) = (ms(100) + REACTION, ms(150));
-    let tx = |bytes: u64| Dur::from_ns(bytes * 1_000) + Dur::from_ns(bytes * 10);
-    let end = |from: Time, bytes: u64| (from + tx(bytes) + Dur::from_ms(10)).0;
+    let transmission = |bytes: u64| Dur::from_ns(bytes * 1_000) + Dur::from_ns(bytes * 10);
+    let end = |from: Time, bytes: u64| (from + transmission(bytes) + Dur::from_ms(10)).0;
     let full = seen[0].1;
     assert_eq!(seen[0].0, end(first, u64::from(full)));
     assert_eq!(seen.iter().take(seen.len() - 1).map(|(_, bytes)| bytes).sum::<u32>(), 3_000);
@@ -272,7 +276,7 @@ fn a_jump_back_replays_the_changes_before_it_and_forgets_the_others() {
 }
 
 #[test]
-fn what_cannot_change_is_refused_and_changes_nothing() {
+fn invalid_changes_are_refused_and_change_nothing() {
     let scenario = scenario(LINE);
     let mut simulation = Simulation::new(&scenario, SETTING);
     simulation.run_until(ms(500));
@@ -316,8 +320,8 @@ fn a_change_before_an_earlier_one_is_refused() {
 }
 
 #[test]
-fn values_cannot_be_moved_if_the_timeline_sets_values_itself() {
-    // The entry of 500 ms has the discipline as it was in the document, so that it would undo a change of 200 ms.
+fn values_cannot_be_changed_if_the_timeline_sets_values_itself() {
+    // The entry of 500 ms has the other values as they are in the document, so that it would undo a change of 200 ms.
     let entry = "[[timeline]]\n at = \"500ms\"\n set = { \"links[0].rate\" = \"4Mbit/s\" }\n";
     let scenario = scenario(&format!("{LINE}\n{entry}"));
     let mut simulation = Simulation::new(&scenario, SETTING);
@@ -331,7 +335,7 @@ fn values_cannot_be_moved_if_the_timeline_sets_values_itself() {
 }
 
 #[test]
-fn a_wrong_entry_of_the_timeline_is_shown_with_its_line() {
+fn an_invalid_entry_of_the_timeline_is_shown_with_its_line() {
     let with = |entry: &str| {
         let text = format!("{LINE}\n    [[timeline]]\n    at = \"100ms\"\n    {entry}\n");
         Scenario::from_toml(&text, "line.toml").expect_err(entry).rendered()

@@ -84,8 +84,8 @@ fn a_valid_study_is_read_with_its_defaults() {
     assert_eq!(Study::from_json(&study.to_json()).unwrap().document(), document);
 }
 
-/// The value as `str::parse` rounds it, which is the nearest double, and the shortest text that is parsed to this
-/// value.
+/// `str::parse` gives the nearest double. A study's numbers are read to this value, and written as a text that is read
+/// to it again.
 #[test]
 fn numbers_of_a_study_in_json_are_the_nearest_doubles() {
     let mut rng = Rng::named(1, "digits");

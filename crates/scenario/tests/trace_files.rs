@@ -25,6 +25,7 @@ to = "b"
 source = { kind = "trace", file = "film.txt", format = "terse-bytes", fps = 25 }
 "#;
 
+/// Returns a reader of files that has this text for `film.txt` and no other file.
 fn read(text: &'static str) -> Files {
     Files::read_by(move |file| if file == "film.txt" { Ok(text.to_owned()) } else { Err("no such file".to_owned()) })
 }
@@ -35,7 +36,7 @@ fn a_trace_is_read_and_sent() {
     let mut world = World::new(build(&scenario, 1, None));
     crate::common::to_end(&mut world);
     let offered = world.report().flows.row(0).offered.bytes;
-    // 250 frames are 83 times the trace of 6000 B, and one frame more, 1 to 3 kB: the first frame is chosen at random.
+    // 250 frames are 83 times the trace of 6000 B, and one more frame of 1 to 3 kB, since the first is drawn at random.
     assert!((498_000..=502_000).contains(&offered), "{offered}");
 }
 

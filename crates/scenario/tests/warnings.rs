@@ -4,7 +4,8 @@
 use tailback_scenario::Scenario;
 use tailback_scenario::document::WarningName::{self, *};
 
-/// Two hosts, a switch and a receiver, all links at 10 Mbit/s; `more` is the rest of the document.
+/// Returns a document with two hosts, a switch and a receiver, all links at 10 Mbit/s; `network` follows `[run]`, and
+/// `more` is the end of the document.
 fn two_into_one(network: &str, more: &str) -> String {
     format!(
         r#"tailback = 1
@@ -26,6 +27,7 @@ rate = "10Mbit/s"
     )
 }
 
+/// Returns a group of two flows with packets of 1000 B at this payload rate each.
 fn cbr(rate: &str) -> String {
     format!(
         "[[flows]]\nname = \"data\"\nfrom = \"h*\"\nto = \"d\"\nsource = {{ kind = \"cbr\", packet = \"1000B\", rate = \"{rate}\" }}\n"
@@ -36,7 +38,7 @@ fn scenario(text: &str) -> Scenario {
     Scenario::from_toml(text, "net.toml").unwrap_or_else(|e| panic!("{e}"))
 }
 
-/// Name, path and message of each warning.
+/// Returns name, path and message of each warning.
 fn warnings(text: &str) -> Vec<(WarningName, String, String)> {
     scenario(text).warnings().into_iter().map(|w| (w.name, w.problem.path, w.problem.message)).collect()
 }
@@ -49,6 +51,7 @@ fn only(text: &str, name: WarningName, path: &str) -> String {
     found[0].2.clone()
 }
 
+/// Checks that there is no warning.
 fn none(text: &str) {
     let found = warnings(text);
     assert!(found.is_empty(), "{found:?}");
@@ -144,7 +147,7 @@ fn traffic_that_a_policer_may_drop_is_not_counted() {
     none(&two_into_one("", &policed));
 }
 
-/// Two leaves with four hosts each and two spines, all links at 10 Mbit/s.
+/// Returns two leaves with four hosts each and two spines, all links at 10 Mbit/s; `flow` is the end of the flows' table.
 fn fabric(routing: &str, flow: &str) -> String {
     format!(
         r#"tailback = 1
@@ -171,13 +174,13 @@ pair = "zip"
 
 #[test]
 fn equal_cost_paths_share_a_load() {
-    // Four hosts with 4.8 Mbit/s × 1.038 = 4.982 Mbit/s each have two uplinks: 9.965 Mbit/s each; with 4.9 Mbit/s
-    // 10.17.
+    // Four hosts with 4.8 Mbit/s × 1.038 = 4.982 Mbit/s each share two uplinks, which get 9.965 Mbit/s each; with
+    // 4.9 Mbit/s, they get 10.17 Mbit/s.
     let source = |rate| format!("source = {{ kind = \"cbr\", packet = \"1000B\", rate = \"{rate}\" }}");
     none(&fabric("ecmp", &source("4.8Mbit/s")));
     let message = only(&fabric("ecmp", &source("4.9Mbit/s")), Overload, "fabric.rate");
     assert!(message.contains("10.17Mbit/s (mean over the equal-cost paths)"), "{message}");
-    assert!(message.contains("one similar port"), "both uplinks are: {message}");
+    assert!(message.contains("one similar port"), "both uplinks are overloaded: {message}");
 }
 
 const RED: &str = "[network]\nbuffer = \"50kB\"\n[network.discipline]\nkind = \"red\"\n";
@@ -260,6 +263,7 @@ fn a_congestion_point_has_thresholds_too() {
     none(&bcn("135kB"));
 }
 
+/// Returns bulk flows over TCP with these further keys.
 fn tcp(transport: &str) -> String {
     format!(
         "[[flows]]\nname = \"data\"\nfrom = \"h*\"\nto = \"d\"\ntransport = {{ kind = \"tcp\", {transport} }}\nsource = {{ kind = \"bulk\" }}\n"
@@ -326,8 +330,9 @@ fn a_packet_must_be_able_to_arrive_in_the_measured_time() {
 #[test]
 fn a_setting_that_another_one_overrides_has_no_effect() {
     let base = scenario(&two_into_one("", &cbr("4Mbit/s")).replace("sw = {}", "sw = { buffer = \"50kB\" }"));
-    let of = |path: &str, value: &str| base.without_effect(&[(path, value)]).unwrap_or_else(|e| panic!("{e}"));
-    let idle = of("network.buffer", "20kB");
+    let without_effect =
+        |path: &str, value: &str| base.without_effect(&[(path, value)]).unwrap_or_else(|e| panic!("{e}"));
+    let idle = without_effect("network.buffer", "20kB");
     assert_eq!(idle.len(), 1);
     assert_eq!(idle[0].name, NoEffect);
     let rendered = &idle[0].problem.rendered;
@@ -336,9 +341,9 @@ fn a_setting_that_another_one_overrides_has_no_effect() {
         "{rendered}"
     );
     assert!(rendered.contains("set `switches.*.buffer`"), "{rendered}");
-    assert_eq!(of("switches.sw.buffer", "20kB"), []);
+    assert_eq!(without_effect("switches.sw.buffer", "20kB"), []);
     // A setting that equals the present value is not a mistake.
-    assert_eq!(of("switches.sw.buffer", "50000B"), []);
+    assert_eq!(without_effect("switches.sw.buffer", "50000B"), []);
     // The documents differ, but their effects are equal.
     let other = base.with_set(&[("network.buffer", "20kB")]).unwrap();
     assert_ne!(base.hash(), other.hash());
@@ -347,7 +352,7 @@ fn a_setting_that_another_one_overrides_has_no_effect() {
         [("run.replications", "7"), ("run.seed", "9"), ("flows[0].source.packet", "1001B"), ("title", "other")]
     {
         assert_ne!(base.effect(), base.with_set(&[(path, value)]).unwrap().effect(), "{path}");
-        assert_eq!(of(path, value), [], "{path}");
+        assert_eq!(without_effect(path, value), [], "{path}");
     }
 }
 

@@ -2,8 +2,8 @@
 
 use tailback_units::Time;
 
-/// Upper bound of a burst, bytes (2^40). A Pareto size without truncation is unbounded; this keeps byte counters far
-/// from overflow.
+/// Upper bound of a burst, 2^40 bytes. It limits Pareto sizes without truncation, so that byte counters stay far from
+/// overflow.
 pub const MAX_BURST: u64 = 1 << 40;
 
 /// Payload that a source passes to its host at one instant.
@@ -22,7 +22,7 @@ impl Burst {
     pub const NONE: Burst = Burst { at: Time::NEVER, bytes: 0 };
 }
 
-/// Returns a burst; `None`: its time is beyond the range of [`Time`], and the source is silent.
+/// Returns a burst of `bytes` at `at`; `None`: `at` has saturated at the end of [`Time`], so that the source is silent.
 #[inline]
 pub(crate) fn burst(at: Time, bytes: u64) -> Option<Burst> {
     (at < Time::NEVER).then_some(Burst { at, bytes })

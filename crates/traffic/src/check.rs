@@ -48,18 +48,15 @@ pub fn spacing(field: &str, bytes: u64, rate: Rate) -> Result<Spacing, Invalid> 
         return Err(Invalid::new(field, "the rate is zero; write a rate above zero, such as \"1Mbit/s\""));
     };
     if spacing.whole() == 0 {
-        return Err(Invalid::new(
-            field,
-            format!("{rate} in units of {item} is more than one in a picosecond; lower it"),
-        ));
+        return Err(Invalid::new(field, format!("at {rate} items of {item} are less than 1ps apart; lower it")));
     }
     if u128::from(spacing.whole()) > MAX_DURATION_PS {
-        return Err(Invalid::new(field, format!("{rate} in units of {item} is less than one in 13 days; raise it")));
+        return Err(Invalid::new(field, format!("at {rate} items of {item} are more than 13 days apart; raise it")));
     }
     Ok(spacing)
 }
 
-/// Returns the spacing given by exactly one of `rate` and `interval`.
+/// Returns the spacing of items of `bytes`, given by exactly one of `rate` and `interval`; refuses both and neither.
 pub fn pace(bytes: Size, rate: Option<Rate>, interval: Option<Dur>) -> Result<Spacing, Invalid> {
     match (rate, interval) {
         (Some(rate), None) => spacing("rate", bytes.0, rate),

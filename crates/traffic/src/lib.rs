@@ -1,8 +1,8 @@
 //! Traffic models: times and sizes of a source's bursts.
 //!
-//! A [`Model`] is the parameters of a scenario, one file per model under `model/` and one line in `registry.rs`.
-//! Started with a random stream of its own, it becomes a [`Source`], whose [`Source::next`] returns one [`Burst`] after
-//! another. A burst is emitted whole; the host cuts it into packets.
+//! A [`Model`] has the parameters of a source from a scenario; each model has a file under `model/` and a line in
+//! `registry.rs`. [`Model::start`] returns a [`Source`], whose [`Source::next`] returns one [`Burst`] after another. A
+//! burst is emitted whole; the host cuts it into packets. An [`Application`] has the parameters of closed-loop traffic.
 
 mod application;
 mod burst;

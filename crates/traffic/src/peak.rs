@@ -12,13 +12,13 @@ use tailback_units::{Rate, parse_rate};
 pub enum Peak {
     /// Unbounded: a burst is emitted at one instant.
     Batch,
-    /// Payload rate: a burst lasts for an on period.
+    /// Payload rate at which a burst is sent during an on period.
     At(Rate),
 }
 
-struct Written;
+struct PeakVisitor;
 
-impl Visitor<'_> for Written {
+impl Visitor<'_> for PeakVisitor {
     type Value = Peak;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("\"batch\" or a rate such as \"2Mbit/s\"")
@@ -27,7 +27,7 @@ impl Visitor<'_> for Written {
         match text {
             "batch" => Ok(Peak::Batch),
             word if word.starts_with(|c: char| c.is_ascii_alphabetic()) => {
-                Err(E::custom(format!("`{word}` is not a peak; write \"batch\" or a rate such as \"2Mbit/s\"")))
+                Err(E::custom(format!("`{word}` is not a peak rate; write \"batch\" or a rate such as \"2Mbit/s\"")))
             }
             text => parse_rate(text).map(Peak::At).map_err(E::custom),
         }
@@ -36,7 +36,7 @@ impl Visitor<'_> for Written {
 
 impl<'de> Deserialize<'de> for Peak {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Peak, D::Error> {
-        d.deserialize_any(Written)
+        d.deserialize_any(PeakVisitor)
     }
 }
 impl Serialize for Peak {

@@ -21,7 +21,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// Returns the time to the first packet for a period in picoseconds (above 0).
+    /// Returns the time to the first packet for a period in picoseconds, above 0.
     pub(crate) fn draw(self, period: u64, rng: &mut Rng) -> Dur {
         match self {
             Phase::Random => Dur(rng.below(period)),
@@ -31,9 +31,9 @@ impl Phase {
     }
 }
 
-struct Written;
+struct PhaseVisitor;
 
-impl Visitor<'_> for Written {
+impl Visitor<'_> for PhaseVisitor {
     type Value = Phase;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("\"random\", \"zero\" or a duration such as \"5ms\"")
@@ -42,7 +42,7 @@ impl Visitor<'_> for Written {
         match text {
             "random" => Ok(Phase::Random),
             "zero" => Ok(Phase::Zero),
-            // For a word the error lists the accepted words; for a number it is that of the duration.
+            // A word is refused with the accepted words, a malformed number with the message on durations.
             word if word.starts_with(|c: char| c.is_ascii_alphabetic()) => Err(E::custom(format!(
                 "`{word}` is not a phase; write \"random\", \"zero\" or a duration such as \"5ms\""
             ))),
@@ -53,7 +53,7 @@ impl Visitor<'_> for Written {
 
 impl<'de> Deserialize<'de> for Phase {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Phase, D::Error> {
-        d.deserialize_any(Written)
+        d.deserialize_any(PhaseVisitor)
     }
 }
 impl Serialize for Phase {

@@ -1,12 +1,12 @@
-//! The list of models: a new model is a file under `model/` and one line here.
+//! The list of models. A new model is a file under `model/` and a line in the call of `models!`.
 
 use crate::Burst;
 use crate::model::{bernoulli, bulk, cbr, on_off, poisson, self_similar, trace, uniform_fixed, uniform_uniform, video};
 use tailback_random::Rng;
 use tailback_units::Time;
 
-/// Declares [`Model`] and [`Source`] and joins each model to its source. Enum dispatch rather than a trait object:
-/// `next` is called for every burst and is inlined into its caller.
+/// Declares [`Model`] and [`Source`] from one list. The source is an enum rather than a trait object, since `next` is
+/// called for every burst and is to be inlined into its caller.
 macro_rules! models {
     ($($kind:literal => $Variant:ident in $module:ident),+ $(,)?) => {
         tailback_document::kinds! {
@@ -59,6 +59,7 @@ macro_rules! models {
                 }
             }
 
+            /// Returns the next burst of a source of any kind, as [`Source::next_or_none`].
             #[inline(never)]
             fn next_of_any(&mut self, rng: &mut Rng) -> Burst {
                 match self {
@@ -70,7 +71,8 @@ macro_rules! models {
 }
 
 impl Source {
-    /// Returns the next burst, with [`Burst::NONE`] in place of `None`, since a plain burst is returned in registers.
+    /// Returns the next burst; [`Burst::NONE`]: there is no further burst. Unlike an `Option`, a plain burst is returned
+    /// in registers.
     #[inline(never)]
     pub fn next_or_none(&mut self, rng: &mut Rng) -> Burst {
         // The two most frequent kinds first: a comparison costs less than the jump table.
@@ -81,8 +83,8 @@ impl Source {
         }
     }
 
-    /// Restores the random stream of a source that is dropped to its state after the last burst emitted; sources may
-    /// draw ahead.
+    /// Restores the random stream to its state after the last burst emitted, since a source may have drawn ahead. The
+    /// source must then be dropped.
     pub fn give_back(&self, rng: &mut Rng) {
         if let Source::Poisson(source) = self {
             source.give_back(rng);

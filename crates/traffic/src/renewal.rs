@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_random::{Rng, maths};
 
-/// Gaps uniform on 0 to twice the mean, in integers.
+/// Gaps uniform on 0 to twice the mean, both included, in whole picoseconds.
 #[derive(Clone, Debug)]
 pub struct UniformGap {
     mean: u64,
@@ -25,7 +25,7 @@ impl UniformGap {
         rng.between(0, 2 * self.mean)
     }
 
-    /// Returns a sample of the equilibrium residual: with L = 2·mean, the inverse of P(residual > x) = (1 − x/L)².
+    /// Returns a sample of the equilibrium residual, by inversion of P(residual > x) = (1 − x/L)² with L = 2·mean.
     pub fn residual(&self, rng: &mut Rng) -> u64 {
         (2.0 * self.mean as f64 * (1.0 - rng.uniform_above_zero().sqrt())) as u64
     }
@@ -33,12 +33,15 @@ impl UniformGap {
 
 /// A Pareto distribution, P(X > x) = (xm/x)^shape for x ≥ xm, with a finite mean: shape above 1.
 ///
-/// Sampled by its logarithm: ln(X/xm) is exponential with mean 1/shape.
+/// It is sampled by its logarithm, since ln(X/xm) is exponential with mean 1/shape.
 #[derive(Clone, Copy, Debug)]
 pub struct Pareto {
     shape: f64,
+    /// 1/shape.
     per_shape: f64,
+    /// Smallest value.
     xm: f64,
+    /// Sampler of exponential variables of mean 1.
     unit: Exponential,
 }
 
@@ -48,8 +51,8 @@ impl Pareto {
         Pareto { shape, per_shape: 1.0 / shape, xm: mean * (shape - 1.0) / shape, unit: Exponential::new() }
     }
 
-    /// Returns the distribution for which min(X, `cap`) has this mean, which is below `cap`. The capped mean increases
-    /// with xm, so bisection finds it to the last bit of a float.
+    /// Returns the distribution for which min(X, `cap`) has this mean, which must be below `cap`. The capped mean
+    /// increases with xm, so that bisection finds xm to the last bit.
     pub fn with_capped_mean(mean: f64, shape: f64, cap: f64) -> Pareto {
         let with_smallest = |xm: f64| Pareto { shape, per_shape: 1.0 / shape, xm, unit: Exponential::new() };
         let (mut low, mut high) = (mean * (shape - 1.0) / shape, mean);
@@ -91,10 +94,10 @@ impl Pareto {
         self.xm * maths::pow(beyond, -1.0 / (self.shape - 1.0))
     }
 
-    /// Returns a length-biased sample of the values capped at `cap`: that of the period observed at a random instant,
-    /// with probability proportional to its length. Below the cap x·f(x) is a Pareto density with a shape lower by one.
-    /// Its mass beyond the cap is shape/(shape − 1) times that of the capped value, so that only the share (shape −
-    /// 1)/shape of it is accepted, as the cap; the rest is drawn again.
+    /// Returns a length-biased sample of min(X, `cap`): the length of the period in which a random instant lies. Below
+    /// the cap its density is proportional to x·f(x), a Pareto density with a shape lower by one, from which values are
+    /// drawn. These exceed the cap shape/(shape − 1) times as often as the cap must occur; so a value beyond the cap is
+    /// accepted, as the cap, with probability (shape − 1)/shape, and otherwise drawn again.
     pub fn draw_by_length(&self, cap: f64, rng: &mut Rng) -> f64 {
         loop {
             let value = self.xm * maths::exp(self.unit.draw(rng) / (self.shape - 1.0));
@@ -132,14 +135,14 @@ pub enum Distribution {
 /// Distribution of a duration in picoseconds.
 #[derive(Clone, Debug)]
 pub enum Gap {
-    /// Exponential with this mean.
+    /// Exponential with this mean in picoseconds.
     Exponential(f64, Exponential),
     /// Pareto: heavy-tailed.
     Pareto(Pareto),
 }
 
 impl Gap {
-    /// Returns the distribution of a family with this mean; `shape` is used only for Pareto.
+    /// Returns the distribution of a family with this mean in picoseconds; `shape` is used only for Pareto.
     pub fn new(distribution: Distribution, mean: f64, shape: f64) -> Gap {
         match distribution {
             Distribution::Exponential => Gap::Exponential(mean, Exponential::new()),
@@ -150,7 +153,7 @@ impl Gap {
     /// Returns a sample, rounded to the nearest picosecond.
     #[inline]
     pub fn draw(&self, rng: &mut Rng) -> u64 {
-        to_ps(match self {
+        round(match self {
             Gap::Exponential(mean, unit) => mean * unit.draw(rng),
             Gap::Pareto(pareto) => pareto.draw(rng),
         })
@@ -158,16 +161,16 @@ impl Gap {
 
     /// Returns a sample of the equilibrium residual; for the exponential it is the same distribution.
     pub fn residual(&self, rng: &mut Rng) -> u64 {
-        to_ps(match self {
+        round(match self {
             Gap::Exponential(mean, unit) => mean * unit.draw(rng),
             Gap::Pareto(pareto) => pareto.residual(rng),
         })
     }
 }
 
-/// Rounds to the nearest integer; saturates.
+/// Rounds to the nearest integer; saturates at 0 and 2^64 − 1.
 #[inline]
-pub fn to_ps(x: f64) -> u64 {
+pub fn round(x: f64) -> u64 {
     (x + 0.5) as u64
 }
 
@@ -178,6 +181,7 @@ mod tests {
 
     const N: usize = 50_000;
 
+    /// Returns `true` if `N` samples pass the Kolmogorov–Smirnov test against `cdf` at the level of 0.1 %.
     fn fits(mut draw: impl FnMut(&mut Rng) -> f64, cdf: impl Fn(f64) -> f64) -> bool {
         let mut rng = Rng::named(1, "renewal");
         let values: Vec<f64> = (0..N).map(|_| draw(&mut rng)).collect();
@@ -256,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn the_length_biased_sample_is_in_proportion_to_its_length() {
+    fn a_length_biased_sample_occurs_in_proportion_to_its_length() {
         // The share cap·P(X > cap)/mean of the samples, 22 %, is at the cap; the others have a density proportional to
         // x·f(x).
         let (cap, shape) = (5.0, 1.4);

@@ -6,10 +6,12 @@ use tailback_units::{Dur, Rate};
 /// point.
 #[derive(Clone, Debug)]
 pub struct Spacing {
+    /// Whole picoseconds of the period.
     whole: u64,
-    /// The fraction is `rest` / `denominator`, below 1.
-    rest: u64,
+    /// Numerator of the period's fraction of a picosecond, below `denominator`.
+    remainder: u64,
     denominator: u64,
+    /// Sum of the fractions that no step has included yet, in units of 1/`denominator` ps; below `denominator`.
     carry: u64,
 }
 
@@ -20,19 +22,19 @@ impl Spacing {
         let denominator = u128::from(rate.0);
         let whole = u64::try_from(ps.checked_div(denominator)?).unwrap_or(u64::MAX);
         // The remainder is below `denominator`, which came from a u64.
-        Some(Spacing { whole, rest: (ps % denominator) as u64, denominator: rate.0, carry: 0 })
+        Some(Spacing { whole, remainder: (ps % denominator) as u64, denominator: rate.0, carry: 0 })
     }
 
-    /// Returns the spacing of items at whole intervals.
+    /// Returns the spacing of items that are `interval` apart.
     pub fn every(interval: Dur) -> Spacing {
-        Spacing { whole: interval.0, rest: 0, denominator: 1, carry: 0 }
+        Spacing { whole: interval.0, remainder: 0, denominator: 1, carry: 0 }
     }
 
     /// Returns the time from one item to the next.
     #[inline]
     pub fn step(&mut self) -> Dur {
-        // Rates are below 2^63, so the sum of two values below `denominator` does not overflow.
-        self.carry += self.rest;
+        // The denominator is a rate, at most 10^13, so that the sum of two values below it does not overflow.
+        self.carry += self.remainder;
         let full = self.carry >= self.denominator;
         if full {
             self.carry -= self.denominator;
@@ -47,12 +49,12 @@ impl Spacing {
 
     /// Returns the period rounded to the nearest picosecond.
     pub fn nearest(&self) -> u64 {
-        self.whole + u64::from(self.rest >= self.denominator - self.rest)
+        self.whole + u64::from(self.remainder >= self.denominator - self.remainder)
     }
 
-    /// Returns the period in picoseconds.
+    /// Returns the period in picoseconds, with its fraction.
     pub fn mean_ps(&self) -> f64 {
-        self.whole as f64 + self.rest as f64 / self.denominator as f64
+        self.whole as f64 + self.remainder as f64 / self.denominator as f64
     }
 
     /// Returns the number of items per second.
@@ -66,8 +68,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_million_steps_take_exactly_as_long_as_the_rate_says() {
-        // 1000 bytes at 3 Mbit/s: 2 666 666 666.67 ps.
+    fn three_million_steps_take_exactly_the_time_that_the_rate_implies() {
+        // 1000 bytes at 3 Mbit/s take 2,666,666,666.67 ps, and 3 million of them 8000 s.
         let mut spacing = Spacing::at_rate(1000, Rate::mbit(3)).unwrap();
         let sum: u64 = (0..3_000_000).map(|_| spacing.step().0).sum();
         assert_eq!(sum, 8_000_000_000_000_000);

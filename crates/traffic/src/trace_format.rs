@@ -38,8 +38,9 @@ impl std::error::Error for TraceError {}
 /// Upper bound on the number of frames of a trace: 77 days at 30 frames per second, 800 MB in memory.
 const MAX_FRAMES: usize = 200_000_000;
 
-/// Returns the frame sizes in bytes. Skips blank lines and comments (`#`), and in verbose files header lines before the
-/// first frame; every other line must be a frame, and at least one frame must not be empty.
+/// Returns the frame sizes in bytes, in the order of the file. Skips blank lines and comments (`#`), and in verbose
+/// files header lines before the first frame; every other line must be a frame, and at least one frame must not be
+/// empty.
 ///
 /// # Errors
 /// If a line is not a frame, no frame has bytes, or there are more than 200 million frames.
@@ -52,13 +53,13 @@ pub fn parse_trace(text: &str, format: Format) -> Result<Vec<u32>, TraceError> {
             continue;
         }
         let frame = match format {
-            Format::TerseBytes => size(line),
-            Format::TerseBits => bits(line),
+            Format::TerseBytes => frame_in_bytes(line),
+            Format::TerseBits => frame_in_bits(line),
             // A header can only come before the first frame, and never begins with a number.
             Format::Verbose if frames.is_empty() && !line.starts_with(|c: char| c.is_ascii_digit() || c == '-') => {
                 continue;
             }
-            Format::Verbose => verbose(line),
+            Format::Verbose => verbose_frame(line),
         };
         frames.push(frame.map_err(|message| TraceError { line: number + 1, message })?);
         if frames.len() > MAX_FRAMES {
@@ -80,8 +81,8 @@ pub fn parse_trace(text: &str, format: Format) -> Result<Vec<u32>, TraceError> {
     Ok(frames)
 }
 
-/// Parses a line of four columns; returns the bytes of the frame.
-fn verbose(line: &str) -> Result<u32, String> {
+/// Parses a line of four columns; returns the size of the frame in bytes.
+fn verbose_frame(line: &str) -> Result<u32, String> {
     let columns: Vec<&str> = line.split_whitespace().collect();
     let &[index, kind, time, bytes] = columns.as_slice() else {
         let found = columns.len();
@@ -94,16 +95,17 @@ fn verbose(line: &str) -> Result<u32, String> {
     if !time.parse::<f64>().is_ok_and(|t| t.is_finite() && t >= 0.0) {
         return Err(format!("the third column is `{time}` instead of a time in ms"));
     }
-    size(bytes)
+    frame_in_bytes(bytes)
 }
 
-fn size(text: &str) -> Result<u32, String> {
+/// Parses a size in bytes.
+fn frame_in_bytes(text: &str) -> Result<u32, String> {
     let bytes = number(text)?;
     u32::try_from(bytes).map_err(|_| format!("a frame of {bytes} bytes is too large; the limit is {}", u32::MAX))
 }
 
-/// Parses a number of bits; returns bytes, rounded up.
-fn bits(text: &str) -> Result<u32, String> {
+/// Parses a size in bits; returns bytes, rounded up.
+fn frame_in_bits(text: &str) -> Result<u32, String> {
     let bytes = number(text)?.div_ceil(8);
     u32::try_from(bytes).map_err(|_| format!("a frame of {bytes} bytes is too large; the limit is {}", u32::MAX))
 }
@@ -113,11 +115,11 @@ fn number(text: &str) -> Result<u64, String> {
     // A binary file given by mistake must not fill the screen.
     let shown: String = text.chars().take(40).flat_map(char::escape_debug).collect();
     if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit()) {
-        let negative = text.strip_prefix('-').is_some_and(|rest| rest.bytes().all(|b| b.is_ascii_digit()));
-        let advice = if negative { "is negative" } else { "is not a whole number" };
+        let negative = text.strip_prefix('-').is_some_and(|digits| digits.bytes().all(|b| b.is_ascii_digit()));
+        let fault = if negative { "is negative" } else { "is not a whole number" };
         let columns =
             if text.contains(char::is_whitespace) { "; for four columns the format is \"verbose\"" } else { "" };
-        return Err(format!("`{shown}` {advice}{columns}"));
+        return Err(format!("`{shown}` {fault}{columns}"));
     }
     text.parse().map_err(|_| format!("`{shown}` is too large"))
 }

@@ -17,7 +17,7 @@ pub enum Truncation {
 }
 
 impl Truncation {
-    /// Returns the bound in bytes.
+    /// Returns the bound in bytes, at most [`crate::MAX_BURST`].
     pub fn bytes(self) -> u64 {
         match self {
             Truncation::None => crate::MAX_BURST,
@@ -26,9 +26,9 @@ impl Truncation {
     }
 }
 
-struct Written;
+struct TruncationVisitor;
 
-impl Visitor<'_> for Written {
+impl Visitor<'_> for TruncationVisitor {
     type Value = Truncation;
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("\"none\" or a size such as \"5MB\"")
@@ -37,7 +37,7 @@ impl Visitor<'_> for Written {
         match text {
             "none" => Ok(Truncation::None),
             word if word.starts_with(|c: char| c.is_ascii_alphabetic()) => {
-                Err(E::custom(format!("`{word}` is not a limit; write \"none\" or a size such as \"5MB\"")))
+                Err(E::custom(format!("`{word}` is not an upper bound; write \"none\" or a size such as \"5MB\"")))
             }
             text => parse_bytes(text).map(|bytes| Truncation::At(Size(bytes))).map_err(E::custom),
         }
@@ -46,7 +46,7 @@ impl Visitor<'_> for Written {
 
 impl<'de> Deserialize<'de> for Truncation {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Truncation, D::Error> {
-        d.deserialize_any(Written)
+        d.deserialize_any(TruncationVisitor)
     }
 }
 impl Serialize for Truncation {

@@ -6,8 +6,8 @@ use tailback_random::Rng;
 use tailback_traffic::{Burst, MAX_BURST, Model};
 use tailback_units::{Dur, Time};
 
-/// A typical document of each kind, the time in seconds over which its rate is measured, and the relative tolerance of
-/// the mean rate (a heavy tail converges slowly).
+/// Returns a typical document of a kind, the time in seconds over which its rate is measured, and the relative
+/// tolerance of the mean rate, which converges slowly with a heavy tail.
 fn example(kind: &str) -> (Value, u64, f64) {
     match kind {
         "cbr" => (json!({ "kind": kind, "packet": "1000B", "rate": "3Mbit/s", "jitter": 0.01 }), 100, 1e-3),
@@ -32,6 +32,7 @@ fn example(kind: &str) -> (Value, u64, f64) {
     }
 }
 
+/// Returns the example's model; a trace is loaded with four frames.
 fn model(kind: &str) -> Model {
     let mut model: Model = decode(example(kind).0).unwrap();
     model.check().unwrap();
@@ -41,10 +42,11 @@ fn model(kind: &str) -> Model {
     model
 }
 
-fn bursts(model: &Model, stream: &str, until: Time, most: usize) -> Vec<Burst> {
+/// Returns the bursts of a source that starts at [`START`], up to the time `until` and at most `limit` of them.
+fn bursts(model: &Model, stream: &str, until: Time, limit: usize) -> Vec<Burst> {
     let mut rng = Rng::named(1, stream);
     let mut source = model.start(START, &mut rng);
-    core::iter::from_fn(|| source.next(&mut rng)).take_while(|b| b.at <= until).take(most).collect()
+    core::iter::from_fn(|| source.next(&mut rng)).take_while(|b| b.at <= until).take(limit).collect()
 }
 
 const START: Time = Time(7_000_000_000_000);
@@ -72,7 +74,7 @@ fn equal_streams_give_equal_bursts_and_different_ones_do_not() {
 
 #[test]
 fn two_sources_of_one_model_are_uncorrelated() {
-    // Video in bins of one group of pictures; otherwise its regular pattern would correlate.
+    // A bin of video is one group of pictures, since the pattern inside groups would correlate.
     for (kind, width) in [
         ("poisson", 50_000_000_000),
         ("uniform-uniform", 50_000_000_000),
@@ -93,7 +95,7 @@ fn two_sources_of_one_model_are_uncorrelated() {
         let sum = |f: &dyn Fn(usize) -> f64| (0..a.len()).map(f).sum::<f64>();
         let correlation = sum(&|i| (a[i] - ma) * (b[i] - mb))
             / (sum(&|i| (a[i] - ma) * (a[i] - ma)) * sum(&|i| (b[i] - mb) * (b[i] - mb))).sqrt();
-        // Four standard errors of noise are 0.063; scenes with a length of ten groups triple them.
+        // Four standard errors of uncorrelated noise are 4/√4000 = 0.063; video scenes of ten groups triple the error.
         assert!(correlation.abs() < 0.2, "{kind}: {correlation}");
     }
 }
@@ -116,7 +118,7 @@ fn the_realised_rate_is_the_stated_mean_rate() {
 
 #[test]
 fn sources_have_their_mean_rate_from_the_start() {
-    // Stationary starts: the mean over many runs of 3 ms, shorter than a gap or period of most models.
+    // The mean over many runs of 3 ms, which is shorter than a gap or period of most models, shows a stationary start.
     for kind in ["cbr", "poisson", "uniform-fixed", "uniform-uniform", "on-off", "video", "trace", "self-similar"] {
         let model = model(kind);
         let end = Time(START.0 + 3_000_000_000);
@@ -135,7 +137,7 @@ fn sources_have_their_mean_rate_from_the_start() {
 }
 
 #[test]
-fn a_written_model_reads_back_equal() {
+fn a_serialised_model_is_decoded_to_an_equal_one() {
     for kind in Model::NAMES {
         let observed: Model = decode(example(kind).0).unwrap();
         let written = serde_json::to_value(&observed).unwrap();
@@ -155,7 +157,7 @@ fn an_unknown_parameter_is_refused_by_every_model() {
 }
 
 #[test]
-fn mistakes_are_refused_with_advice() {
+fn invalid_parameters_are_refused_with_advice() {
     for (document, path, advice) in [
         (json!({ "kind": "cbr", "packet": "0B", "rate": "1Mbit/s" }), "packet", "write 1B to 1GB"),
         (json!({ "kind": "cbr", "packet": "2GB", "rate": "1Mbit/s" }), "packet", "write 1B to 1GB"),
@@ -185,7 +187,7 @@ fn mistakes_are_refused_with_advice() {
             "alpha-gap",
             "above 1",
         ),
-        // With a shape near 1 drawing the first bursts would never end; the smallest accepted shape is tested below.
+        // With a shape near 1 the rejection of the first bursts takes long; the smallest accepted shape is tested below.
         (
             json!({ "kind": "self-similar", "burst": "24kB", "rate": "1Mbit/s", "alpha-size": 1.009 }),
             "alpha-size",
@@ -270,9 +272,9 @@ fn the_schema_describes_every_kind_and_every_parameter() {
     for (kind, name) in kinds.iter().zip(Model::NAMES) {
         assert_eq!(kind["title"], **name);
         assert!(kind["description"].as_str().is_some_and(|text| text.len() > 20), "{name}");
-        for (parameter, of) in kind["properties"].as_object().unwrap() {
-            let described = of["description"].as_str().is_some_and(|text| text.len() > 15);
-            assert!(described || parameter == "kind", "{name}: {parameter}: {of}");
+        for (parameter, schema) in kind["properties"].as_object().unwrap() {
+            let described = schema["description"].as_str().is_some_and(|text| text.len() > 15);
+            assert!(described || parameter == "kind", "{name}: {parameter}: {schema}");
         }
     }
 }

@@ -5,6 +5,7 @@ use tailback_random::Rng;
 use tailback_traffic::{Distribution, Model, OnOff, Peak, Poisson, SelfSimilar, Sizes, Truncation};
 use tailback_units::{Dur, Rate, Size, Time};
 
+/// Number of intervals in a series.
 const BINS: usize = 1 << 18;
 
 /// Quantity that is summed in each interval.
@@ -39,6 +40,7 @@ fn hurst(series: &[f64]) -> f64 {
 /// Mean length of the on/off cycle of a source: 100·8·6000/2e6 s.
 const CYCLE: Dur = Dur::from_ms(2_400);
 
+/// Returns an aggregate of 100 sources with bursts of 6 kB at 2 Mbit/s in total.
 fn aggregate(peak: Option<Peak>, alpha_size: f64, alpha_gap: f64) -> Model {
     // A packet is as large as a mean burst, since intervals shorter than a cycle are not evaluated.
     Model::SelfSimilar(SelfSimilar {
@@ -54,7 +56,7 @@ fn aggregate(peak: Option<Peak>, alpha_size: f64, alpha_gap: f64) -> Model {
 }
 
 #[test]
-fn poisson_traffic_has_no_memory() {
+fn poisson_traffic_has_a_hurst_parameter_of_one_half() {
     let model =
         Model::Poisson(Poisson { packet: Size(500), sizes: Sizes::Fixed, rate: None, interval: Some(Dur::from_ms(1)) });
     for seed in 0..4 {
@@ -73,9 +75,9 @@ fn bytes_of_a_hundred_pareto_sources_have_a_hurst_parameter_of_0_8() {
 
 #[test]
 fn bytes_are_long_range_dependent_if_and_only_if_one_tail_is_heavy() {
-    // Theorem 1 of Taqqu, Willinger and Sherman (1997): (3 − α)/2 with the smaller shape; 1/2 if both exceed 2. Each
-    // source is on for a fifth of the time: of a hundred sources that are on for 2 %, too few are in their longest
-    // periods at a time for one series of this length.
+    // Theorem 1 of Taqqu, Willinger and Sherman (1997): H = (3 − α)/2 with the smaller shape α; 1/2 if both exceed 2.
+    // Each source is on for a fifth of the time rather than the default 2 %, since with 2 % too few of the hundred
+    // sources are in their longest periods at a time for one series of this length.
     let peak = Some(Peak::At(Rate(100_000)));
     for (alpha_size, alpha_gap, expected) in [(1.4, 5.0, 0.8), (5.0, 1.4, 0.8), (5.0, 5.0, 0.5)] {
         let observed = hurst(&series(&aggregate(peak, alpha_size, alpha_gap), Quantity::Bytes, CYCLE, 1));
@@ -84,7 +86,7 @@ fn bytes_are_long_range_dependent_if_and_only_if_one_tail_is_heavy() {
 }
 
 #[test]
-fn of_instantaneous_batches_only_the_number_is_long_range_dependent() {
+fn the_number_of_instantaneous_batches_is_long_range_dependent_and_their_bytes_are_not() {
     let batches = aggregate(Some(Peak::Batch), 1.4, 1.4);
     for seed in 0..2 {
         let bursts = hurst(&series(&batches, Quantity::Bursts, CYCLE, seed));

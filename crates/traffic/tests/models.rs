@@ -11,6 +11,7 @@ use tailback_traffic::{
 };
 use tailback_units::{Dur, Fraction, Rate, Size, Time};
 
+/// Returns the first `n` bursts of a source that starts at time zero.
 fn bursts(model: Model, n: usize) -> Vec<Burst> {
     model.check().unwrap();
     let mut rng = Rng::named(11, "models");
@@ -18,10 +19,12 @@ fn bursts(model: Model, n: usize) -> Vec<Burst> {
     core::iter::from_fn(|| source.next(&mut rng)).take(n).collect()
 }
 
+/// Returns the times between consecutive bursts, seconds.
 fn gaps(bursts: &[Burst]) -> Vec<f64> {
     bursts.windows(2).map(|w| w[1].at.since(w[0].at).as_secs()).collect()
 }
 
+/// Returns packets of 1000 B at 3 Mbit/s, 2.667 ms apart, from the start on.
 fn cbr() -> Cbr {
     Cbr {
         packet: Size(1_000),
@@ -60,7 +63,7 @@ fn cbr_intervals_that_wander_are_uniform_around_the_nominal_and_keep_the_rate() 
     let nominal = 8e-3 / 3.0;
     let distance = kolmogorov_statistic(&gaps, |x| ((x / nominal - 0.9) / 0.2).clamp(0.0, 1.0));
     assert!(kolmogorov_p_value(distance, gaps.len()) > 1e-3);
-    // The mean of n such intervals has a standard deviation of 0.1 / sqrt(3 n): here 0.018 %.
+    // The mean of n such intervals has a standard error of 0.1 / sqrt(3 n): here 0.018 %.
     assert!((observed[100_000].at.as_secs() / (nominal * 1e5) - 1.0).abs() < 1e-3);
 }
 
@@ -117,15 +120,16 @@ fn uniform_gaps_have_mean_t_and_a_squared_coefficient_of_variation_of_a_third() 
 }
 
 #[test]
-fn uniform_sizes_have_a_mean_of_the_nominal_burst_and_32_bytes() {
+fn uniform_sizes_have_a_mean_32_bytes_above_the_nominal_burst() {
     let model = UniformUniform { burst: Size(6_000), rate: Rate::mbit(2) };
     assert_eq!(Model::UniformUniform(model.clone()).mean_rate_bps(), Some(2e6 * 6_032.0 / 6_000.0));
     let observed = bursts(Model::UniformUniform(model), 1_000_000);
     let sizes: Moments = observed.iter().map(|b| b.bytes as f64).collect();
-    // Standard error 3.4 bytes.
+    // The standard error is (12000 - 64) / sqrt(12) / 1000 = 3.4 bytes.
     assert!((sizes.mean().unwrap() - 6_032.0).abs() < 14.0, "{sizes:?}");
-    let (least, most) = observed.iter().fold((u64::MAX, 0), |(l, m), b| (l.min(b.bytes), m.max(b.bytes)));
-    assert!((64..80).contains(&least) && (11_981..=12_000).contains(&most));
+    let (smallest, largest) = observed.iter().fold((u64::MAX, 0), |(l, m), b| (l.min(b.bytes), m.max(b.bytes)));
+    assert!((64..80).contains(&smallest) && (11_981..=12_000).contains(&largest));
+    // 11,937 sizes in 20 cells, which have 1,000,000 / 20 samples each.
     let mut cells = [0.0; 20];
     for b in &observed {
         cells[((b.bytes - 64) * 20 / 11_937) as usize] += 1.0;
@@ -155,6 +159,7 @@ fn an_on_off_source_sends_at_its_rate_or_not_at_all() {
     }
 }
 
+/// Returns an aggregate of 100 sources with bursts of 24 kB at 10 Mbit/s in total.
 fn self_similar(peak: Option<Peak>, truncate: Truncation) -> SelfSimilar {
     SelfSimilar {
         burst: Size(24_000),
@@ -181,10 +186,10 @@ fn self_similar_sizes_are_pareto_with_the_requested_truncation_and_mean() {
     assert!((sorted[100_000] / (xm * maths::pow(2.0, 1.0 / 1.4)) - 1.0).abs() < 0.02);
     assert!((sorted[0] - xm).abs() < 1.0);
 
-    let cut = self_similar(Some(Peak::Batch), Truncation::At(Size(100_000)));
-    let observed = sizes(&cut);
+    let truncated = self_similar(Some(Peak::Batch), Truncation::At(Size(100_000)));
+    let observed = sizes(&truncated);
     assert!(observed.iter().all(|size| *size <= 100_000.0) && observed.contains(&100_000.0));
-    assert!((cut.mean_burst() - 24_000.0).abs() < 1e-6);
+    assert!((truncated.mean_burst() - 24_000.0).abs() < 1e-6);
     // Standard deviation 26 kB, so the mean of 200 000 is known to 0.25 %.
     assert!((mean(&observed).unwrap() / 24_000.0 - 1.0).abs() < 0.01);
 }
@@ -193,7 +198,7 @@ fn self_similar_sizes_are_pareto_with_the_requested_truncation_and_mean() {
 fn self_similar_load_is_nominal_with_any_truncation_and_either_kind_of_burst() {
     for peak in [None, Some(Peak::Batch), Some(Peak::At(Rate::mbit(1)))] {
         for truncate in [Size(100_000), Size(5_000_000)] {
-            // Gaps that vary little isolate the effect of truncation. 3 million bursts.
+            // Gaps that vary little isolate the effect of truncation. In 60,000 s there are 3 million bursts.
             let model = SelfSimilar { alpha_gap: 10.0, ..self_similar(peak, Truncation::At(truncate)) };
             let mut rng = Rng::named(5, "load");
             let mut source = Model::SelfSimilar(model).start(Time::ZERO, &mut rng);
@@ -211,7 +216,7 @@ fn self_similar_load_is_nominal_with_any_truncation_and_either_kind_of_burst() {
 }
 
 #[test]
-fn a_source_that_is_on_sends_packet_after_packet_at_the_peak_rate_until_its_burst_is_out() {
+fn a_source_that_is_on_sends_packet_after_packet_at_the_peak_rate_until_its_burst_is_sent() {
     // One source, so that its periods are visible: packets of 1500 B at 1 Mbit/s are 12 ms apart.
     let model = SelfSimilar {
         sources: 1,
@@ -234,7 +239,8 @@ fn a_source_that_is_on_sends_packet_after_packet_at_the_peak_rate_until_its_burs
         offs.push((gap - sending) as f64 * 1e-12);
         size = 0;
     }
-    // A burst is on for 8·24000/1e6 s of a cycle of 8·24000/1e5 s.
+    // A source is on for 8·24000/1e6 = 0.192 s of a cycle of 8·24000/1e5 = 1.92 s; the smallest Pareto length is
+    // (2.5 - 1)/2.5 = 0.6 of the mean.
     assert!((mean(&sizes[1..]).unwrap() / 24_000.0 - 1.0).abs() < 0.03, "{:?}", mean(&sizes));
     assert!((mean(&offs).unwrap() / (1.92 - 0.192) - 1.0).abs() < 0.03, "{:?}", mean(&offs));
     assert!(offs.iter().all(|off| *off >= (1.92 - 0.192) * 0.6 - 1e-9), "no shorter than a Pareto length can be");
@@ -256,15 +262,15 @@ fn bernoulli_packets_fall_on_slots_with_geometric_gaps() {
     }
 }
 
-/// Ten minutes of frames, from the first I frame on.
+/// Returns the frame sizes of ten minutes of video in bytes, from an I frame on.
 fn video(seed: u64) -> Vec<f64> {
     let mut rng = Rng::named(seed, "video");
     let mut source = Model::Video(Video::default()).start(Time::ZERO, &mut rng);
     let frames = core::iter::from_fn(|| source.next(&mut rng)).take(18_012);
     let sizes: Vec<f64> = frames.map(|b| b.bytes as f64).collect();
-    // Offset of the I frames in the group.
-    let place = |offset: usize| sizes.iter().skip(offset).step_by(12).sum::<f64>();
-    let first = (0..12).max_by(|a, b| place(*a).total_cmp(&place(*b))).unwrap();
+    // I frames are at the offset in the group of 12 at which the bytes are most.
+    let bytes_at = |offset: usize| sizes.iter().skip(offset).step_by(12).sum::<f64>();
+    let first = (0..12).max_by(|a, b| bytes_at(*a).total_cmp(&bytes_at(*b))).unwrap();
     sizes[first..first + 18_000].to_vec()
 }
 
@@ -279,12 +285,12 @@ fn video_has_its_mean_rate_within_five_percent_over_ten_minutes() {
 #[test]
 fn video_frames_have_the_sizes_of_their_types_and_the_coefficient_of_variation_of_published_traces() {
     let sizes = video(2);
-    let of = |places: &[usize]| {
+    let mean_at = |offsets: &[usize]| {
         let chosen: Vec<f64> =
-            sizes.iter().enumerate().filter(|(i, _)| places.contains(&(i % 12))).map(|(_, s)| *s).collect();
+            sizes.iter().enumerate().filter(|(i, _)| offsets.contains(&(i % 12))).map(|(_, s)| *s).collect();
         mean(&chosen).unwrap()
     };
-    let (i, p, b) = (of(&[0]), of(&[3, 6, 9]), of(&[1, 2, 4, 5, 7, 8, 10, 11]));
+    let (i, p, b) = (mean_at(&[0]), mean_at(&[3, 6, 9]), mean_at(&[1, 2, 4, 5, 7, 8, 10, 11]));
     assert!(i > p && p > b);
     assert!((i / p - 3.3 / 1.6).abs() < 0.1 && (p / b - 1.6 / 0.49).abs() < 0.1, "{i} {p} {b}");
     let moments: Moments = sizes.iter().copied().collect();

@@ -57,12 +57,14 @@ fn a_binary_file_is_refused_in_one_short_line() {
     assert!(error.len() < 400 && !error.contains(char::is_control), "{error}");
 }
 
+/// Returns a trace of frame sizes in bytes, at the default 25 frames per second.
 fn trace(text: &str) -> Trace {
     let mut trace = Trace::new("movie.txt", Format::TerseBytes);
     trace.load(text).unwrap();
     trace
 }
 
+/// Returns the first `n` bursts of a source of the trace.
 fn play(trace: Trace, seed: u64, n: usize) -> Vec<Burst> {
     let mut rng = Rng::named(seed, "trace");
     let mut source = Model::Trace(trace).start(Time::ZERO, &mut rng);
@@ -70,7 +72,7 @@ fn play(trace: Trace, seed: u64, n: usize) -> Vec<Burst> {
 }
 
 #[test]
-fn played_once_a_trace_has_its_frames_at_even_intervals_and_ends() {
+fn a_trace_that_is_not_looped_sends_its_frames_at_even_intervals_and_ends() {
     let mut once = trace("100\n0\n300\n");
     (once.repeat, once.fps) = (false, 50.0);
     let observed = play(once, 1, 10);
@@ -94,7 +96,7 @@ fn a_scaled_trace_has_the_requested_rate() {
     let mut model = trace("100\n200\n0\n900\n");
     model.scale_to = Some(Rate(1_500_000));
     let observed = play(model, 1, 3_000);
-    // Three of four frames are not empty.
+    // 3000 bursts are 4000 frames, since three of four frames are not empty.
     let seconds = 4_000.0 / 25.0;
     let rate = 8.0 * observed.iter().map(|b| b.bytes).sum::<u64>() as f64 / seconds;
     assert!((rate / 1.5e6 - 1.0).abs() < 1e-3, "{rate}");

@@ -6,7 +6,7 @@ use core::fmt;
 /// A size in bytes.
 pub type Bytes = u64;
 
-/// Error of a quantity: a message with advice.
+/// Message on a refused quantity, which says what to write instead.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct QuantityError(pub String);
 
@@ -17,22 +17,26 @@ impl fmt::Display for QuantityError {
 }
 impl std::error::Error for QuantityError {}
 
-/// Units of one kind of quantity: spelling and factor, plus spellings that are refused with advice.
+/// Units and range of one kind of quantity, with the texts of its messages.
 struct Units {
+    /// Name of the quantity with its article.
     what: &'static str,
     example: &'static str,
-    /// Resolution and largest value, in the notation of the quantity.
-    finest: &'static str,
-    most: &'static str,
+    /// Resolution, in the notation of the quantity.
+    resolution: &'static str,
+    /// Largest value, in the notation of the quantity.
+    largest: &'static str,
+    /// Spelling of a unit and its size in the quantity's smallest unit.
     accepted: &'static [(&'static str, u128)],
+    /// Common wrong spelling of a unit and the unit that is suggested.
     refused: &'static [(&'static str, &'static str)],
 }
 
 const DURATION: Units = Units {
     what: "a duration",
     example: "20ms",
-    finest: "1ps",
-    most: "5124h (213 days)",
+    resolution: "1ps",
+    largest: "5124h (213 days)",
     accepted: &[
         ("ps", 1),
         ("ns", 1_000),
@@ -52,8 +56,8 @@ const HIGHEST_RATE: &str = "10Tbit/s";
 const RATE: Units = Units {
     what: "a rate",
     example: "10Mbit/s",
-    finest: "1bit/s",
-    most: HIGHEST_RATE,
+    resolution: "1bit/s",
+    largest: HIGHEST_RATE,
     accepted: &[
         ("bit/s", 1),
         ("kbit/s", 1_000),
@@ -100,8 +104,8 @@ const RATE: Units = Units {
 const SIZE: Units = Units {
     what: "a size",
     example: "50kB",
-    finest: "1B",
-    most: "18446744073GB",
+    resolution: "1B",
+    largest: "18446744073GB",
     accepted: &[
         ("B", 1),
         ("kB", 1_000),
@@ -129,8 +133,8 @@ const SIZE: Units = Units {
 const PACKETS: Units = Units {
     what: "a number of packets",
     example: "100packets",
-    finest: "0.001packets",
-    most: "18446744073709551packets",
+    resolution: "0.001packets",
+    largest: "18446744073709551packets",
     accepted: &[("packets", 1_000), ("packet", 1_000)],
     refused: &[("p", "packets"), ("pkt", "packets"), ("pkts", "packets")],
 };
@@ -163,7 +167,8 @@ pub fn parse_rate(text: &str) -> Result<Rate, QuantityError> {
 /// Parses a size such as `"50kB"` (kB = 1000 bytes, KiB = 1024 bytes).
 ///
 /// # Errors
-/// If the text is negative, has no unit or an unknown one, or is too large: a message with the accepted form.
+/// If the text is malformed or negative, has no unit or an unknown one, is not a whole number of bytes, or is above
+/// 2^64 − 1 bytes: a message with the accepted form.
 pub fn parse_bytes(text: &str) -> Result<Bytes, QuantityError> {
     parse(text, &SIZE)
 }
@@ -172,7 +177,8 @@ pub fn parse_bytes(text: &str) -> Result<Bytes, QuantityError> {
 /// resolution of a thousandth of a packet.
 ///
 /// # Errors
-/// If the text is negative, has no unit or an unknown one, or is too large: a message with the accepted form.
+/// If the text is malformed or negative, has no unit or an unknown one, is finer than the resolution, or is above
+/// 2^64 − 1 bytes or thousandths of a packet: a message with the accepted form.
 pub fn parse_amount(text: &str) -> Result<Amount, QuantityError> {
     let unit =
         text.trim().trim_start_matches(|c: char| c.is_ascii_digit() || matches!(c, '.' | '_' | '+' | '-')).trim();
@@ -199,7 +205,7 @@ pub fn parse_fraction(text: &str) -> Result<f64, QuantityError> {
     };
     let number = text.trim().strip_suffix('%').ok_or_else(refuse)?.trim_end();
     if let Some((before, after)) = number.split_once(',') {
-        comma(text, before, &format!(",{after}%"))?;
+        refuse_comma(text, before, &format!(",{after}%"))?;
     }
     if !number.bytes().all(|b| b.is_ascii_digit() || b == b'.') {
         return Err(refuse());
@@ -208,14 +214,14 @@ pub fn parse_fraction(text: &str) -> Result<f64, QuantityError> {
     if value > 100.0 { Err(refuse()) } else { Ok(value / 100.0) }
 }
 
-/// Parses a number and one of `units`; returns the value in the smallest unit.
+/// Parses a number and one of `units`; returns the value in the unit whose factor is 1, or in thousandths of a packet.
 fn parse(text: &str, units: &Units) -> Result<u64, QuantityError> {
     let Units { what, example, .. } = units;
     let trimmed = text.trim();
     let split =
         trimmed.find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '_' | '-' | '+'))).unwrap_or(trimmed.len());
     let (number, unit) = (&trimmed[..split], trimmed[split..].trim());
-    comma(text, number, unit)?;
+    refuse_comma(text, number, unit)?;
     if number.starts_with('-') {
         return Err(QuantityError(format!("`{text}` is negative; {what} is at least zero")));
     }
@@ -238,19 +244,20 @@ fn parse(text: &str, units: &Units) -> Result<u64, QuantityError> {
     decimal(number, factor).map_err(|fault| {
         QuantityError(match fault {
             Fault::Malformed => format!("`{number}` is not a number; write {what} such as \"{example}\""),
-            Fault::TooFine => format!("`{text}` is finer than {}, the resolution of {what}", units.finest),
-            Fault::TooLarge => format!("`{text}` is too large; {what} is at most {}", units.most),
+            Fault::TooFine => format!("`{text}` is finer than {}, the resolution of {what}", units.resolution),
+            Fault::TooLarge => format!("`{text}` is too large; {what} is at most {}", units.largest),
         })
     })
 }
 
-/// Refuses a comma after `number`, with the number that is probably intended.
-fn comma(text: &str, number: &str, rest: &str) -> Result<(), QuantityError> {
-    let follows = rest.strip_prefix(',').is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
-    if number.is_empty() || !follows {
+/// Refuses `text` if `tail`, its part after `number`, begins with a comma and a digit; the message has the number that
+/// is probably intended.
+fn refuse_comma(text: &str, number: &str, tail: &str) -> Result<(), QuantityError> {
+    let has_comma = tail.strip_prefix(',').is_some_and(|after| after.starts_with(|c: char| c.is_ascii_digit()));
+    if number.is_empty() || !has_comma {
         return Ok(());
     }
-    let digits = rest[1..].find(|c: char| !c.is_ascii_digit()).unwrap_or(rest.len() - 1);
+    let digits = tail[1..].find(|c: char| !c.is_ascii_digit()).unwrap_or(tail.len() - 1);
     let without = text.replace(',', "");
     let advice = if text.matches(',').count() > 1 {
         format!("write \"{without}\"")
@@ -269,7 +276,7 @@ enum Fault {
     TooLarge,
 }
 
-/// Returns `number` times `factor` in exact decimal arithmetic.
+/// Returns `number` times `factor` in exact decimal arithmetic; an error if the product is not an integer below 2^64.
 fn decimal(number: &str, factor: u128) -> Result<u64, Fault> {
     let number = number.strip_prefix('+').unwrap_or(number).replace('_', "");
     let (whole, fraction) = number.split_once('.').unwrap_or((&number, "0"));
@@ -277,8 +284,8 @@ fn decimal(number: &str, factor: u128) -> Result<u64, Fault> {
     if !is_digits(whole) || !is_digits(fraction) {
         return Err(Fault::Malformed);
     }
-    // Leading and trailing zeros removed, more than 20 digits before the point are too large for any unit, and more
-    // than 17 after it too fine.
+    // Without leading and trailing zeros, a number with more than 20 digits before the point is too large in any unit,
+    // and one with more than 17 digits after the point is too fine.
     let (whole, fraction) = (whole.trim_start_matches('0'), fraction.trim_end_matches('0'));
     if whole.len() > 20 {
         return Err(Fault::TooLarge);
@@ -288,12 +295,12 @@ fn decimal(number: &str, factor: u128) -> Result<u64, Fault> {
     }
     let value = |digits: &str| digits.bytes().fold(0u128, |value, b| value * 10 + u128::from(b - b'0'));
     let scale = 10u128.pow(fraction.len() as u32);
-    // Below 10^17 · 10^16, far below 2^128.
-    let part = value(fraction) * factor;
-    if !part.is_multiple_of(scale) {
+    // No overflow: the fraction is below 10^17 and the factor below 10^16.
+    let scaled_fraction = value(fraction) * factor;
+    if !scaled_fraction.is_multiple_of(scale) {
         return Err(Fault::TooFine);
     }
-    let sum = value(whole).checked_mul(factor).and_then(|whole| whole.checked_add(part / scale));
+    let sum = value(whole).checked_mul(factor).and_then(|whole| whole.checked_add(scaled_fraction / scale));
     sum.and_then(|sum| u64::try_from(sum).ok()).ok_or(Fault::TooLarge)
 }
 
@@ -302,7 +309,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn written_quantities_are_exact() {
+    fn quantities_are_parsed_exactly() {
         assert_eq!(parse_duration("1.5ms").unwrap(), Dur(1_500_000_000));
         assert_eq!(parse_duration("20 s").unwrap(), Dur::from_secs(20));
         assert_eq!(parse_rate("10Mbit/s").unwrap(), Rate(10_000_000));

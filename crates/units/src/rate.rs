@@ -25,14 +25,14 @@ impl Rate {
     ///
     /// # Panics
     ///
-    /// Above 2^64 − 1 bit/s, with and without overflow checks.
+    /// If the rate exceeds 2^64 − 1 bit/s, in every build.
     pub const fn mbit(n: u64) -> Rate {
         match n.checked_mul(1_000_000) {
             Some(bits) => Rate(bits),
             None => panic!("a rate is at most 2^64 - 1 bit/s"),
         }
     }
-    /// Returns the clock of this rate.
+    /// Returns the transmission time of a byte at this rate.
     ///
     /// # Panics
     /// If the rate is zero, which scenarios refuse.
@@ -45,9 +45,9 @@ impl Rate {
 }
 
 impl TxClock {
-    /// Returns the transmission time of `bytes` bytes. It fits for 2.3 MB at 1 bit/s and for proportionally more at
-    /// higher rates, so for every packet (at most 64 KiB and 127 bytes); beyond 2^64 ps, unchecked, the upper bits are
-    /// lost.
+    /// Returns the transmission time of `bytes` bytes. The result must be below 2^64 ps, which is not checked: larger
+    /// results lose their upper bits. At 1 bit/s it fits up to 2.3 MB, at higher rates for proportionally more; a
+    /// packet has at most 65,535 bytes and 127 bytes of framing.
     #[inline]
     pub fn tx_time(self, bytes: u32) -> Dur {
         Dur(((u128::from(self.0) * u128::from(bytes) + HALF) >> FRACTION_BITS) as u64)
@@ -60,7 +60,8 @@ impl fmt::Debug for Rate {
     }
 }
 impl fmt::Display for Rate {
-    /// Formats exactly, in the largest unit in which the number is at least 1 and has at most three decimals.
+    /// Formats exactly, in the largest unit up to Gbit/s in which the number is at least 1 and has at most three
+    /// decimals.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (unit, n) in [("Gbit/s", 1_000_000_000), ("Mbit/s", 1_000_000), ("kbit/s", 1_000)] {
             if self.0 >= n && self.0.is_multiple_of(n / 1000) {
@@ -105,7 +106,7 @@ mod tests {
     }
 
     #[test]
-    fn the_transmission_time_of_an_odd_rate_is_right_to_a_millionth() {
+    fn the_transmission_time_is_right_to_a_millionth_at_a_rate_that_does_not_divide_a_second() {
         let t = Rate(44_940_001).clock().tx_time(1000).0 as f64;
         let exact = 8000.0 * 1e12 / 44_940_001.0;
         assert!((t / exact - 1.0).abs() < 1e-6);

@@ -20,7 +20,7 @@ pub struct Size(pub u64);
 pub struct Fraction(pub f64);
 
 impl fmt::Display for Amount {
-    /// Formats so that it parses back to the same value.
+    /// Formats as a [`Size`] or as packets with up to three decimals; the text parses back to the same value.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Amount::Bytes(n) => Size(*n).fmt(f),
@@ -73,7 +73,7 @@ impl fmt::Debug for Fraction {
     }
 }
 
-/// A quantity whose notation is a number and a unit.
+/// A quantity that documents contain as a number and a unit.
 trait Written: Sized + fmt::Display {
     /// Name in messages and in a schema's `format`.
     const FORMAT: &'static str;
@@ -81,7 +81,9 @@ trait Written: Sized + fmt::Display {
     const EXPECTING: &'static str;
     /// Regular expression of the notation, for editors that check documents against the schema.
     const PATTERN: &'static str;
+    /// Examples in the schema.
     const EXAMPLES: &'static [&'static str];
+    /// Parses the notation; the error is a message with the accepted form.
     fn parse(text: &str) -> Result<Self, QuantityError>;
 }
 
@@ -123,8 +125,8 @@ impl Written for Amount {
     }
 }
 
-/// Deserialises any [`Written`] quantity; a number is passed to the same parser as text, which reports the missing
-/// unit.
+/// Deserialises any [`Written`] quantity. A bare number is passed as text to the quantity's parser, which reports the
+/// missing unit.
 struct WrittenVisitor<T>(PhantomData<T>);
 
 impl<T: Written> Visitor<'_> for WrittenVisitor<T> {
@@ -251,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_without_unit_is_refused_with_the_written_form() {
+    fn a_number_without_unit_is_refused_with_the_accepted_form() {
         assert_eq!(
             read::<Rate>(10u64).unwrap_err(),
             "`10` has no unit; write a rate with a unit, such as \"10Mbit/s\""
@@ -275,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_size_is_displayed_as_it_parses() {
+    fn a_displayed_size_parses_back() {
         for n in [0, 1, 999, 1_000, 1_500, 50_000, 1_048_576, 1_234_567, u64::MAX] {
             assert_eq!(read::<Size>(Size(n).to_string().as_str()).unwrap(), Size(n), "{n}");
         }

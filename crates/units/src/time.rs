@@ -11,7 +11,8 @@ pub struct Time(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Dur(pub u64);
 
-/// Returns `n` units of `ps` picoseconds. Used when a run is set up, not per packet, so that the check costs nothing.
+/// Returns `n` units of `ps` picoseconds; panics on overflow. The check costs nothing in a run, since durations are
+/// constructed before it.
 const fn times(n: u64, ps: u64) -> u64 {
     match n.checked_mul(ps) {
         Some(product) => product,
@@ -30,7 +31,7 @@ impl Time {
     pub fn since(self, earlier: Time) -> Dur {
         Dur(self.0.saturating_sub(earlier.0))
     }
-    /// Returns the instant in seconds; only for reports, since the core computes with integers.
+    /// Returns the instant in seconds, rounded to an `f64`; only for reports, since the core computes with integers.
     pub fn as_secs(self) -> f64 {
         self.0 as f64 * 1e-12
     }
@@ -44,28 +45,30 @@ impl Dur {
     pub const fn from_ps(n: u64) -> Dur {
         Dur(n)
     }
-    /// Returns `n` nanoseconds; panics above 213 days, with and without overflow checks.
+    /// Returns `n` nanoseconds; panics above 2^64 − 1 ps (213 days), in every build.
     pub const fn from_ns(n: u64) -> Dur {
         Dur(times(n, 1_000))
     }
-    /// Returns `n` microseconds; panics above 213 days, with and without overflow checks.
+    /// Returns `n` microseconds; panics above 2^64 − 1 ps (213 days), in every build.
     pub const fn from_us(n: u64) -> Dur {
         Dur(times(n, 1_000_000))
     }
-    /// Returns `n` milliseconds; panics above 213 days, with and without overflow checks.
+    /// Returns `n` milliseconds; panics above 2^64 − 1 ps (213 days), in every build.
     pub const fn from_ms(n: u64) -> Dur {
         Dur(times(n, 1_000_000_000))
     }
-    /// Returns `n` whole seconds; panics above 213 days, with and without overflow checks.
+    /// Returns `n` whole seconds; panics above 2^64 − 1 ps (213 days), in every build.
     pub const fn from_secs(n: u64) -> Dur {
         Dur(times(n, 1_000_000_000_000))
     }
-    /// Returns the nearest duration to `s` seconds; negative values and NaN give zero, too large ones saturate.
+    /// Returns the duration nearest to `s` seconds; negative values and NaN give zero, values above the range 2^64 − 1
+    /// ps.
     pub fn from_secs_f64(s: f64) -> Dur {
         // A float-to-integer cast saturates and maps NaN to 0.
         Dur((s * 1e12 + 0.5) as u64)
     }
-    /// Returns the duration in seconds, for reports and for models whose reference uses real numbers.
+    /// Returns the duration in seconds, rounded to an `f64`; for reports and for models whose reference uses real
+    /// numbers.
     pub fn as_secs(self) -> f64 {
         self.0 as f64 * 1e-12
     }
@@ -73,7 +76,7 @@ impl Dur {
 
 impl Add<Dur> for Time {
     type Output = Time;
-    /// Returns the sum; [`Time::NEVER`] if it would be beyond.
+    /// Returns the sum; [`Time::NEVER`] if the sum exceeds the range.
     #[inline]
     fn add(self, d: Dur) -> Time {
         Time(self.0.saturating_add(d.0))
@@ -87,7 +90,7 @@ impl AddAssign<Dur> for Time {
 }
 impl Add for Dur {
     type Output = Dur;
-    /// Returns the sum; 2^64 − 1 ps if it would be beyond.
+    /// Returns the sum; 2^64 − 1 ps if the sum exceeds the range.
     #[inline]
     fn add(self, d: Dur) -> Dur {
         Dur(self.0.saturating_add(d.0))
@@ -109,7 +112,7 @@ impl Sub for Dur {
 }
 impl Mul<u64> for Dur {
     type Output = Dur;
-    /// Returns the product; 2^64 − 1 ps if it would be beyond.
+    /// Returns the product; 2^64 − 1 ps if the product exceeds the range.
     #[inline]
     fn mul(self, n: u64) -> Dur {
         Dur(self.0.saturating_mul(n))

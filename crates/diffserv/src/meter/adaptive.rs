@@ -59,7 +59,7 @@ impl Params {
     pub fn check(&self) -> Result<(), Invalid> {
         check::duration("interval", self.interval)?;
         if self.interval < MIN_INTERVAL {
-            // The changes that are due between two packets are applied one by one when the later packet arrives.
+            // After an idle period the changes are applied one by one, so that a shorter interval would take long.
             let advice = format!("{} is out of range; write {MIN_INTERVAL} or more", self.interval);
             return Err(Invalid::new("interval", advice));
         }
@@ -87,11 +87,11 @@ pub struct Adaptive {
     target: f64,
     increment: f64,
     interval: Dur,
-    /// Time of the next change of the probability; never before the first packet.
+    /// Time of the next change of the probability; [`Time::NEVER`] until the first packet.
     due: Time,
     patience: Option<Dur>,
     rest: Dur,
-    /// Time since which all packets are marked and the target is missed.
+    /// Time since which all packets are marked and the target is missed; `None`: this is not so.
     missed_since: Option<Time>,
     /// Time until which marking is off.
     off_until: Time,
@@ -113,7 +113,7 @@ impl Adaptive {
             off_until: Time::ZERO,
         }
     }
-    /// Returns green with the current probability, else yellow, for any incoming colour.
+    /// Returns green with the current marking probability, else yellow; the incoming colour is ignored.
     pub fn mark(&mut self, now: Time, bytes: u32, _incoming: Colour, rng: &mut Rng) -> Colour {
         if self.due == Time::NEVER {
             self.due = now + self.interval;
@@ -122,7 +122,7 @@ impl Adaptive {
         self.window.arrive(now, bytes);
         if rng.chance(self.probability) { Colour::Green } else { Colour::Yellow }
     }
-    /// Returns the marking probability as of the last packet.
+    /// Returns the marking probability at the last packet, 0 to 1.
     pub fn probability(&self) -> f64 {
         self.probability
     }
@@ -135,15 +135,16 @@ impl Adaptive {
                 self.turn_off_if_missed(self.due, ratio);
             }
             self.due += self.interval;
-            // Without packets the observed bandwidth only falls, so that the probability stays at
-            // 1.
+            // Without packets the observed bandwidth only falls, so that the probability stays at 1: the other changes
+            // that are due have no effect and are skipped.
             if self.probability == 1.0 && ratio < 1.0 && self.due <= now && self.patience.is_none() {
-                let missed = now.since(self.due).0 / self.interval.0;
-                self.due += self.interval * (missed + 1);
+                let skipped = now.since(self.due).0 / self.interval.0;
+                self.due += self.interval * (skipped + 1);
             }
         }
     }
-    /// Turns marking off after `patience` in which all packets were marked and the target was missed.
+    /// Turns marking off if all packets were marked and the target was missed throughout the last `patience`. `ratio`
+    /// is the observed bandwidth divided by the target.
     fn turn_off_if_missed(&mut self, at: Time, ratio: f64) {
         let Some(patience) = self.patience else { return };
         if self.probability < 1.0 || ratio >= 1.0 {

@@ -35,7 +35,7 @@ impl Fixed {
     pub fn new(params: &Params) -> Fixed {
         Fixed(params.colour)
     }
-    /// Returns the colour for any packet.
+    /// Returns the colour; all arguments are ignored.
     pub fn mark(&mut self, _now: Time, _bytes: u32, _incoming: Colour, _rng: &mut Rng) -> Colour {
         self.0
     }

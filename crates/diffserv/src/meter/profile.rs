@@ -18,7 +18,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// Checks that the bucket size is above 0.
+    /// Checks the bucket size.
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.
@@ -36,7 +36,7 @@ impl Profile {
     pub fn new(params: &Params) -> Profile {
         Profile(TokenBucket::new(params.rate, params.burst.0))
     }
-    /// Returns green if there are tokens for the packet, else red, for any incoming colour.
+    /// Returns green if there are tokens for the packet, else red; the incoming colour is ignored.
     pub fn mark(&mut self, now: Time, bytes: u32, _incoming: Colour, _rng: &mut Rng) -> Colour {
         self.0.fill(now);
         if self.0.take(bytes) { Colour::Green } else { Colour::Red }

@@ -17,19 +17,19 @@ pub struct Params {
     /// Committed burst size, at most 1 TB; may be "0B" if `ebs` is above 0.
     pub cbs: Size,
     /// Excess burst size, at most 1 TB. Default "0B": no packet is yellow.
-    #[serde(default = "none")]
+    #[serde(default = "no_excess")]
     pub ebs: Size,
     /// `true` if the incoming colour is an upper bound: no packet gets a better one. Default false.
     #[serde(default)]
     pub colour_aware: bool,
 }
 
-fn none() -> Size {
+fn no_excess() -> Size {
     Size(0)
 }
 
 impl Params {
-    /// Checks that one of the bursts is above 0 (RFC 2697 section 2).
+    /// Checks the ranges of the bursts, and that one of them is above 0 (RFC 2697 section 2).
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.
@@ -63,8 +63,8 @@ impl SrTcm {
     }
     /// Returns the colour of a packet (RFC 2697 section 3).
     pub fn mark(&mut self, now: Time, bytes: u32, incoming: Colour, _rng: &mut Rng) -> Colour {
-        let over = self.committed.fill(now);
-        self.excess.add(over);
+        let overflow = self.committed.fill(now);
+        self.excess.add(overflow);
         let before = if self.colour_aware { incoming } else { Colour::Green };
         if before == Colour::Green && self.committed.take(bytes) {
             Colour::Green

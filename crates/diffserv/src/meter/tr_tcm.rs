@@ -26,7 +26,7 @@ pub struct Params {
 }
 
 impl Params {
-    /// Checks that bursts are above 0, and the peak rate is at least the committed one (RFC 2698 section 2).
+    /// Checks the ranges of the bursts, and that the peak rate is at least the committed one (RFC 2698 section 2).
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.

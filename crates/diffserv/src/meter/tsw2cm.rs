@@ -15,16 +15,16 @@ pub struct Params {
     /// Committed information rate.
     pub cir: Rate,
     /// Window of the rate estimate, above 0s and at most 24h. Default 1s.
-    #[serde(default = "second")]
+    #[serde(default = "default_window")]
     pub window: Dur,
 }
 
-pub(super) fn second() -> Dur {
+pub(super) fn default_window() -> Dur {
     Dur::from_secs(1)
 }
 
 impl Params {
-    /// Checks that the window is above 0.
+    /// Checks the range of the window.
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.
@@ -47,7 +47,8 @@ impl Tsw2cm {
         let window = SlidingWindow::new(params.window, params.cir);
         Tsw2cm { window, committed: params.cir.0 as f64 / 8.0 }
     }
-    /// Returns yellow with probability (rate − cir)/rate, else green, for any incoming colour.
+    /// Returns yellow with probability (rate − cir)/rate if the estimated rate exceeds cir, else green; the incoming
+    /// colour is ignored.
     pub fn mark(&mut self, now: Time, bytes: u32, _incoming: Colour, rng: &mut Rng) -> Colour {
         let rate = self.window.arrive(now, bytes);
         if rate > self.committed && rng.chance((rate - self.committed) / rate) { Colour::Yellow } else { Colour::Green }

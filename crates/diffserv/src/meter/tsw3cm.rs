@@ -17,12 +17,12 @@ pub struct Params {
     /// Peak target rate, at least `cir`.
     pub pir: Rate,
     /// Window of the rate estimate, above 0s and at most 24h. Default 1s.
-    #[serde(default = "super::tsw2cm::second")]
+    #[serde(default = "super::tsw2cm::default_window")]
     pub window: Dur,
 }
 
 impl Params {
-    /// Checks that the window is above 0, and the peak rate at least the committed one.
+    /// Checks the range of the window, and that the peak rate is at least the committed one.
     ///
     /// # Errors
     /// If a parameter is invalid: the error names it and says what to write.
@@ -41,6 +41,7 @@ pub struct Tsw3cm {
     window: SlidingWindow,
     /// Committed rate, bytes per second.
     committed: f64,
+    /// Peak rate, bytes per second.
     peak: f64,
 }
 
@@ -50,7 +51,7 @@ impl Tsw3cm {
         let window = SlidingWindow::new(params.window, params.cir);
         Tsw3cm { window, committed: params.cir.0 as f64 / 8.0, peak: params.pir.0 as f64 / 8.0 }
     }
-    /// Returns the colour of a packet, for any incoming colour (RFC 2859 section 4).
+    /// Returns the colour of a packet (RFC 2859 section 4); the incoming colour is ignored.
     pub fn mark(&mut self, now: Time, bytes: u32, _incoming: Colour, rng: &mut Rng) -> Colour {
         let rate = self.window.arrive(now, bytes);
         if rate <= self.committed {

@@ -4,7 +4,7 @@ use proptest::prelude::ProptestConfig;
 use proptest::test_runner::RngSeed;
 use std::hash::{BuildHasher, Hasher, RandomState};
 
-/// Configuration of random tests. A failure shows the seed of its run, with which it can be repeated.
+/// Returns a configuration for `cases` random cases and prints its seed, with which a failed run can be repeated.
 #[allow(clippy::disallowed_methods, reason = "the seed of a random test is new in each run")]
 pub fn seeded(cases: u32) -> ProptestConfig {
     let config = ProptestConfig { cases, failure_persistence: None, ..ProptestConfig::default() };

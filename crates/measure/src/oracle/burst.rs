@@ -10,9 +10,9 @@ pub fn overload_loss(offered: f64, capacity: f64) -> f64 {
 /// at each burst's start (the low-load limit of a rate mismatch).
 ///
 /// While a burst with frames of X' bytes in total arrives, the slow link transmits the fraction `slow/fast` of it,
-/// since both links add the same overhead to a frame. The rest is buffered, and the excess is lost: max(0, (1 −
-/// slow/fast)·X' − buffer). This is the fluid limit; a store-and-forward switch differs from it by about one frame per
-/// burst.
+/// since both links add the same overhead to a frame. The remainder is buffered up to the size of the buffer; the loss
+/// is max(0, (1 − slow/fast)·X' − buffer). This is the fluid limit; a store-and-forward switch differs from it by about
+/// one frame per burst.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BurstLoss {
     /// Smallest burst, payload bytes.
@@ -32,7 +32,7 @@ pub struct BurstLoss {
 }
 
 impl BurstLoss {
-    /// Returns lost over offered frame bytes, summed over every burst size with its exact frames.
+    /// Returns lost frame bytes divided by offered ones, each summed over all burst sizes with their exact frames.
     pub fn exact(&self) -> f64 {
         let (mut lost, mut offered) = (0.0, 0.0);
         for payload in self.low..=self.high {
@@ -43,27 +43,27 @@ impl BurstLoss {
         lost / offered
     }
 
-    /// Returns the closed form, with X' = X·(mtu + header)/mtu for every size: with the largest burst without loss, X₀
-    /// = buffer·mtu/((mtu + header)(1 − ratio)), the loss is (1 − ratio)(high − max(X₀, low))·((high + max(X₀, low))/2
-    /// − X₀) / ((high − low)·(high + low)/2).
+    /// Returns the loss fraction in closed form, under the approximation X' = X·(mtu + header)/mtu for every size;
+    /// `high` must be above `low`. With X₀ = buffer·mtu/((mtu + header)(1 − ratio)), the largest burst without loss,
+    /// the fraction is (1 − ratio)(high − max(X₀, low))·((high + max(X₀, low))/2 − X₀) / ((high − low)·(high + low)/2).
     pub fn closed_form(&self) -> f64 {
         let (low, high) = (self.low as f64, self.high as f64);
         let expansion = (self.mtu + self.header) as f64 / self.mtu as f64;
         let buffered = 1.0 - self.ratio;
-        let fits = self.buffer as f64 / (expansion * buffered);
-        let from = fits.max(low);
-        if from >= high {
+        let lossless = self.buffer as f64 / (expansion * buffered);
+        let smallest = lossless.max(low);
+        if smallest >= high {
             return 0.0;
         }
-        // The mean excess over X₀ of sizes uniform on (from, high), times their probability.
-        let excess = 0.5 * (high + from) - fits;
-        buffered * excess * (high - from) / ((high - low) * 0.5 * (high + low))
+        // The mean excess over X₀ of the sizes that have a loss, uniform on (smallest, high), times their probability.
+        let excess = 0.5 * (high + smallest) - lossless;
+        buffered * excess * (high - smallest) / ((high - low) * 0.5 * (high + low))
     }
 
     /// Returns the frame bytes of a burst cut into full frames and a remainder.
     fn frame_bytes(&self, payload: u64) -> u64 {
-        let (full, rest) = (payload / self.mtu, payload % self.mtu);
-        let last = if rest == 0 { 0 } else { (rest + self.header).max(self.min_frame) };
+        let (full, remainder) = (payload / self.mtu, payload % self.mtu);
+        let last = if remainder == 0 { 0 } else { (remainder + self.header).max(self.min_frame) };
         full * (self.mtu + self.header) + last
     }
 }
@@ -72,13 +72,16 @@ impl BurstLoss {
 mod tests {
     use super::*;
 
-    /// 100 Mbit/s into 10 Mbit/s with 50 kB, bursts of 64 bytes to twice the nominal size.
+    /// Returns a rate mismatch of 100 Mbit/s into 10 Mbit/s with a buffer of 50 kB and bursts of 64 bytes to twice the
+    /// nominal size.
     fn mismatch(nominal: u64) -> BurstLoss {
         BurstLoss { low: 64, high: 2 * nominal, buffer: 50_000, ratio: 0.1, mtu: 1500, header: 18, min_frame: 64 }
     }
 
     #[test]
     fn the_rate_mismatch_has_the_derived_loss() {
+        // X₀ = 50,000·1500/(1518·0.9) = 54,896 B, so that for a nominal 48 kB the loss is
+        // 0.9·(96,000 − X₀)·((96,000 + X₀)/2 − X₀) / (95,936·48,032) = 0.165.
         for (nominal, loss) in [(6_000, 0.0), (24_000, 0.0), (48_000, 0.165), (96_000, 0.459)] {
             let result = mismatch(nominal);
             assert!((result.closed_form() - loss).abs() < 1e-3, "{nominal}: {}", result.closed_form());
@@ -87,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn the_closed_form_is_the_integral_also_where_even_the_smallest_burst_overflows() {
+    fn the_closed_form_holds_also_if_even_the_smallest_burst_overflows() {
         let tiny = BurstLoss { buffer: 10, low: 15_000, high: 30_000, ..mismatch(0) };
         assert!((tiny.exact() - tiny.closed_form()).abs() < 1e-3);
     }

@@ -11,8 +11,8 @@ pub fn mm1k_loss(load: f64, room: u32) -> f64 {
 }
 
 /// Returns the loss probability of M/D/1/K, from the chain embedded at departures (Keilson 1966; Gross and Harris 1998,
-/// section 5.1.8): 1 − 1/(π₀ + ρ). `load` is ρ ≥ 0, `room` K ≥ 1. The absolute error is about 1e-14, so that losses
-/// below 1e-12 are unreliable.
+/// section 5.1.8): 1 − 1/(π₀ + ρ). `load` is ρ ≥ 0; `room` is K, of which 0 counts as 1. The absolute error is about
+/// 1e-14, so that losses below 1e-12 are unreliable.
 pub fn md1k_loss(load: f64, room: u32) -> f64 {
     if load <= 0.0 {
         return 0.0;
@@ -31,23 +31,22 @@ pub fn md1k_loss(load: f64, room: u32) -> f64 {
     (1.0 - 1.0 / (empty + load)).max(0.0)
 }
 
-/// Returns P(N ≥ k) for k from 0 to `most`, with N a Poisson variable of mean `load`, summed from the
-/// smallest term.
-fn poisson_tails(load: f64, most: usize) -> Vec<f64> {
-    let last = most + 40 + (4.0 * load) as usize;
+/// Returns P(N ≥ k) for k from 0 to `largest`, with N a Poisson variable of mean `load`, summed from the smallest term.
+fn poisson_tails(load: f64, largest: usize) -> Vec<f64> {
+    let last = largest + 40 + (4.0 * load) as usize;
     let mut probability = exp(-load);
     let probabilities: Vec<f64> = (0..=last)
         .map(|k| {
-            let this = probability;
+            let current = probability;
             probability *= load / (k + 1) as f64;
-            this
+            current
         })
         .collect();
     let mut tails = vec![0.0; last + 2];
     for k in (0..=last).rev() {
         tails[k] = tails[k + 1] + probabilities[k];
     }
-    tails.truncate(most + 1);
+    tails.truncate(largest + 1);
     tails
 }
 
@@ -74,14 +73,15 @@ mod tests {
 
     #[test]
     fn with_room_for_two_customers_the_loss_is_that_calculated_by_hand() {
-        // π₀ = a₀ of the two states at departures; loss 1 − 1/(e^−ρ + ρ).
+        // Of the two states at departures, the empty one has the probability of no arrival: π₀ = e^−ρ.
         for load in [0.3, 1.0, 2.0] {
             assert!((md1k_loss(load, 2) - (1.0 - 1.0 / (exp(-load) + load))).abs() < 1e-12);
         }
     }
 
     #[test]
-    fn overload_loses_what_exceeds_the_server_when_room_is_large() {
+    fn with_much_room_the_loss_is_that_of_constant_overload() {
+        // 1 − 1/1.25 = 0.2.
         assert!((md1k_loss(1.25, 400) - 0.2).abs() < 1e-9);
         assert!(md1k_loss(0.5, 60) < 1e-12);
     }

@@ -11,12 +11,12 @@ pub struct Class {
     pub second_moment: f64,
 }
 
-/// Returns the mean waiting times, without service, of non-preemptive priority classes, the highest first (Cobham
-/// 1954): W_k = W₀ / ((1 − s_(k−1))(1 − s_k)), `W₀ = Σ λᵢE[Sᵢ²]/2`, s_k the load of classes 1 to k. All are infinite if
-/// the total load is 1 or more, where the formula does not hold.
+/// Returns the mean waiting times, without service, of non-preemptive priority classes (Cobham 1954): W_k = W₀ / ((1 −
+/// s_(k−1))(1 − s_k)), `W₀ = Σ λᵢE[Sᵢ²]/2`, s_k the load of classes 1 to k. Classes and times are in descending order of
+/// priority. All times are infinite if the total load is 1 or more, where the formula does not hold.
 pub fn cobham_waits(classes: &[Class]) -> Vec<f64> {
-    // Under overload the fraction of time for which a starving class occupies the server is not λᵢE[Sᵢ], so that W₀
-    // would be wrong for the higher classes, too.
+    // Under overload a low class occupies the server for less time than λᵢE[Sᵢ], so that W₀ would be wrong for the
+    // higher classes, too.
     let total: f64 = classes.iter().map(|c| c.rate * c.mean).sum();
     if total >= 1.0 {
         return vec![f64::INFINITY; classes.len()];
@@ -26,9 +26,9 @@ pub fn cobham_waits(classes: &[Class]) -> Vec<f64> {
     classes
         .iter()
         .map(|c| {
-            let with = above + c.rate * c.mean;
-            let wait = residual / ((1.0 - above) * (1.0 - with));
-            above = with;
+            let with_own = above + c.rate * c.mean;
+            let wait = residual / ((1.0 - above) * (1.0 - with_own));
+            above = with_own;
             wait
         })
         .collect()
@@ -63,7 +63,7 @@ mod tests {
     }
 
     #[test]
-    fn overload_has_no_mean_wait() {
+    fn under_overload_all_mean_waits_are_infinite() {
         let heavy = Class { rate: 1.0, mean: 1.0, second_moment: 1.0 };
         assert!(cobham_waits(&[CLASSES[0], heavy]).iter().all(|w| w.is_infinite()));
     }

@@ -1,9 +1,9 @@
 //! Fair shares of one resource.
 
-/// Returns the weighted max–min fair shares of `capacity` (Bertsekas and Gallager 1992, section 6.5.2): each (demand,
-/// weight) gets the minimum of its demand and the water level times its weight; the level is such that either the
-/// capacity or the demands are exhausted. Demands are at least 0 (or infinite), weights above 0; shares are in the
-/// capacity's unit, in the given order.
+/// Returns the weighted max–min fair shares of `capacity` (Bertsekas and Gallager 1992, section 6.5.2). Each claim
+/// (demand, weight) gets the minimum of its demand and the water level times its weight; the level is such that either
+/// the capacity is used up or all demands are met. Demands are 0 or more and may be infinite, weights are above 0.
+/// Shares are in the unit of the capacity and in the order of the claims.
 pub fn max_min(capacity: f64, claims: &[(f64, f64)]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..claims.len()).collect();
     // Water level at which a claim is satisfied.
@@ -14,7 +14,6 @@ pub fn max_min(capacity: f64, claims: &[(f64, f64)]) -> Vec<f64> {
     order.sort_by(|&a, &b| level(a).total_cmp(&level(b)));
     let mut shares = vec![0.0; claims.len()];
     let mut remaining = capacity;
-    // The claims in ascending order of the level at which each is satisfied.
     for (i, &claim) in order.iter().enumerate() {
         let (demand, weight) = claims[claim];
         let weights: f64 = order[i..].iter().map(|&c| claims[c].1).sum();
@@ -39,7 +38,7 @@ mod tests {
     }
 
     #[test]
-    fn enough_capacity_meets_every_demand_and_none_meets_no_demand() {
+    fn enough_capacity_meets_every_demand_and_zero_capacity_no_demand() {
         assert!(close(&max_min(100.0, &[(2.0, 1.0), (8.0, 5.0)]), &[2.0, 8.0]));
         assert!(close(&max_min(0.0, &[(2.0, 1.0), (8.0, 5.0)]), &[0.0, 0.0]));
         assert!(max_min(1.0, &[]).is_empty());

@@ -31,6 +31,7 @@ mod tests {
 
     #[test]
     fn lindleys_recursion_agrees_with_the_formula() {
+        // Service takes 1, and arrivals have a rate of 0.7.
         let mut rng = Rng::named(1, "lindley");
         let mut wait = 0.0f64;
         let waits: Vec<f64> = (0..2_000_000)

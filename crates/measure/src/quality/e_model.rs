@@ -1,8 +1,8 @@
-//! The E-model (ITU-T G.107, 2015): a transmission rating R of a telephone call, with the Recommendation's names of
-//! quantities.
+//! The E-model (ITU-T G.107, 2015): a transmission rating R of a telephone call. Quantities have the names of the
+//! Recommendation.
 //!
-//! R = Ro - Is - Id - Ie,eff + A. All terminal parameters have their default values (table 2 of the Recommendation)
-//! except those that a packet network changes: delay, loss and its burstiness, and the codec.
+//! R = Ro - Is - Id - Ie,eff + A. All parameters have their default values (table 2 of the Recommendation) except those
+//! that a packet network changes: delay, loss and its burstiness, and the codec.
 
 use tailback_random::maths::{exp, ln, pow};
 
@@ -17,7 +17,7 @@ pub struct Codec {
     pub bpl: f64,
 }
 
-/// Codecs with both numbers in G.113. "plc" has packet-loss concealment; the others except G.711 include it.
+/// Codecs for which G.113 has both numbers. Plain "g.711" has no packet-loss concealment, the others have it.
 const CODECS: [Codec; 5] = [
     Codec { name: "g.711", ie: 0.0, bpl: 4.3 },
     Codec { name: "g.711-plc", ie: 0.0, bpl: 25.1 },
@@ -26,7 +26,7 @@ const CODECS: [Codec; 5] = [
     Codec { name: "gsm-efr", ie: 5.0, bpl: 10.0 },
 ];
 
-/// Returns all codecs.
+/// Returns all codecs, in the order of their names.
 pub fn speech_codecs() -> &'static [Codec] {
     &CODECS
 }
@@ -44,13 +44,14 @@ pub struct Speech {
     pub delay_s: f64,
     /// Fraction of packets lost or too late, 0 to 1.
     pub loss: f64,
-    /// Mean length of a burst of losses relative to that of independent loss (BurstR), 1 or more for bursty loss.
+    /// Mean length of a burst of losses relative to that of independent loss (BurstR): 1 for independent loss, above 1
+    /// for bursty loss.
     pub burst_ratio: f64,
     /// Codec.
     pub codec: Codec,
 }
 
-// Table 2 of G.107: default values, levels in dB.
+// Default values of table 2 of G.107; all are in dB, dBm or dB(A) except QDU, a number of quantising distortion units.
 const SLR: f64 = 8.0;
 const RLR: f64 = 2.0;
 const STMR: f64 = 15.0;
@@ -66,7 +67,7 @@ const PR: f64 = 35.0;
 const LSTR: f64 = STMR + DR;
 
 impl Speech {
-    /// Returns a call over an ideal network.
+    /// Returns a call over a network without delay and loss.
     pub fn undisturbed(codec: Codec) -> Speech {
         Speech { delay_s: 0.0, loss: 0.0, burst_ratio: 1.0, codec }
     }
@@ -85,7 +86,7 @@ impl Speech {
         mos(self.rating())
     }
 
-    /// Returns the effective equipment impairment factor Ie,eff (equation 7-29).
+    /// Returns the effective equipment impairment factor Ie,eff (7-29).
     fn equipment(&self) -> f64 {
         let (loss, Codec { ie, bpl, .. }) = (100.0 * self.loss, self.codec);
         ie + (95.0 - ie) * loss / (loss / self.burst_ratio + bpl)
@@ -116,7 +117,7 @@ impl Default for Noise {
 }
 
 /// Returns the simultaneous impairments Is: loudness, sidetone, quantisation (7-8 to 7-17). The sidetone depends on the
-/// echo, whose delay T is the one-way delay in milliseconds.
+/// echo; `delay` is its delay T, the one-way delay in milliseconds.
 fn simultaneous(ro: f64, no: f64, delay: f64) -> f64 {
     let xolr = SLR + RLR + 0.2 * (64.0 + no - RLR);
     let iolr = 20.0 * (root(1.0 + pow(xolr / 8.0, 8.0), 8.0) - xolr / 8.0);
@@ -126,7 +127,7 @@ fn simultaneous(ro: f64, no: f64, delay: f64) -> f64 {
     iolr + sidetone(delay) + 15.0 * lg(1.0 + ten(y) + ten(z))
 }
 
-/// Returns Ist (7-11, 7-12).
+/// Returns the impairment by sidetone, Ist (7-11, 7-12), at a one-way delay in milliseconds.
 fn sidetone(delay: f64) -> f64 {
     let stmro = -10.0 * lg(ten(-STMR / 10.0) + exp(-delay / 4.0) * ten(-TELR / 10.0));
     12.0 * root(1.0 + pow((stmro - 13.0) / 6.0, 8.0), 8.0)
@@ -148,7 +149,7 @@ fn delayed(ro: f64, no: f64, delay: f64) -> f64 {
     talker + half + (half * half + 169.0).sqrt() + pure_delay(delay)
 }
 
-/// Returns Idd, which is 0 up to 100 ms (7-27, 7-28).
+/// Returns the impairment by absolute delay, Idd, which is 0 up to 100 ms (7-27, 7-28); `delay` in milliseconds.
 fn pure_delay(delay: f64) -> f64 {
     if delay <= 100.0 {
         return 0.0;
@@ -174,6 +175,7 @@ fn root(x: f64, n: f64) -> f64 {
 mod tests {
     use super::*;
 
+    /// Returns a call with independent loss, a fraction, over the codec of that name.
     fn call(delay_ms: f64, loss: f64, codec: &str) -> Speech {
         let codec = speech_codec(codec).expect("a codec of the table");
         Speech { delay_s: 1e-3 * delay_ms, loss, ..Speech::undisturbed(codec) }
@@ -199,10 +201,10 @@ mod tests {
     fn delay_impairment_differs_by_at_most_3_2_from_the_reduced_model_of_cole_and_rosenbluth() {
         // Id = 0.024 d + 0.11 (d - 177.3) H(d - 177.3), fitted to G.107 up to 400 ms (CCR 31(2), 2001); near the kink
         // and at the end the difference is up to 3.2 points.
-        let none = call(0.0, 0.0, "g.711").rating();
+        let undelayed = call(0.0, 0.0, "g.711").rating();
         for delay in [20.0, 50.0, 100.0, 150.0, 200.0, 250.0, 300.0, 350.0, 400.0] {
             let reduced = 0.024 * delay + 0.11 * f64::max(delay - 177.3, 0.0);
-            let cost = none - call(delay, 0.0, "g.711").rating();
+            let cost = undelayed - call(delay, 0.0, "g.711").rating();
             assert!((cost - reduced).abs() < 3.2, "{delay} ms: {cost} against {reduced}");
         }
         assert!(pure_delay(100.0) == 0.0 && pure_delay(101.0) >= 0.0 && pure_delay(150.0) > 0.1);

@@ -6,13 +6,13 @@
 
 use tailback_random::maths::{exp, ln, pow};
 
-/// A video codec and display with its coefficients v1 to v12, in the units of the Recommendation:
-/// frames per second, kbit/s and percent.
+/// A video codec and display with its coefficients v1 to v12, in the units of the Recommendation: frames per second,
+/// kbit/s and percent.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VideoCodec {
     /// Name, such as "h.264-vga".
     pub name: &'static str,
-    /// Coefficients v1 to v12.
+    /// Coefficients v1 to v12, in this order.
     pub v: [f64; 12],
 }
 
@@ -88,7 +88,7 @@ mod tests {
         let video = Video { frame_rate: 18.417, ..stream(1e6, 0.0) };
         let ratio = pow(1000.0 / 178.53, 1.02);
         assert!((video.score() - (1.0 + 3.459 * ratio / (1.0 + ratio))).abs() < 1e-9);
-        // Loss equal to DPpl = 0.736 - 6.451 e^-161.6 + 13.684 e^-1.946 leaves 1/e of it.
+        // A loss of DPpl = 0.736 - 6.451 e^-161.6 + 13.684 e^-1.946 percent leaves 1/e of Icoding.
         let robustness = 0.736 + 13.684 * exp(-1000.0 / 513.77) - 6.451 * exp(-18.417 / 0.114);
         let lossy = Video { loss: robustness / 100.0, ..video };
         assert!(((lossy.score() - 1.0) / (video.score() - 1.0) - exp(-1.0)).abs() < 1e-9);

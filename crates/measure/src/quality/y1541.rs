@@ -31,7 +31,7 @@ impl QosClass {
     pub fn new(number: u8) -> Option<QosClass> {
         (number <= 5).then_some(QosClass(number))
     }
-    /// Returns all classes, the strictest first; 2 and 3 are for signalling and transactions.
+    /// Returns all classes, 0 to 5; 2 and 3 are for signalling and transactions.
     pub fn all() -> impl Iterator<Item = QosClass> {
         (0..=5).map(QosClass)
     }
@@ -52,8 +52,9 @@ impl QosClass {
         Limits { delay_s, variation_s, loss }
     }
 
-    /// Returns the objectives that a stream misses; empty if it meets the class. Delays are in seconds, `variation_s`
-    /// is the 99.9th percentile of the delay minus the minimum, `loss` a fraction.
+    /// Returns the objectives that a stream misses, in the order delay, variation, loss; empty if it meets the class.
+    /// `delay_s` is the mean delay in seconds, `variation_s` the 99.9th percentile of the delay minus its minimum,
+    /// `loss` a fraction.
     pub fn violations(self, delay_s: f64, variation_s: f64, loss: f64) -> Vec<Violation> {
         let limits = self.limits();
         let found = [
@@ -68,7 +69,8 @@ impl QosClass {
             .collect()
     }
 
-    /// Returns the lowest class number whose objectives a stream meets; class 5 has no objectives and is always met.
+    /// Returns the class with the lowest number whose objectives a stream meets; class 5 has no objectives. The
+    /// arguments are those of [`QosClass::violations`].
     pub fn met_by(delay_s: f64, variation_s: f64, loss: f64) -> QosClass {
         QosClass::all().find(|class| class.violations(delay_s, variation_s, loss).is_empty()).unwrap_or(QosClass(5))
     }
@@ -82,11 +84,11 @@ mod tests {
     fn a_stream_gets_the_strictest_class_that_it_meets() {
         let met = |delay, variation, loss| QosClass::met_by(delay, variation, loss).number();
         assert_eq!(met(0.1, 0.05, 1e-3), 0, "at its limits");
-        assert_eq!(met(0.15, 0.05, 1e-3), 1, "from afar");
-        assert_eq!(met(0.05, 0.06, 0.0), 2, "variable");
-        assert_eq!(met(0.3, 0.2, 0.0), 3, "variable and from afar");
-        assert_eq!(met(0.9, 0.2, 0.0), 4, "slow");
-        assert_eq!(met(0.01, 0.0, 0.002), 5, "lossy");
+        assert_eq!(met(0.15, 0.05, 1e-3), 1, "a delay above 100 ms");
+        assert_eq!(met(0.05, 0.06, 0.0), 2, "a variation above 50 ms");
+        assert_eq!(met(0.3, 0.2, 0.0), 3, "a variation above 50 ms and a delay above 100 ms");
+        assert_eq!(met(0.9, 0.2, 0.0), 4, "a delay above 400 ms");
+        assert_eq!(met(0.01, 0.0, 0.002), 5, "a loss above 0.1 %");
     }
 
     #[test]

@@ -17,7 +17,7 @@ mod tests {
     use tailback_random::Rng;
 
     #[test]
-    fn an_autoregression_shows_its_coefficient_and_noise_shows_none() {
+    fn the_lag_1_autocorrelation_is_the_coefficient_of_an_autoregression_and_zero_for_noise() {
         let mut rng = Rng::named(6, "lag");
         let noise: Vec<f64> = (0..50_000).map(|_| rng.normal()).collect();
         let ar: Vec<f64> = noise

@@ -15,7 +15,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn batches_are_equal_and_leave_out_only_the_end() {
+    fn batches_have_equal_length_and_omit_only_the_end() {
         let values: Vec<f64> = (0..11).map(f64::from).collect();
         assert_eq!(batch_means(&values, 3), [1.0, 4.0, 7.0]);
         assert_eq!(batch_means(&values, 11).len(), 11);

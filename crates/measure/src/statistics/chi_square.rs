@@ -7,14 +7,14 @@ pub fn chi_square_cdf(x: f64, dof: f64) -> f64 {
     incomplete_gamma(0.5 * dof, 0.5 * x)
 }
 
-/// Returns Pearson's statistic Σ(observed − expected)²/expected; expected counts are above 0, and at least 5 for the
-/// test to be valid.
+/// Returns Pearson's statistic Σ(observed − expected)²/expected over the cells that both lists have. Expected counts
+/// must be above 0, and at least 5 for the test to be valid.
 pub fn chi_square_statistic(observed: &[f64], expected: &[f64]) -> f64 {
     observed.iter().zip(expected).map(|(o, e)| (o - e) * (o - e) / e).sum()
 }
 
-/// Returns the probability of a statistic at least as large by chance; the degrees of freedom are the number of cells
-/// minus one. With fewer than two cells the probability is 1.
+/// Returns the probability, 0 to 1, of a statistic at least as large by chance; the degrees of freedom are the number of
+/// cells minus one. With fewer than two cells the probability is 1.
 pub fn chi_square_p_value(observed: &[f64], expected: &[f64]) -> f64 {
     let cells = observed.len().min(expected.len());
     if cells < 2 {

@@ -1,7 +1,7 @@
 //! Fairness of shares.
 
-/// Returns Jain's fairness index (Σx)²/(n·Σx²), from 1/n (one share takes all) to 1 (all equal). Shares must be finite
-/// and at least 0 (Jain, Chiu and Hawe 1984). `None`: there are no shares, or all are zero.
+/// Returns Jain's fairness index (Σx)²/(n·Σx²) (Jain, Chiu and Hawe 1984), from 1/n if all shares but one are zero to 1
+/// if all are equal. Shares must be finite and at least 0. `None`: there are no shares, or all are zero.
 pub fn jain(shares: &[f64]) -> Option<f64> {
     let sum: f64 = shares.iter().sum();
     let squares: f64 = shares.iter().map(|x| x * x).sum();

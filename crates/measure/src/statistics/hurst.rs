@@ -1,4 +1,4 @@
-//! Estimates of the Hurst parameter of a series of counts: 0.5 for short-range dependence, towards 1 for long-range.
+//! Estimates of the Hurst parameter of a series of counts: 0.5 for short-range dependence, 0.5 to 1 for long-range.
 
 use super::Moments;
 use super::least_squares::slope;
@@ -6,7 +6,7 @@ use tailback_random::maths::ln;
 
 /// Number of scales per octave of aggregation.
 const PER_OCTAVE: f64 = 2.0;
-/// Lower bound on the blocks of a scale: with fewer, the variance is too inaccurate.
+/// Lower bound on the number of blocks of a scale: with fewer blocks the variance is too inaccurate.
 const MIN_BLOCKS: usize = 10;
 
 /// Returns H from the variance–time plot (Leland et al. 1994): the variance of means over blocks of m observations
@@ -76,7 +76,8 @@ mod tests {
     use super::*;
     use tailback_random::{Rng, maths};
 
-    /// Fractional Gaussian noise by Hosking's recursion (Durbin–Levinson), exact, O(n²).
+    /// Returns `n` values of fractional Gaussian noise with variance 1 by Hosking's recursion (Durbin–Levinson): exact,
+    /// in O(n²).
     fn fractional_noise(n: usize, hurst: f64, rng: &mut Rng) -> Vec<f64> {
         let power = |k: f64| maths::pow(k.abs(), 2.0 * hurst);
         let covariance: Vec<f64> =
@@ -98,7 +99,8 @@ mod tests {
         x
     }
 
-    /// Mean over several series, since the standard error of one is above the tolerance.
+    /// Returns the mean of an estimate over 16 series of 4096 values, since the standard error of one series is above
+    /// the tolerance.
     fn mean_over_series(hurst: f64, estimate: impl Fn(&[f64]) -> Option<f64>) -> f64 {
         let result: Moments = (0..16)
             .map(|i| {
@@ -111,8 +113,8 @@ mod tests {
 
     #[test]
     fn variance_time_finds_the_parameter_of_fractional_noise() {
-        // The variance about the sample's own mean lacks the part at the longest scale, which biases
-        // H downwards by a few hundredths at 4096 points; scales far below the length keep it small.
+        // The variance about the sample's own mean lacks the part at the longest scale, which biases H downwards by a
+        // few hundredths at 4096 points. Scales far below the length of the series keep this bias small.
         for (hurst, tolerance) in [(0.5, 0.03), (0.8, 0.05)] {
             let result = mean_over_series(hurst, |x| variance_time(x, 4, 82));
             assert!((result - hurst).abs() < tolerance, "{result} for {hurst}");

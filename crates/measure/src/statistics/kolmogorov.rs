@@ -16,12 +16,12 @@ pub fn kolmogorov_statistic(values: &[f64], cdf: impl Fn(f64) -> f64) -> f64 {
 
 /// Returns the probability that `n` independent values of the distribution have a statistic at least as large as
 /// `statistic`, 0 to 1: Kolmogorov's series with the small-sample correction of Stephens (1970). The correction is
-/// inaccurate below n = 8, for which there is no error.
+/// inaccurate for `n` below 8; such an `n` is not refused.
 pub fn kolmogorov_p_value(statistic: f64, n: usize) -> f64 {
     let root = (n as f64).sqrt();
     let x = (root + 0.12 + 0.11 / root) * statistic;
-    // Near 0 the series converges slowly: at x = 0.02, 100 terms are too few. Below 0.2 the probability is 1 within
-    // 1e-12.
+    // Near 0 the series converges slowly, so that 100 terms are too few at x = 0.02. Below 0.2 the probability differs
+    // from 1 by less than 1e-12.
     if x < 0.2 {
         return 1.0;
     }

@@ -45,7 +45,7 @@ impl Moments {
         self.variance().map(f64::sqrt)
     }
 
-    /// Returns the coefficient of variation, deviation over mean; `None`: no deviation, or a mean of 0.
+    /// Returns the coefficient of variation, deviation over mean; `None`: fewer than two observations, or a mean of 0.
     pub fn coefficient_of_variation(&self) -> Option<f64> {
         self.deviation().filter(|_| self.mean != 0.0).map(|deviation| deviation / self.mean)
     }

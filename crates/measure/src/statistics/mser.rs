@@ -6,13 +6,13 @@ use super::Moments;
 const BATCH: usize = 5;
 /// Lower bound on the number of batches.
 const MIN_BATCHES: usize = 10;
-/// Lower bound on the batches after a truncation: the variance of fewer batches is small by accident (Hoad, Robinson
-/// and Davies 2010).
+/// Lower bound on the number of batches after a truncation: the variance of fewer batches may be small by chance (Hoad,
+/// Robinson and Davies 2010).
 const MIN_REMAINING: usize = 5;
 
-/// Returns the number of observations to discard from the start, by MSER-5 (White 1997; White, Cobb and Spratt 2000):
-/// the truncation d of the batch means that minimises Σ(xᵢ − mean)²/(n − d)² over the remaining ones. `None`: the
-/// minimum is in the second half or there are fewer than 50 observations, so that the run is too short, or a value is
+/// Returns the number of observations to discard from the start, a multiple of five, by MSER-5 (White 1997; White, Cobb
+/// and Spratt 2000). Of n batch means the first d are discarded, with the d that minimises Σ(xᵢ − mean)²/(n − d)² over
+/// the others. `None`: the run is too short, since d is above n/2 or there are fewer than 50 observations; or a value is
 /// not finite.
 pub fn mser5(values: &[f64]) -> Option<usize> {
     if values.iter().any(|x| !x.is_finite()) {
@@ -29,7 +29,7 @@ pub fn mser5(values: &[f64]) -> Option<usize> {
         remaining.push(batch);
         let n = remaining.count() as f64;
         let statistic = remaining.squares() / (n * n);
-        // `<=`: of equal truncations, the shortest.
+        // `<=`: of equally good truncations, the shortest.
         if remaining.count() >= MIN_REMAINING as u64 && statistic <= best.0 {
             best = (statistic, d);
         }
@@ -42,21 +42,22 @@ mod tests {
     use super::*;
     use tailback_random::{Rng, maths};
 
+    /// Returns standard normal noise plus the level of each index.
     fn noise(n: usize, mut level: impl FnMut(usize) -> f64) -> Vec<f64> {
         let mut rng = Rng::named(5, "mser");
         (0..n).map(|i| level(i) + rng.normal()).collect()
     }
 
     #[test]
-    fn a_step_is_cut_off_where_it_ends() {
+    fn a_series_with_a_step_is_truncated_at_the_step() {
         let result = mser5(&noise(2_000, |i| if i < 300 { 20.0 } else { 5.0 })).unwrap();
-        assert!((300..=330).contains(&result), "cut at {result}");
+        assert!((300..=330).contains(&result), "truncated at {result}");
     }
 
     #[test]
-    fn an_exponential_transient_is_cut_off_after_a_few_time_constants() {
+    fn an_exponential_transient_is_truncated_after_a_few_time_constants() {
         let result = mser5(&noise(5_000, |i| -30.0 * maths::exp(-(i as f64) / 100.0))).unwrap();
-        assert!((150..=900).contains(&result), "cut at {result}");
+        assert!((150..=900).contains(&result), "truncated at {result}");
     }
 
     #[test]

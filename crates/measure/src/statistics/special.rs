@@ -18,7 +18,7 @@ pub fn incomplete_beta(a: f64, b: f64, x: f64) -> f64 {
     if x >= 1.0 {
         return 1.0;
     }
-    // The fraction converges fast below the mean; above it, by the reflection 8.17.4.
+    // The continued fraction converges fast below the mean; above the mean the reflection 8.17.4 is used.
     if x > (a + 1.0) / (a + b + 2.0) {
         return 1.0 - beta_below_mean(b, a, 1.0 - x);
     }

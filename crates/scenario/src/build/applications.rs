@@ -11,14 +11,14 @@ use tailback_transport::Tcp;
 
 impl Builder<'_> {
     /// Checks the requirements of an application beyond its own parameters.
-    pub(super) fn application_settings(&mut self, path: &Path, group: &FlowGroup) {
+    pub(super) fn check_application(&mut self, path: &Path, group: &FlowGroup) {
         let Some(application) = &group.application else { return };
-        let answers = response_group(&group.name);
-        if application.pages().is_some() && self.document.flows.iter().any(|other| other.name == answers) {
+        let responses = response_group(&group.name);
+        if application.pages().is_some() && self.document.flows.iter().any(|other| other.name == responses) {
             self.complaints.value(
                 path.join("name"),
                 format!(
-                    "the responses of `{}` are reported under the name `{answers}`, which is also the name of another group",
+                    "the responses of `{}` are reported under the name `{responses}`, which is also the name of another group",
                     group.name
                 ),
                 "rename one of the two",
@@ -44,39 +44,42 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the plans of all applications. Appends the flows that carry responses, and those of a client's further
-    /// connections, after all others, so that the numbers of the other flows do not change.
+    /// Returns the plans of all applications. Appends to `flows` the flows that carry responses, and those of a client's
+    /// further connections, so that the numbers of the existing flows do not change.
     pub(super) fn applications(&mut self, flows: &mut Vec<FlowPlan>) -> Vec<ApplicationPlan> {
         let mut applications = Vec::new();
-        let named = flows.len();
+        let existing = flows.len();
         for group in &self.document.flows {
             let Some(application) = group.application.as_ref().filter(|application| application.check().is_ok()) else {
                 // There is no application, or it was refused.
                 continue;
             };
             let law = Arc::new(application.clone());
-            let of_group: Vec<u32> =
-                (0..named as u32).filter(|flow| flows[*flow as usize].group == group.name).collect();
-            if of_group.is_empty() {
-                // Already refused.
+            let group_flows: Vec<u32> =
+                (0..existing as u32).filter(|flow| flows[*flow as usize].group == group.name).collect();
+            if group_flows.is_empty() {
+                // The group's hosts were refused.
                 continue;
             }
             let Some(pages) = application.pages() else {
-                applications.push(ApplicationPlan::Transfers { law, flows: of_group });
+                applications.push(ApplicationPlan::Transfers { law, flows: group_flows });
                 continue;
             };
-            let more = of_group.len() * (2 * pages.parallel as usize - 1);
-            if flows.len() + more > MAX_FLOWS {
+            let additional = group_flows.len() * (2 * pages.parallel as usize - 1);
+            if flows.len() + additional > MAX_FLOWS {
                 self.complaints.value(
                     Path::root().join("flows"),
-                    format!("`{}` requires {more} additional flows for its responses and connections", group.name),
+                    format!(
+                        "`{}` requires {additional} additional flows for its responses and connections",
+                        group.name
+                    ),
                     format!("the limit is {MAX_FLOWS} flows; lower the number of users or of their connections"),
                 );
                 continue;
             }
-            // Equal requests share one description of their responses.
-            let mut answers: Option<[Arc<FlowKind>; 2]> = None;
-            for user in of_group {
+            // Equal requests share one description of their responses: the last one is reused.
+            let mut last_kinds: Option<[Arc<FlowKind>; 2]> = None;
+            for user in group_flows {
                 let mut channels = Vec::new();
                 for connection in 0..pages.parallel {
                     let plan = flows[user as usize].clone();
@@ -85,19 +88,19 @@ impl Builder<'_> {
                     } else {
                         format!("{} connection {}", plan.name(), connection + 1)
                     };
-                    let own = |name: String| FlowName::Own(Arc::new(name));
+                    let own_name = |name: String| FlowName::Own(Arc::new(name));
                     let request = if connection == 0 {
                         user
                     } else {
-                        flows.push(FlowPlan { name: own(name.clone()), ..plan.clone() });
+                        flows.push(FlowPlan { name: own_name(name.clone()), ..plan.clone() });
                         (flows.len() - 1) as u32
                     };
-                    let kind = match &answers {
+                    let kind = match &last_kinds {
                         Some([requests, kind]) if Arc::ptr_eq(requests, &plan.kind) => kind.clone(),
-                        _ => Arc::new(answering(&plan.kind)),
+                        _ => Arc::new(response_kind(&plan.kind)),
                     };
-                    answers = Some([plan.kind.clone(), kind.clone()]);
-                    let name = own(format!("{name} response"));
+                    last_kinds = Some([plan.kind.clone(), kind.clone()]);
+                    let name = own_name(format!("{name} response"));
                     flows.push(FlowPlan { name, from: plan.to, to: plan.from, start: plan.start, kind });
                     channels.push([request, (flows.len() - 1) as u32]);
                 }
@@ -109,8 +112,8 @@ impl Builder<'_> {
 }
 
 /// Returns the parameters that the responses to these requests share.
-fn answering(requests: &FlowKind) -> FlowKind {
-    // The handshake of the client's connection opens both directions.
+fn response_kind(requests: &FlowKind) -> FlowKind {
+    // The handshake of the requests opens the connection in both directions.
     let opened = |tcp: &Arc<Tcp>| Arc::new(Tcp { handshake: false, ..(**tcp).clone() });
     FlowKind {
         group: response_group(&requests.group),

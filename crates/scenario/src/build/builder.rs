@@ -4,7 +4,7 @@ use crate::complaint::Complaints;
 use crate::document::Document;
 use tailback_document::Path;
 
-/// State that the stages of compilation share: the document, and the errors found so far.
+/// The document to compile, and the errors found so far.
 pub(super) struct Builder<'a> {
     pub(super) document: &'a Document,
     pub(super) complaints: Complaints,

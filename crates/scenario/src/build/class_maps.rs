@@ -1,8 +1,8 @@
-//! Class maps: in all matches, names of class maps are replaced by their conditions, and groups of flows by flow
-//! numbers.
+//! Class maps: in all matches, the names of class maps are replaced by their conditions, and the names of groups of
+//! flows by flow numbers.
 
 use super::builder::Builder;
-use super::conditioners::of_groups;
+use super::conditioners::flows_of_groups;
 use crate::document::{Document, RateLimiters};
 use crate::glob::{Glob, is_pattern};
 use std::collections::BTreeMap;
@@ -37,9 +37,9 @@ impl Resolve for Names<'_> {
             let glob = Glob::new(group).map_err(|e| {
                 Invalid::new("flows", format!("{e}; patterns may contain `*`, `?` and sets such as `[12]`"))
             })?;
-            of_groups(self.flows, |name| glob.matches(name))
+            flows_of_groups(self.flows, |name| glob.matches(name))
         } else {
-            of_groups(self.flows, |name| name == group)
+            flows_of_groups(self.flows, |name| name == group)
         };
         if found.is_empty() {
             let groups = listed(self.document.flows.iter().map(|group| group.name.as_str()));
@@ -109,10 +109,10 @@ impl Builder<'_> {
         }
     }
 
-    /// Returns the match at `path` in resolved form; `None`: it is invalid.
-    pub(super) fn resolved(&mut self, path: &Path, found: &Match, flows: &[FlowPlan]) -> Option<Match> {
+    /// Returns the match `written` at `path` in resolved form; `None`: it is invalid, which is reported.
+    pub(super) fn resolved(&mut self, path: &Path, written: &Match, flows: &[FlowPlan]) -> Option<Match> {
         let names = Names { document: self.document, flows };
-        match found.check().and_then(|()| found.resolved(&names)) {
+        match written.check().and_then(|()| written.resolved(&names)) {
             Ok(resolved) => Some(resolved),
             Err(invalid) => {
                 self.complaints.invalid(path, Err(invalid));

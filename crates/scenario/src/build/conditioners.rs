@@ -23,11 +23,11 @@ impl<'a> Builder<'a> {
             let Some(marking) = &group.marking else { continue };
             let path = entry("flows", i).join("marking");
             self.complaints.invalid(&path.join("meter"), marking.meter.check());
-            self.police(&path, marking.police);
+            self.check_police(&path, marking.police);
             plans.push(ConditionerPlan {
                 name: group.name.clone(),
                 place: Place::Source,
-                flows: Some(of_groups(flows, |name| name == group.name)),
+                flows: Some(flows_of_groups(flows, |name| name == group.name)),
                 matches: None,
                 per_flow: marking.per == Per::Flow,
                 meter: marking.meter.clone(),
@@ -41,7 +41,7 @@ impl<'a> Builder<'a> {
                 let (node, to) = (nodes.get(link.ends[side]), nodes.get(link.ends[1 - side]));
                 let port = 2 * number as u32 + side as u32;
                 for (path, conditioner) in port_conditioners(nodes, node, to) {
-                    plans.extend(self.at_port(&path, conditioner, (&node.name, &to.name), port, flows));
+                    plans.extend(self.conditioner_at_port(&path, conditioner, (&node.name, &to.name), port, flows));
                 }
             }
         }
@@ -57,7 +57,7 @@ impl<'a> Builder<'a> {
 
     /// Returns the plan of a conditioner at `port`, that of `node` towards `neighbour`; `None`: its flows or match are
     /// invalid, which is reported.
-    fn at_port(
+    fn conditioner_at_port(
         &mut self,
         path: &Path,
         conditioner: &Conditioner,
@@ -67,7 +67,7 @@ impl<'a> Builder<'a> {
     ) -> Option<ConditionerPlan> {
         self.complaints.invalid(&path.join("meter"), conditioner.meter.check());
         self.complaints.invalid(path, conditioner.accounting.check("accounting"));
-        self.police(path, conditioner.police);
+        self.check_police(path, conditioner.police);
         let members = match &conditioner.flows {
             None => None,
             Some(pattern) => Some(self.members(path, pattern, flows)?),
@@ -122,14 +122,14 @@ impl<'a> Builder<'a> {
         let path = path.join("flows");
         let found = if is_pattern(pattern) {
             match Glob::new(pattern) {
-                Ok(glob) => of_groups(flows, |name| glob.matches(name)),
+                Ok(glob) => flows_of_groups(flows, |name| glob.matches(name)),
                 Err(message) => {
                     self.complaints.value(path, message, "patterns may contain `*`, `?` and sets such as `[12]`");
                     return None;
                 }
             }
         } else {
-            of_groups(flows, |name| name == pattern)
+            flows_of_groups(flows, |name| name == pattern)
         };
         if found.is_empty() {
             let groups = self.document.flows.iter().map(|group| group.name.as_str());
@@ -140,8 +140,8 @@ impl<'a> Builder<'a> {
         Some(found)
     }
 
-    /// Checks the first colour that a policer drops.
-    fn police(&mut self, path: &Path, police: Option<Colour>) {
+    /// Checks `police`, the first colour that a policer drops: green would drop every packet.
+    fn check_police(&mut self, path: &Path, police: Option<Colour>) {
         if police == Some(Colour::Green) {
             self.complaints.value(
                 path.join("police"),
@@ -164,6 +164,6 @@ fn port_conditioners<'a>(nodes: &Nodes<'a>, node: &Node<'a>, to: &Node<'a>) -> V
 }
 
 /// Returns the flows of the groups whose name satisfies `fits`, ascending.
-pub(super) fn of_groups(flows: &[FlowPlan], fits: impl Fn(&str) -> bool) -> Vec<u32> {
+pub(super) fn flows_of_groups(flows: &[FlowPlan], fits: impl Fn(&str) -> bool) -> Vec<u32> {
     (0..flows.len() as u32).filter(|flow| fits(&flows[*flow as usize].group)).collect()
 }

@@ -14,66 +14,68 @@ pub(super) fn expand<'a>(document: &'a Document, complaints: &mut Complaints) ->
     if complaints.count() > before {
         return Cow::Borrowed(document);
     }
-    let mut made = Made { document: document.clone(), complaints };
+    let mut expansion = Expansion { document: document.clone(), complaints };
     match fabric {
         Fabric::LeafSpine(f) => {
-            made.hosts("h", f.leaves * f.hosts_per_leaf);
-            made.switches("leaf", f.leaves);
-            made.switches("spine", f.spines);
+            expansion.hosts("h", f.leaves * f.hosts_per_leaf);
+            expansion.switches("leaf", f.leaves);
+            expansion.switches("spine", f.spines);
             for leaf in 0..f.leaves {
                 for host in 0..f.hosts_per_leaf {
-                    made.link(("leaf", leaf), ("h", leaf * f.hosts_per_leaf + host), f.rate, f.delay);
+                    expansion.link(("leaf", leaf), ("h", leaf * f.hosts_per_leaf + host), f.rate, f.delay);
                 }
                 for spine in 0..f.spines {
-                    made.link(("leaf", leaf), ("spine", spine), f.uplink_rate.unwrap_or(f.rate), f.delay);
+                    expansion.link(("leaf", leaf), ("spine", spine), f.uplink_rate.unwrap_or(f.rate), f.delay);
                 }
             }
         }
         Fabric::FatTree(f) => {
+            // k/2: the hosts of an edge switch, and the edge and aggregation switches of a pod.
             let half = f.k / 2;
-            made.hosts("h", f.k * half * half);
-            made.switches("edge", f.k * half);
-            made.switches("agg", f.k * half);
-            made.switches("core", half * half);
+            expansion.hosts("h", f.k * half * half);
+            expansion.switches("edge", f.k * half);
+            expansion.switches("agg", f.k * half);
+            expansion.switches("core", half * half);
             for switch in 0..f.k * half {
                 for port in 0..half {
-                    let pod = switch / half * half;
-                    made.link(("edge", switch), ("h", switch * half + port), f.rate, f.delay);
-                    made.link(("edge", switch), ("agg", pod + port), f.rate, f.delay);
-                    made.link(("agg", switch), ("core", switch % half * half + port), f.rate, f.delay);
+                    let first_of_pod = switch / half * half;
+                    expansion.link(("edge", switch), ("h", switch * half + port), f.rate, f.delay);
+                    expansion.link(("edge", switch), ("agg", first_of_pod + port), f.rate, f.delay);
+                    expansion.link(("agg", switch), ("core", switch % half * half + port), f.rate, f.delay);
                 }
             }
         }
     }
-    Cow::Owned(made.document)
+    Cow::Owned(expansion.document)
 }
 
 /// A document to which the nodes and links of its fabric are added.
-struct Made<'a> {
+struct Expansion<'a> {
     document: Document,
     complaints: &'a mut Complaints,
 }
 
-impl Made<'_> {
+impl Expansion<'_> {
     /// Adds `count` hosts under `name`, with the options that the document sets there.
     fn hosts(&mut self, name: &str, count: u32) {
-        let bare = || serde_json::from_value::<Host>(serde_json::json!({})).expect("every key of a host has a default");
-        let host = self.document.hosts.entry(name.to_owned()).or_insert_with(bare);
+        let default =
+            || serde_json::from_value::<Host>(serde_json::json!({})).expect("every key of a host has a default");
+        let host = self.document.hosts.entry(name.to_owned()).or_insert_with(default);
         if host.count.replace(count).is_some() {
-            self.counted("hosts", name);
+            self.refuse_count("hosts", name);
         }
     }
     /// Adds `count` switches under `name`, with the options that the document sets there.
     fn switches(&mut self, name: &str, count: u32) {
-        let bare =
+        let default =
             || serde_json::from_value::<Switch>(serde_json::json!({})).expect("every key of a switch has a default");
-        let switch = self.document.switches.entry(name.to_owned()).or_insert_with(bare);
+        let switch = self.document.switches.entry(name.to_owned()).or_insert_with(default);
         if switch.count.replace(count).is_some() {
-            self.counted("switches", name);
+            self.refuse_count("switches", name);
         }
     }
     /// Reports a `count` that the document sets for nodes of the fabric.
-    fn counted(&mut self, section: &str, name: &str) {
+    fn refuse_count(&mut self, section: &str, name: &str) {
         let path = Path::root().join(section).join(name).join("count");
         let message = format!("the number of `{name}` is set by the fabric");
         self.complaints.key(path, message, "remove `count`, or choose another name for additional nodes");

@@ -35,8 +35,8 @@ impl<'a> Builder<'a> {
         let mut names: BTreeMap<&str, usize> = BTreeMap::new();
         for (i, group) in self.document.flows.iter().enumerate() {
             let path = entry("flows", i);
-            self.flow_name(&path, group, names.insert(&group.name, i));
-            self.flow_settings(&path, group);
+            self.check_flow_name(&path, group, names.insert(&group.name, i));
+            self.check_flow_settings(&path, group);
             let (mut pairs, among) = self.flow_pairs(&path, group, nodes);
             if let Some(count) = group.count.filter(|n| (1..=MAX_FLOWS as u32).contains(n)) {
                 pairs = pairs.iter().flat_map(|pair| iter::repeat_n(*pair, count as usize)).collect();
@@ -54,7 +54,7 @@ impl<'a> Builder<'a> {
                 let all = among.as_deref().map(|a| a.from.iter().flat_map(|from| a.to.iter().map(|to| [*from, *to])));
                 let all: Vec<_> = all.map_or_else(|| pairs.clone(), |all| all.filter(|[a, b]| a != b).collect());
                 let both_ways = group.transport.is_some() || group.application.is_some();
-                self.reachable(&path, &all, nodes, links, routes, both_ways);
+                self.check_reachable(&path, &all, nodes, links, routes, both_ways);
             }
             let tcp = group.transport.as_ref().map(Transport::connection);
             let mut transports = Transports::new(tcp, among.as_deref(), links, routes, nodes, self.document);
@@ -73,7 +73,7 @@ impl<'a> Builder<'a> {
                     code: group.dscp.codepoint(),
                     start_spread: group.start_spread,
                     stop: group.stop.map_or(Time::NEVER, |Dur(ps)| Time(ps)),
-                    // Applications are built when all flows are known.
+                    // For an application this is a placeholder; `applications` follows when all flows are known.
                     model: source.clone(),
                     among: among.clone(),
                     transport,
@@ -92,7 +92,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Checks the name of a group; `before` is the index of an earlier group with this name.
-    fn flow_name(&mut self, path: &Path, group: &FlowGroup, before: Option<usize>) {
+    fn check_flow_name(&mut self, path: &Path, group: &FlowGroup, before: Option<usize>) {
         let name = &group.name;
         let path = path.join("name");
         if let Some(before) = before {
@@ -115,7 +115,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Checks class, times, source or application, number of flows and transport of a group.
-    fn flow_settings(&mut self, path: &Path, group: &FlowGroup) {
+    fn check_flow_settings(&mut self, path: &Path, group: &FlowGroup) {
         let classes = self.document.network.classes;
         if group.class >= classes && (1..=8).contains(&classes) {
             let there_are = if classes == 1 {
@@ -148,7 +148,7 @@ impl<'a> Builder<'a> {
         }
         match (&group.source, &group.application) {
             (Some(source), None) => self.complaints.invalid(&path.join("source"), source.check()),
-            (None, Some(_)) => self.application_settings(path, group),
+            (None, Some(_)) => self.check_application(path, group),
             (None, None) => self.complaints.value(
                 path.clone(),
                 "the flow has neither a source nor an application",
@@ -174,11 +174,11 @@ impl<'a> Builder<'a> {
                 "write `count`, such as `count = 100`",
             );
         }
-        self.flow_transport(path, group);
+        self.check_flow_transport(path, group);
     }
 
     /// Checks the transport of a group; without a transport, checks that its source does not enqueue too much at once.
-    fn flow_transport(&mut self, path: &Path, group: &FlowGroup) {
+    fn check_flow_transport(&mut self, path: &Path, group: &FlowGroup) {
         let Some(transport) = &group.transport else {
             if let Some(Model::Bulk(Bulk { size: None })) = &group.source {
                 self.complaints.value(
@@ -218,8 +218,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the pairs of sender and receiver of a group. For random pairs: placeholder pairs, and the hosts to draw
-    /// from.
+    /// Returns the pairs of sender and receiver of a group; empty if they are refused. For pairs that are drawn at
+    /// random, also returns the hosts to draw from, and the pairs are placeholders.
     fn flow_pairs(
         &mut self,
         path: &Path,
@@ -275,14 +275,14 @@ impl<'a> Builder<'a> {
             let drawn = group.pair == Some(Pair::Permutation);
             return (pairs, drawn.then(|| Arc::new(Among { from, to, draw: Draw::Permutation })));
         }
-        let every = || -> Vec<[NodeId; 2]> {
+        let all_pairs = || -> Vec<[NodeId; 2]> {
             from.iter().flat_map(|a| to.iter().map(|b| [*a, *b])).filter(|[a, b]| a != b).collect()
         };
         let zip = || -> Vec<[NodeId; 2]> { from.iter().zip(&to).map(|(a, b)| [*a, *b]).collect() };
         let pairs = match group.pair {
-            Some(Pair::All) => every(),
+            Some(Pair::All) => all_pairs(),
             Some(Pair::Zip) if from.len() == to.len() => zip(),
-            None if from.len() == 1 || to.len() == 1 => every(),
+            None if from.len() == 1 || to.len() == 1 => all_pairs(),
             None if from.len() == to.len() => zip(),
             pair => {
                 let place = if pair.is_some() { path.join("pair") } else { path.join("to") };
@@ -317,7 +317,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Reports the first pair of a group without a path from sender to receiver or, with `both_ways`, back.
-    fn reachable(
+    fn check_reachable(
         &mut self,
         path: &Path,
         pairs: &[[NodeId; 2]],
@@ -326,8 +326,10 @@ impl<'a> Builder<'a> {
         routes: &Routes,
         both_ways: bool,
     ) {
-        let cut = |from: NodeId, to: NodeId| routes.link(from, to) == NO_ROUTE;
-        let Some([from, to]) = pairs.iter().find(|[from, to]| cut(*from, *to) || (both_ways && cut(*to, *from))) else {
+        let no_route = |from: NodeId, to: NodeId| routes.link(from, to) == NO_ROUTE;
+        let Some([from, to]) =
+            pairs.iter().find(|[from, to]| no_route(*from, *to) || (both_ways && no_route(*to, *from)))
+        else {
             return;
         };
         let (a, b) = (nodes.name(*from), nodes.name(*to));
@@ -347,6 +349,7 @@ impl<'a> Builder<'a> {
 /// Returns the host nearest to `to` that would have to forward on a path with the fewest links; `None`: the links do
 /// not connect the two nodes, or no host is between them.
 fn host_between(nodes: &Nodes<'_>, links: &[LinkOf<'_>], from: NodeId, to: NodeId) -> Option<String> {
+    // Each node reached by a breadth-first search, with the node before it on the path from `from`.
     let mut before: BTreeMap<NodeId, NodeId> = BTreeMap::from([(from, from)]);
     let mut queue = VecDeque::from([from]);
     while let Some(node) = queue.pop_front() {
@@ -358,12 +361,12 @@ fn host_between(nodes: &Nodes<'_>, links: &[LinkOf<'_>], from: NodeId, to: NodeI
             });
         }
     }
-    let mut at = *before.get(&to)?;
-    while at != from {
-        if nodes.get(at).is_host() {
-            return Some(nodes.name(at).to_owned());
+    let mut node = *before.get(&to)?;
+    while node != from {
+        if nodes.get(node).is_host() {
+            return Some(nodes.name(node).to_owned());
         }
-        at = before[&at];
+        node = before[&node];
     }
     None
 }

@@ -19,7 +19,7 @@ impl<'a> Builder<'a> {
             for side in [0, 1] {
                 let (node, to) = (nodes.get(link.ends[side]), nodes.get(link.ends[1 - side]));
                 let Some((path, mpls)) = port_labels(nodes, node, to) else { continue };
-                self.depth(&path.join("labels"), mpls.labels, framing);
+                self.check_depth(&path.join("labels"), mpls.labels, framing);
                 plans.push(LabelPlan {
                     port: 2 * number as u32 + side as u32,
                     labels: mpls.labels,
@@ -37,18 +37,18 @@ impl<'a> Builder<'a> {
 
     /// Checks the number of labels: at least 1, and such that the longest frame with its labels has at most 65535
     /// bytes.
-    fn depth(&mut self, path: &Path, labels: u8, framing: &FramingTable) {
+    fn check_depth(&mut self, path: &Path, labels: u8, framing: &FramingTable) {
         let longest = (framing.mtu.0 + framing.header.0).max(framing.min_frame.0) + framing.overhead.0;
-        let most = (u64::from(u16::MAX).saturating_sub(longest) / u64::from(Packet::LABEL)).min(u64::from(MAX_LABELS));
-        if labels > 0 && u64::from(labels) <= most {
+        let limit = (u64::from(u16::MAX).saturating_sub(longest) / u64::from(Packet::LABEL)).min(u64::from(MAX_LABELS));
+        if labels > 0 && u64::from(labels) <= limit {
             return;
         }
-        let help = if most == 0 {
+        let help = if limit == 0 {
             format!("frames of {longest} bytes leave no room for labels; give `network.framing` a smaller `mtu`")
         } else {
-            format!("write a number from 1 to {most}, or remove `mpls`; an MPLS VPN uses 2")
+            format!("write a number from 1 to {limit}, or remove `mpls`; an MPLS VPN uses 2")
         };
-        self.complaints.value(path.clone(), format!("a stack of {labels} labels"), help);
+        self.complaints.value(path.clone(), format!("a stack of {labels} labels is out of range"), help);
     }
 }
 

@@ -11,6 +11,7 @@ use tailback_units::Dur;
 
 /// The connections of a group of flows: one description for all, or one for each distinct path.
 pub(super) struct Transports<'a> {
+    /// Parameters in the document; `None`: the group has no transport.
     tcp: Option<Tcp>,
     /// Description that all connections share; `None`: it depends on path parameters.
     common: Option<Arc<Tcp>>,
@@ -20,7 +21,7 @@ pub(super) struct Transports<'a> {
     longest: Option<Line>,
     /// `true` if connections use the round-trip time of the longest path of their group.
     shares: bool,
-    /// Longest round-trip time of the group, once it is known.
+    /// Longest round-trip time of the group; `None`: each connection uses that of its own path.
     base_rtt: Option<Dur>,
     network: Network<'a>,
 }
@@ -78,23 +79,25 @@ impl<'a> Transports<'a> {
 }
 
 impl Network<'_> {
-    /// Returns the rate of the link at `from` and the round-trip time to `to`; `None`: there is no path.
+    /// Returns the path parameters from `from` to `to`: rate of the first link, number of links, and round-trip time of
+    /// a full segment and an empty acknowledgement. `None`: there is no path.
     fn line(&self, tcp: &Tcp, from: NodeId, to: NodeId) -> Option<Line> {
         let framing = self.document.network.framing.table();
-        let wire = |payload: u64| {
+        let wire_bytes = |payload: u64| {
             // Saturating, since values out of range are reported elsewhere.
             let frame = payload.saturating_add(tcp.header.0).saturating_add(framing.header.0).max(framing.min_frame.0);
             u32::try_from(frame.saturating_add(framing.overhead.0)).unwrap_or(u32::MAX)
         };
-        let segment = wire(tcp.segment.0);
+        let segment = wire_bytes(tcp.segment.0);
         let (there, hops) = self.path_delay(from, to, segment)?;
-        let (back, _) = self.path_delay(to, from, wire(0))?;
+        let (back, _) = self.path_delay(to, from, wire_bytes(0))?;
         let first = &self.links[self.routes?.link(from, to) as usize];
         let rate = first.link.rate.0[usize::from(first.ends[0] != from)];
         Some(Line { rate, wire: segment, hops, base_rtt: there + back })
     }
 
-    /// Returns the delay of a packet of `wire` bytes on an idle path, and the number of links of the path.
+    /// Returns the delay of a packet of `wire` bytes on an idle path, and the number of links of the path; `None`: there
+    /// is no path.
     fn path_delay(&self, from: NodeId, to: NodeId, wire: u32) -> Option<(Dur, u32)> {
         let (mut at, mut time, mut hops) = (from, Dur::ZERO, 0);
         while at != to {

@@ -13,19 +13,21 @@ const DEFAULT_DELAY: Dur = Dur::from_us(1);
 
 /// A link with its delay and the index of its entry in `[[links]]`.
 pub(super) struct LinkOf<'a> {
+    /// The two nodes, in the order of `between`.
     pub ends: [NodeId; 2],
     pub entry: usize,
     pub link: &'a Link,
     pub delay: Dur,
 }
 
-/// Returns the delays of an entry's links.
+/// Returns the delays of an entry's links: `delay`, otherwise that of `length`, otherwise the default.
 fn delays(link: &Link) -> Delays {
     let length = || link.length.map_or(DEFAULT_DELAY, Length::delay);
     link.delay.unwrap_or_else(|| Delays([length(); 2]))
 }
 
 impl LinkOf<'_> {
+    /// Returns the plan of the link, with the queue at each end.
     pub fn plan(self, queue: [QueuePlan; 2]) -> LinkPlan {
         let Link { rate, loss, jitter, accounting, .. } = self.link;
         let accounting = *accounting;
@@ -43,21 +45,21 @@ impl<'a> Builder<'a> {
         let mut links = Vec::new();
         for (i, link) in self.document.links.iter().enumerate() {
             let path = entry("links", i);
-            self.link_times(&path, link);
+            self.check_link_times(&path, link);
             let (pairs, delays) = (self.pairs(&path.join("between"), &link.between, nodes), delays(link));
-            self.link_accounting(&path.join("accounting"), link, &pairs, nodes);
+            self.check_link_accounting(&path.join("accounting"), link, &pairs, nodes);
             let count = pairs.len();
             let link = |(n, ends)| LinkOf { ends, entry: i, link, delay: delays.at(n, count) };
             links.extend(pairs.into_iter().enumerate().map(link));
         }
         if self.complaints.is_empty() {
-            self.unlinked(nodes, &links);
+            self.report_unlinked(nodes, &links);
         }
         links
     }
 
     /// Checks delay, length and jitter of an entry.
-    fn link_times(&mut self, path: &Path, link: &Link) {
+    fn check_link_times(&mut self, path: &Path, link: &Link) {
         if link.delay.is_some() && link.length.is_some() {
             self.complaints.key(
                 path.join("length"),
@@ -80,22 +82,22 @@ impl<'a> Builder<'a> {
     }
 
     /// Checks the accounting of an entry, whose links are `pairs`.
-    fn link_accounting(&mut self, path: &Path, link: &Link, pairs: &[[NodeId; 2]], nodes: &Nodes<'a>) {
+    fn check_link_accounting(&mut self, path: &Path, link: &Link, pairs: &[[NodeId; 2]], nodes: &Nodes<'a>) {
         let Some(accounting) = link.accounting else { return };
         self.complaints.invalid(path, accounting.check(""));
         if accounting.takes_away() {
             let help = "write \"0B\" or more; for fewer bytes on the wire lower `network.framing.overhead`";
             self.complaints.value(path.clone(), "the accounting makes frames shorter than their wire length", help);
         }
-        let cuts =
+        let is_cut_through =
             |node: NodeId| nodes.get(node).switch().is_some_and(|own| matches!(own.model, SwitchModel::CutThrough(_)));
-        if pairs.iter().flatten().any(|node| cuts(*node)) {
+        if pairs.iter().flatten().any(|node| is_cut_through(*node)) {
             let help = "remove it, or give the switch another `model`";
             self.complaints.value(path.clone(), "a link of a cut-through switch cannot have an accounting", help);
         }
     }
 
-    /// Returns the pairs of nodes that two names or patterns match.
+    /// Returns the pairs of nodes that two names or patterns match; empty if they are refused.
     fn pairs(&mut self, path: &Path, between: &Ends, nodes: &Nodes<'a>) -> Vec<[NodeId; 2]> {
         let mut found = Vec::new();
         for (side, text) in between.0.iter().enumerate() {
@@ -135,7 +137,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Reports nodes without a link, or that there are no links.
-    fn unlinked(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>]) {
+    fn report_unlinked(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>]) {
         if links.is_empty() {
             self.complaints.value(
                 Path::root().join("links"),

@@ -25,7 +25,7 @@ mod settings;
 mod switches;
 mod timeline;
 
-pub(crate) use places::{Places, Spelled};
+pub(crate) use places::{ExpandedDocument, Places};
 pub(crate) use settings::CONFIDENCES;
 
 use crate::complaint::{Complaint, Complaints};
@@ -55,10 +55,10 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     let before = builder.complaints.count();
     let links = builder.links(&nodes);
     let mut queues = builder.queues(&nodes, &links, &framing);
-    builder.notification(&nodes, &links, &framing);
+    builder.check_notification(&nodes, &links, &framing);
     let links_sound = builder.complaints.count() == before;
     let routes = if links_sound { builder.routes(&nodes, &links) } else { None };
-    builder.samples(links.len());
+    builder.check_samples(links.len());
     let before = builder.complaints.count();
     let mut flows = builder.flows(&nodes, &links, routes.as_ref());
     let flows_sound = builder.complaints.count() == before;
@@ -106,7 +106,7 @@ pub(crate) fn plan(document: &Document) -> Result<Plan, Vec<Complaint>> {
     if complaints.is_empty() { Ok(plan) } else { Err(complaints.into_vec()) }
 }
 
-/// Returns the choice of the records.
+/// Returns the plan of the records that `[run]` selects.
 fn record(run: &document::Run) -> plan::Record {
     let kind = |name: &RecordName| match name {
         RecordName::Transfers => plan::RecordKind::Transfers,
@@ -119,8 +119,8 @@ fn record(run: &document::Run) -> plan::Record {
     plan::Record::of(run.record.iter().map(kind), run.record_limit as usize)
 }
 
-/// Checks that memory accounted by ingress holds the reserves and the headroom of all inputs; the headroom depends on
-/// the links.
+/// Checks that memory accounted by ingress holds the reserves and the headroom of all inputs. The check needs the whole
+/// plan, since the headroom depends on the links. `places` has the paths of the nodes, by number.
 fn set_aside(plan: &Plan, places: &[Path]) -> Complaints {
     let mut complaints = Complaints::default();
     for (node, place) in (0..).zip(places) {

@@ -36,13 +36,13 @@ fn limiters<'a>(node: &Node<'a>) -> Option<&'a RateLimiters> {
 
 impl<'a> Builder<'a> {
     /// Checks the congestion points and rate limiters of the whole document.
-    pub(super) fn notification(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], framing: &FramingTable) {
+    pub(super) fn check_notification(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], framing: &FramingTable) {
         let (mut first_point, mut first_limiter, mut points, mut tagged) = (None, None, 0, false);
         for id in nodes.ids() {
             let node = nodes.get(id);
             if let Some(found) = limiters(node) {
                 let path = node.path().join("rate-limiters");
-                self.rate_limiters(&path, found, framing, nodes, links, id);
+                self.check_rate_limiters(&path, found, framing, nodes, links, id);
                 first_limiter.get_or_insert(path);
             }
             if let Some(switch) = node.switch()
@@ -57,18 +57,19 @@ impl<'a> Builder<'a> {
                         "choose another model, or remove `congestion-notification`",
                     );
                 }
+                // Ports with rate limiters, those towards other switches, have no congestion points.
                 let limited =
                     |link: &&LinkOf<'_>| switch.rate_limiters.is_some() && !nodes.get(link.other(id)).is_host();
                 let ports = links.iter().filter(|link| link.ends.contains(&id)).filter(|link| !limited(link)).count();
                 points += ports * usize::from(self.document.network.classes);
                 tagged |= law.reads_tags();
-                let most = if tagged { Tag::MAX_POINTS } else { usize::from(u16::MAX) };
-                if points > most {
+                let limit = if tagged { Tag::MAX_POINTS } else { usize::from(u16::MAX) };
+                if points > limit {
                     self.complaints.key(
                         path.clone(),
                         format!("`{}` brings the number of congestion points to {points}", node.name),
                         format!(
-                            "the limit is {most}, one for each class of each output port; configure them at fewer switches"
+                            "the limit is {limit}, one for each class of each output port; configure them at fewer switches"
                         ),
                     );
                     return;
@@ -88,15 +89,15 @@ impl<'a> Builder<'a> {
                 "add `congestion-notification = { kind = \"bcn\" }` to the switches whose queues they control",
             ),
             (Some(_), Some(_)) => {
-                self.untagged_colours(nodes);
-                self.untagged_code_points(nodes);
+                self.check_no_colours(nodes);
+                self.check_no_code_points(nodes);
             }
             (None, None) => {}
         }
     }
 
     /// Checks the rate limiters `found` of the node `id`.
-    fn rate_limiters(
+    fn check_rate_limiters(
         &mut self,
         path: &Path,
         found: &RateLimiters,
@@ -106,7 +107,7 @@ impl<'a> Builder<'a> {
         id: NodeId,
     ) {
         self.complaints.invalid(path, found.check());
-        self.holds_a_frame(path.join("buffer"), found.buffer, framing);
+        self.check_holds_a_frame(path.join("buffer"), found.buffer, framing);
         self.complaints.invalid(&path.join("law"), found.law.check());
         self.complaints.invalid(&path.join("discipline"), Checked::check(&found.discipline));
         if let Some(aqm) = &found.aqm {
@@ -142,7 +143,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Checks that no DSCP is set or matched: a frame's tag uses the bits of the DSCP in the packet.
-    fn untagged_code_points(&mut self, nodes: &Nodes<'a>) {
+    fn check_no_code_points(&mut self, nodes: &Nodes<'a>) {
         let document = self.document;
         let given = "frames cannot have a DSCP in a network whose rate limiters tag them";
         let read = "frames have no DSCP to match in a network whose rate limiters tag them";
@@ -177,7 +178,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Checks that no part of the document colours packets: a frame's tag uses the bits of the colour in the packet.
-    fn untagged_colours(&mut self, nodes: &Nodes<'a>) {
+    fn check_no_colours(&mut self, nodes: &Nodes<'a>) {
         let help = "remove one of the two: a tag replaces the colour";
         let message = "frames cannot have a colour in a network whose rate limiters tag them";
         for (i, group) in self.document.flows.iter().enumerate() {

@@ -8,7 +8,7 @@ use tailback_sim::plan::NodeId;
 /// Links of each node as (neighbour, index of the link), lowest index first.
 pub(super) type Neighbours = Vec<Vec<(NodeId, u32)>>;
 
-/// Returns the neighbours of `count` nodes.
+/// Returns the neighbours of each of `count` nodes.
 pub(super) fn neighbours(count: usize, links: &[LinkOf<'_>]) -> Neighbours {
     let mut neighbours = vec![Vec::new(); count];
     for (i, link) in links.iter().enumerate() {
@@ -19,8 +19,9 @@ pub(super) fn neighbours(count: usize, links: &[LinkOf<'_>]) -> Neighbours {
     neighbours
 }
 
-/// Returns each node with a path to `destination` with its next links on all shortest paths; without `all`, only the
-/// next link with the lowest index. Hosts do not forward, so only switches extend a path.
+/// Returns the nodes that have a path to `destination`, each with its next links on all shortest paths or, without
+/// `all`, only the one with the lowest index. Nearer nodes come first. Hosts do not forward, so that only switches
+/// extend a path.
 pub(super) fn shortest(
     destination: NodeId,
     neighbours: &Neighbours,
@@ -70,6 +71,7 @@ pub(super) struct UpDown<'a> {
 }
 
 impl<'a> UpDown<'a> {
+    /// Ranks the nodes; each part of the network that is connected by switches has a first switch of its own.
     pub fn new(neighbours: &'a Neighbours, nodes: &Nodes<'_>) -> UpDown<'a> {
         let mut level = vec![u32::MAX; neighbours.len()];
         for root in nodes.ids().filter(|id| !nodes.get(*id).is_host()) {
@@ -94,9 +96,10 @@ impl<'a> UpDown<'a> {
         UpDown { neighbours, rank, order }
     }
 
-    /// Returns each node with a path to `destination` with its next link; nodes are in the order of their ranks.
+    /// Returns the nodes that have a path to `destination`, each with its next link, in the order of their ranks.
     pub fn towards(&self, destination: NodeId) -> Vec<(NodeId, Vec<u32>)> {
         let above = |a: NodeId, b: NodeId| self.rank[usize::from(a)] < self.rank[usize::from(b)];
+        // Number of links to the destination and next link of each node; first of the nodes with a path down.
         let mut hops: Vec<Option<(u32, u32)>> = vec![None; self.neighbours.len()];
         hops[usize::from(destination)] = Some((0, u32::MAX));
         let mut queue = VecDeque::from([destination]);

@@ -12,28 +12,28 @@ use tailback_document::Path;
 use tailback_sim::plan::NodeId;
 
 /// A checked document with its fabric expanded.
-pub(crate) struct Spelled<'a> {
+pub(crate) struct ExpandedDocument<'a> {
     written: &'a Document,
-    whole: Cow<'a, Document>,
+    expanded: Cow<'a, Document>,
 }
 
-impl<'a> Spelled<'a> {
-    pub fn new(document: &'a Document) -> Spelled<'a> {
-        Spelled { written: document, whole: fabric::expand(document, &mut Complaints::default()) }
+impl<'a> ExpandedDocument<'a> {
+    pub fn new(document: &'a Document) -> ExpandedDocument<'a> {
+        ExpandedDocument { written: document, expanded: fabric::expand(document, &mut Complaints::default()) }
     }
     /// Returns the paths of all parts of the document's plan.
     pub fn places(&self) -> Places<'_> {
-        let mut builder = Builder { document: &self.whole, complaints: Complaints::default() };
+        let mut builder = Builder { document: &self.expanded, complaints: Complaints::default() };
         let nodes = builder.nodes();
         let links = builder.links(&nodes);
-        Places { written: self.written, whole: &self.whole, nodes, links }
+        Places { written: self.written, expanded: &self.expanded, nodes, links }
     }
 }
 
 /// Paths into a document. The number of a port is twice the number of its link, plus the side that sends (0 or 1).
 pub(crate) struct Places<'a> {
     written: &'a Document,
-    whole: &'a Document,
+    expanded: &'a Document,
     nodes: Nodes<'a>,
     links: Vec<LinkOf<'a>>,
 }
@@ -82,7 +82,7 @@ impl<'a> Places<'a> {
     pub fn queue(&self, port: u32) -> Option<[Path; 2]> {
         let [from, to] = self.ends(port);
         let node = self.node(from);
-        let found = Settings::find(self.whole, &self.nodes, node, node.switch()?, self.nodes.get(to));
+        let found = Settings::find(self.expanded, &self.nodes, node, node.switch()?, self.nodes.get(to));
         Some([found.discipline.path, found.buffer.path])
     }
     /// Returns the path of a node's table.

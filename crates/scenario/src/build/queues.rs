@@ -19,28 +19,36 @@ use tailback_units::Size;
 const MAX_RING: u32 = 10_000;
 
 /// A setting with its path in the document.
-pub(super) struct Set<'a, T> {
+pub(super) struct Setting<'a, T> {
     value: &'a T,
     pub path: Path,
 }
 
 /// The settings of a switch's port: those of the port, otherwise those of the switch, otherwise those of the network.
 pub(super) struct Settings<'a> {
-    pub buffer: Set<'a, Limits>,
-    pub discipline: Set<'a, Spec>,
+    pub buffer: Setting<'a, Limits>,
+    pub discipline: Setting<'a, Spec>,
 }
 
 impl<'a> Settings<'a> {
-    fn of(document: &'a Document, node: &Node<'a>, switch: &'a Switch, port: Option<&Set<'a, Port>>) -> Settings<'a> {
+    /// Returns the settings of a port of `node`, which is the switch `switch`; `port` is the table of the port, if any.
+    fn of(
+        document: &'a Document,
+        node: &Node<'a>,
+        switch: &'a Switch,
+        port: Option<&Setting<'a, Port>>,
+    ) -> Settings<'a> {
         let network = Path::root().join("network");
         let buffer = port
-            .and_then(|port| Some(Set { value: port.value.buffer.as_ref()?, path: port.path.join("buffer") }))
-            .or_else(|| Some(Set { value: switch.buffer.as_ref()?, path: node.path().join("buffer") }))
-            .unwrap_or_else(|| Set { value: &document.network.buffer, path: network.join("buffer") });
+            .and_then(|port| Some(Setting { value: port.value.buffer.as_ref()?, path: port.path.join("buffer") }))
+            .or_else(|| Some(Setting { value: switch.buffer.as_ref()?, path: node.path().join("buffer") }))
+            .unwrap_or_else(|| Setting { value: &document.network.buffer, path: network.join("buffer") });
         let discipline = port
-            .and_then(|port| Some(Set { value: port.value.discipline.as_ref()?, path: port.path.join("discipline") }))
-            .or_else(|| Some(Set { value: switch.discipline.as_ref()?, path: node.path().join("discipline") }))
-            .unwrap_or_else(|| Set { value: &document.network.discipline, path: network.join("discipline") });
+            .and_then(|port| {
+                Some(Setting { value: port.value.discipline.as_ref()?, path: port.path.join("discipline") })
+            })
+            .or_else(|| Some(Setting { value: switch.discipline.as_ref()?, path: node.path().join("discipline") }))
+            .unwrap_or_else(|| Setting { value: &document.network.discipline, path: network.join("discipline") });
         Settings { buffer, discipline }
     }
     /// Returns the settings of the port of `node` towards `neighbour`, in a checked document.
@@ -52,23 +60,25 @@ impl<'a> Settings<'a> {
         to: &Node<'a>,
     ) -> Settings<'a> {
         let port = fitting(nodes, switch, to).next();
-        let port = port.map(|(key, port)| Set { value: port, path: port_path(node, key) });
+        let port = port.map(|(key, port)| Setting { value: port, path: port_path(node, key) });
         Settings::of(document, node, switch, port.as_ref())
     }
 }
 
-/// Returns a switch's settings for the port towards `to`: by name first, then by pattern or group.
+/// Returns a switch's port tables that apply to the port towards `to`: first that under its name, then those under a
+/// pattern or group.
 fn fitting<'a>(nodes: &Nodes<'a>, switch: &'a Switch, to: &Node<'a>) -> impl Iterator<Item = (&'a str, &'a Port)> {
     let others = switch.ports.iter().filter(|(key, _)| **key != to.name && nodes.fits(key, to));
     switch.ports.get_key_value(&to.name).into_iter().chain(others).map(|(key, port)| (key.as_str(), port))
 }
 
+/// Returns the path of the port table under `key`.
 fn port_path(node: &Node<'_>, key: &str) -> Path {
     node.path().join("ports").join(key)
 }
 
 impl<'a> Builder<'a> {
-    /// Returns the two queues of each link.
+    /// Returns the two queues of each link, in the order of its ends.
     pub(super) fn queues(
         &mut self,
         nodes: &Nodes<'a>,
@@ -77,7 +87,7 @@ impl<'a> Builder<'a> {
     ) -> Vec<[QueuePlan; 2]> {
         for node in &nodes.list {
             if let What::Switch(switch) = node.what {
-                self.overrides(node, switch);
+                self.check_port_tables(node, switch);
             }
         }
         let mut used: BTreeSet<(&str, &str)> = BTreeSet::new();
@@ -86,13 +96,13 @@ impl<'a> Builder<'a> {
             .map(|link| [0, 1].map(|side| self.queue(nodes, link.ends[side], link.ends[1 - side], framing, &mut used)))
             .collect();
         if self.complaints.is_empty() {
-            self.unused_overrides(nodes, links, &used);
+            self.report_unused_port_tables(nodes, links, &used);
         }
         queues
     }
 
     /// Checks those parts of a switch's port settings that do not depend on its neighbours.
-    fn overrides(&mut self, node: &Node<'a>, switch: &'a Switch) {
+    fn check_port_tables(&mut self, node: &Node<'a>, switch: &'a Switch) {
         let path = node.path();
         if let Some(discipline) = &switch.discipline {
             self.complaints.invalid(&path.join("discipline"), Checked::check(discipline));
@@ -134,15 +144,15 @@ impl<'a> Builder<'a> {
         let switch = match node.what {
             What::Host(host) => {
                 let limits = Limits::Each(host.buffer);
-                let limits = self.limits(&Set { value: &limits, path: node.path().join("buffer") }, framing);
+                let limits = self.limits(&Setting { value: &limits, path: node.path().join("buffer") }, framing);
                 return queue_plan(default_discipline(), &limits);
             }
             What::Switch(switch) => switch,
         };
         let port = self.port(nodes, node, switch, to, used);
         let Settings { buffer, discipline } = Settings::of(self.document, node, switch, port.as_ref());
-        self.selectable(&discipline, node, to);
-        self.measurable(&buffer, node, switch);
+        self.check_separates_destinations(&discipline, node, to);
+        self.check_limits_in_bytes(&buffer, node, switch);
         let shaper = port.as_ref().and_then(|port| port.value.shaper.as_ref()).map(|shaper| ShaperPlan {
             rate: shaper.rate,
             burst: shaper::bucket(shaper.rate, shaper.burst).depth(),
@@ -161,7 +171,7 @@ impl<'a> Builder<'a> {
         switch: &'a Switch,
         to: &Node<'a>,
         used: &mut BTreeSet<(&'a str, &'a str)>,
-    ) -> Option<Set<'a, Port>> {
+    ) -> Option<Setting<'a, Port>> {
         let found: Vec<_> = fitting(nodes, switch, to).collect();
         used.extend(found.iter().map(|(key, _)| (node.entry, *key)));
         let (first, port) = *found.first()?;
@@ -175,12 +185,12 @@ impl<'a> Builder<'a> {
                 format!("narrow one of the patterns, or add an entry `{neighbour}`"),
             );
         }
-        Some(Set { value: port, path: port_path(node, first) })
+        Some(Setting { value: port, path: port_path(node, first) })
     }
 
     /// Reports settings of ports towards nodes that are not neighbours; `used` has the entry and the key of each
     /// setting that applies to a port.
-    fn unused_overrides(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], used: &BTreeSet<(&str, &str)>) {
+    fn report_unused_port_tables(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>], used: &BTreeSet<(&str, &str)>) {
         for id in nodes.ids() {
             let node = nodes.get(id);
             let Some(switch) = node.switch() else { continue };
@@ -198,7 +208,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Returns one limit per class.
-    fn limits(&mut self, set: &Set<'_, Limits>, framing: &FramingTable) -> Vec<Limit> {
+    fn limits(&mut self, set: &Setting<'_, Limits>, framing: &FramingTable) -> Vec<Limit> {
         let classes = usize::from(self.document.network.classes);
         let limits = match set.value {
             Limits::Each(limit) => vec![*limit; classes],
@@ -216,14 +226,14 @@ impl<'a> Builder<'a> {
         for (i, limit) in limits.iter().enumerate() {
             let path = if matches!(set.value, Limits::PerClass(_)) { set.path.join(i) } else { set.path.clone() };
             if let Limit::Bytes(size) = limit {
-                self.holds_a_frame(path, *size, framing);
+                self.check_holds_a_frame(path, *size, framing);
             }
         }
         limits
     }
 
     /// Refuses a buffer smaller than one full frame: it would drop every full frame.
-    pub(super) fn holds_a_frame(&mut self, path: Path, size: Size, framing: &FramingTable) {
+    pub(super) fn check_holds_a_frame(&mut self, path: Path, size: Size, framing: &FramingTable) {
         // Without framing, packet sizes are those of the sources: only a buffer of 0 B is certainly too small.
         let framed = framing.mtu.0 < 65_535;
         let frame = if framed { framing.in_buffer(framing.mtu.0) } else { 1 };
@@ -237,15 +247,15 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Checks that a queue separates destinations wherever individual destinations are stopped: in a switch whose
-    /// back-pressure names them, and in a neighbour that has to stop them.
-    fn selectable(&mut self, discipline: &Set<'_, Spec>, node: &Node<'a>, to: &Node<'a>) {
+    /// Checks that the queue at `node` towards `to` separates destinations if individual destinations are stopped: by
+    /// the back-pressure of `node` itself, or by that of `to`, which `node` has to obey.
+    fn check_separates_destinations(&mut self, discipline: &Setting<'_, Spec>, node: &Node<'a>, to: &Node<'a>) {
         let names =
             |switch: &Switch| matches!(self.document.scope_of(switch), Scope::Destination | Scope::ClassDestination);
         let required = to.switch().is_some_and(names);
         let crossbar =
             |switch: &&Switch| matches!(switch.model, SwitchModel::InputFifo(_) | SwitchModel::VirtualOutputQueues(_));
-        // In a crossbar, frames wait at the inputs, and back-pressure watches those instead.
+        // In a crossbar frames wait at the inputs, whose queues back-pressure then watches.
         let own = node.switch().filter(|switch| !crossbar(switch)).is_some_and(names);
         if required && node.switch().is_some_and(|switch| matches!(switch.model, SwitchModel::SharedBuffer(_))) {
             self.complaints.value(
@@ -257,7 +267,7 @@ impl<'a> Builder<'a> {
                 "use another model, or back-pressure of scope \"plain\" or \"class\" for the neighbours",
             );
         } else if (required || own) && !discipline.value.selects_destinations() {
-            let able = Spec::NAMES.iter().copied().filter(|kind| {
+            let separating = Spec::NAMES.iter().copied().filter(|kind| {
                 let spec: Result<Spec, _> = decode(json!({ "kind": kind }));
                 spec.is_ok_and(|spec| spec.selects_destinations())
             });
@@ -267,23 +277,23 @@ impl<'a> Builder<'a> {
             } else {
                 format!("`{kind}` does not separate destinations, which the back-pressure of `{}` requires", node.name)
             };
-            let help = format!("use {} here, or back-pressure with scope \"plain\" or \"class\"", listed(able));
+            let help = format!("use {} here, or back-pressure with scope \"plain\" or \"class\"", listed(separating));
             self.complaints.value(discipline.path.clone(), message, help);
         }
     }
 
     /// Checks that the limits of a switch with back-pressure are in bytes: its watermarks are fractions of them.
-    fn measurable(&mut self, buffer: &Set<'_, Limits>, node: &Node<'a>, switch: &Switch) {
-        let without = match buffer.value {
+    fn check_limits_in_bytes(&mut self, buffer: &Setting<'_, Limits>, node: &Node<'a>, switch: &Switch) {
+        let unmeasurable = match buffer.value {
             Limits::Each(limit) => Some(*limit).filter(|limit| limit.bytes().is_none()),
             Limits::PerClass(limits) => limits.iter().copied().find(|limit| limit.bytes().is_none()),
         };
-        let Some(without) = without else { return };
+        let Some(unmeasurable) = unmeasurable else { return };
         let by_input = matches!(switch.model, SwitchModel::SharedBuffer(_));
         if self.document.scope_of(switch) != Scope::None && !by_input {
             self.complaints.value(
                 buffer.path.clone(),
-                match without {
+                match unmeasurable {
                     Limit::Packets(_) => format!("back-pressure of `{}` needs a limit in bytes, but this one is in packets", node.name),
                     _ => format!("the watermarks of back-pressure at `{}` are fractions of the buffer, and a fraction of \"unlimited\" is never reached", node.name),
                 },

@@ -13,14 +13,15 @@ use tailback_sim::plan::{GROUP, NO_ROUTE, NodeId, Routes, Row, Spread};
 const MAX_ROUTES: usize = 1 << 24;
 
 impl<'a> Builder<'a> {
-    /// Returns the routes; `None`: the links are not allowed by `network.routing`.
+    /// Returns the routes; `None`: the links are not allowed by `network.routing`, or there are too many routes, which
+    /// is reported.
     pub(super) fn routes(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>]) -> Option<Routes> {
         let routing = self.document.network.routing;
         if routing == Routing::Tree && self.document.fabric.is_none() && !self.is_forest(nodes, links) {
             return None;
         }
         let spread = if routing == Routing::Spray { Spread::Packet } else { Spread::Flow };
-        let spreads = self.document.fabric.is_some() && routing == Routing::Tree
+        let all_paths = self.document.fabric.is_some() && routing == Routing::Tree
             || matches!(routing, Routing::Ecmp | Routing::Spray);
         let neighbours = neighbours(nodes.list.len(), links);
         // A host with a single link, to a switch, needs no table: the route to it is the route to its switch plus that
@@ -49,7 +50,7 @@ impl<'a> Builder<'a> {
             let paths = paths.entry(target).or_insert_with(|| {
                 let paths = match &up_down {
                     Some(up_down) => up_down.towards(target),
-                    None => shortest(target, &neighbours, nodes, spreads),
+                    None => shortest(target, &neighbours, nodes, all_paths),
                 };
                 let forwards = paths.into_iter().filter(|(node, _)| leaf(*node).is_none());
                 forwards.map(|(node, links)| (node, groups.entry(node, links))).collect()
@@ -70,11 +71,11 @@ impl<'a> Builder<'a> {
     /// Returns `true` if the links form a forest; reports each link that closes a cycle, with the nodes of the cycle.
     fn is_forest(&mut self, nodes: &Nodes<'a>, links: &[LinkOf<'a>]) -> bool {
         let mut tree: Vec<Vec<NodeId>> = vec![Vec::new(); nodes.list.len()];
-        let mut parts = Parts::new(nodes.list.len());
+        let mut components = Components::new(nodes.list.len());
         let mut forest = true;
         for link in links {
             let [a, b] = link.ends;
-            if parts.join(a, b) {
+            if components.join(a, b) {
                 tree[usize::from(a)].push(b);
                 tree[usize::from(b)].push(a);
             } else if let Some(cycle) = tree_path(&tree, a, b) {
@@ -96,7 +97,9 @@ impl<'a> Builder<'a> {
 /// Sets of equal-cost links; equal sets of one node are stored once.
 #[derive(Default)]
 struct Groups {
+    /// The sets, by number.
     list: Vec<Vec<u32>>,
+    /// Routing table entry of each set.
     known: BTreeMap<(NodeId, Vec<u32>), u32>,
 }
 
@@ -116,12 +119,13 @@ impl Groups {
 }
 
 /// Connected components (union-find with path halving).
-struct Parts(Vec<NodeId>);
+struct Components(Vec<NodeId>);
 
-impl Parts {
-    fn new(count: usize) -> Parts {
-        Parts((0..count).map(|id| id as NodeId).collect())
+impl Components {
+    fn new(count: usize) -> Components {
+        Components((0..count).map(|id| id as NodeId).collect())
     }
+    /// Returns the node that represents the component of `id`.
     fn root(&mut self, mut id: NodeId) -> NodeId {
         while self.0[usize::from(id)] != id {
             let up = self.0[usize::from(self.0[usize::from(id)])];
@@ -138,7 +142,8 @@ impl Parts {
     }
 }
 
-/// Returns the nodes on the path from `a` to `b`, both included.
+/// Returns the nodes on the path from `a` to `b` in a forest, both included; `None`: they are not connected. `tree` has
+/// the neighbours of each node.
 fn tree_path(tree: &[Vec<NodeId>], a: NodeId, b: NodeId) -> Option<Vec<NodeId>> {
     let mut before: Vec<Option<NodeId>> = vec![None; tree.len()];
     before[usize::from(a)] = Some(a);

@@ -31,8 +31,8 @@ impl Builder<'_> {
                 format!("write `tailback = {VERSION}`, or use the version of Tailback that wrote the document"),
             );
         }
-        self.run();
-        self.precision();
+        self.check_run();
+        self.check_precision();
         let classes = self.document.network.classes;
         let network = Path::root().join("network");
         if !(1..=8).contains(&classes) {
@@ -47,7 +47,7 @@ impl Builder<'_> {
     }
 
     /// Checks duration, warm-up, seed, replications, confidence level and sampling interval.
-    fn run(&mut self) {
+    fn check_run(&mut self) {
         let run = &self.document.run;
         let at = |key: &str| Path::root().join("run").join(key);
         if run.duration == Dur::ZERO {
@@ -123,8 +123,8 @@ impl Builder<'_> {
         }
     }
 
-    /// Checks that the series of all ports fit into memory.
-    pub(super) fn samples(&mut self, links: usize) {
+    /// Checks that the time series of all ports have at most [`MAX_VALUES`] points.
+    pub(super) fn check_samples(&mut self, links: usize) {
         let (Some(sample), end) = (self.document.run.sample, self.document.run.duration) else { return };
         let ports = 2 * links.max(1) as u64;
         if sample == Dur::ZERO || end.0 / sample.0 > MAX_SAMPLES {
@@ -144,7 +144,7 @@ impl Builder<'_> {
     }
 
     /// Checks the stopping rule of the replications.
-    fn precision(&mut self) {
+    fn check_precision(&mut self) {
         let run = &self.document.run;
         let Some(precision) = &run.precision else { return };
         let at = |key: &str| Path::root().join("run").join("precision").join(key);
@@ -203,7 +203,8 @@ impl Builder<'_> {
                 format!("the limit is {MAX_FRAME} bytes; lower `mtu` by {} or more", Size(wire - MAX_FRAME)),
             );
         }
-        // The shortest payload has the most padding.
+        // Number of bytes that a packet is longer on the wire than in buffers, at most: that of the shortest payload,
+        // which has the most padding.
         let beyond = match table.buffer {
             FrameLength::Payload => table.header.0.max(table.min_frame.0.saturating_sub(1)) + table.overhead.0,
             FrameLength::Frame => table.overhead.0,

@@ -12,10 +12,12 @@ use tailback_sim::plan::{self, Fabric, SwitchPlan};
 use tailback_units::Dur;
 
 impl Document {
-    /// Returns the back-pressure of a switch: its own, otherwise the network's.
+    /// Returns the back-pressure of a switch: its own, otherwise the network's; `None`: it has none, or its scope is
+    /// "none".
     pub(super) fn backpressure_of<'a>(&'a self, switch: &'a Switch) -> Option<&'a BackPressure> {
         switch.backpressure.as_ref().or(self.backpressure.as_ref()).filter(|found| found.scope != Scope::None)
     }
+    /// Returns the scope of a switch's back-pressure; [`Scope::None`] without back-pressure.
     pub(super) fn scope_of(&self, switch: &Switch) -> Scope {
         self.backpressure_of(switch).map_or(Scope::None, |found| found.scope)
     }
@@ -31,20 +33,20 @@ fn keeps_order(discipline: &Spec) -> bool {
 }
 
 impl<'a> Builder<'a> {
-    /// Returns one plan per switch, in order.
+    /// Returns one plan per switch, in the order of the switches in `nodes`.
     pub(super) fn switches(&mut self, nodes: &Nodes<'a>, framing: &FramingTable) -> Vec<SwitchPlan> {
         if let Some(backpressure) = &self.document.backpressure {
-            self.backpressure(&Path::root().join("backpressure"), backpressure);
+            self.check_backpressure(&Path::root().join("backpressure"), backpressure);
         }
         let mut plans = Vec::new();
         for node in &nodes.list {
             let Some(switch) = node.switch() else { continue };
             if let Some(backpressure) = &switch.backpressure {
-                self.backpressure(&node.path().join("backpressure"), backpressure);
+                self.check_backpressure(&node.path().join("backpressure"), backpressure);
             }
-            self.crossbar(node.path().join("model"), switch);
+            self.check_crossbar(node.path().join("model"), switch);
             if matches!(switch.model, SwitchModel::SharedBuffer(_)) {
-                self.shared_buffer(&node.path(), switch);
+                self.check_shared_buffer(&node.path(), switch);
             }
             let end = self.document.run.duration;
             if switch.latency >= end && end > Dur::ZERO {
@@ -78,7 +80,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Checks the back-pressure of a crossbar switch.
-    fn crossbar(&mut self, path: Path, switch: &Switch) {
+    fn check_crossbar(&mut self, path: Path, switch: &Switch) {
         let Some(law) = self.document.backpressure_of(switch) else { return };
         let by_class = matches!(law.scope, Scope::Class | Scope::ClassDestination);
         match &switch.model {
@@ -110,7 +112,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Checks the options that memory accounted by ingress excludes.
-    fn shared_buffer(&mut self, path: &Path, switch: &Switch) {
+    fn check_shared_buffer(&mut self, path: &Path, switch: &Switch) {
         if matches!(self.document.scope_of(switch), Scope::Destination | Scope::ClassDestination) {
             self.complaints.value(
                 path.join("model"),
@@ -142,11 +144,11 @@ impl<'a> Builder<'a> {
         match model {
             SwitchModel::OutputQueued(_) => Fabric::OutputQueued,
             SwitchModel::SharedMemory(model) => {
-                self.holds_a_frame(path.join("memory"), model.memory, framing);
+                self.check_holds_a_frame(path.join("memory"), model.memory, framing);
                 Fabric::SharedMemory { memory: model.memory.0, alpha: model.alpha }
             }
             SwitchModel::SharedBuffer(model) => {
-                self.holds_a_frame(path.join("memory"), model.memory, framing);
+                self.check_holds_a_frame(path.join("memory"), model.memory, framing);
                 Fabric::SharedBuffer(plan::SharedBufferPlan {
                     memory: model.memory.0,
                     shift: model.shift,
@@ -156,13 +158,13 @@ impl<'a> Builder<'a> {
                 })
             }
             SwitchModel::InputFifo(model) => {
-                self.holds_a_frame(path.join("buffer"), model.buffer, framing);
+                self.check_holds_a_frame(path.join("buffer"), model.buffer, framing);
                 Fabric::InputFifo { buffer: model.buffer.0 }
             }
             SwitchModel::VirtualOutputQueues(model) => {
-                self.holds_a_frame(path.join("buffer"), model.buffer, framing);
+                self.check_holds_a_frame(path.join("buffer"), model.buffer, framing);
                 if let Some(size) = model.output_buffer {
-                    self.holds_a_frame(path.join("output-buffer"), size, framing);
+                    self.check_holds_a_frame(path.join("output-buffer"), size, framing);
                 }
                 Fabric::VirtualOutputQueues {
                     buffer: model.buffer.0,
@@ -177,7 +179,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Checks the parameters of back-pressure, and that its signal can convey its response and scope.
-    fn backpressure(&mut self, path: &Path, backpressure: &BackPressure) {
+    fn check_backpressure(&mut self, path: &Path, backpressure: &BackPressure) {
         self.complaints.invalid(&path.join("detection"), backpressure.detection.check());
         self.complaints.invalid(&path.join("response"), backpressure.response.check());
         self.complaints.invalid(&path.join("signal"), backpressure.signal.check());

@@ -60,7 +60,7 @@ impl<'a> Builder<'a> {
 
     /// Returns `true` if a change has at least one key and only `allowed` ones; reports other keys, or that all are
     /// missing.
-    fn only(&mut self, path: &Path, change: &Change, what: &str, allowed: &[&str]) -> bool {
+    fn has_only(&mut self, path: &Path, change: &Change, what: &str, allowed: &[&str]) -> bool {
         let given = [
             ("state", change.state.is_some()),
             ("rate", change.rate.is_some()),
@@ -69,24 +69,24 @@ impl<'a> Builder<'a> {
             ("low", change.low.is_some()),
             ("send", change.send.is_some()),
         ];
-        let mut fine = true;
+        let mut valid = true;
         for (key, _) in given.iter().filter(|(key, given)| *given && !allowed.contains(key)) {
-            fine = false;
+            valid = false;
             self.complaints.key(
                 path.join(*key),
                 format!("a {what} has no `{key}` to change"),
                 format!("the keys of a {what} are {}", listed(allowed.iter().copied())),
             );
         }
-        if fine && !given.iter().any(|(_, given)| *given) {
-            fine = false;
+        if valid && !given.iter().any(|(_, given)| *given) {
+            valid = false;
             self.complaints.value(
                 path.clone(),
                 format!("the change of the {what} is missing"),
                 format!("add {}", listed(allowed.iter().copied())),
             );
         }
-        fine
+        valid
     }
 
     /// Checks that a change with `set` has no other key than `at`, and that `set` is not empty.
@@ -103,7 +103,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Returns the changes of all links between the nodes that two names or patterns match.
+    /// Returns the changes of all links between the nodes that two names or patterns match; empty if they are refused.
     fn link_changes(
         &mut self,
         path: &Path,
@@ -119,7 +119,7 @@ impl<'a> Builder<'a> {
                 Err((message, help)) => self.complaints.value(path.join("link").join(side), message, help),
             }
         }
-        if !self.only(path, change, "link", &["state", "rate", "delay"]) {
+        if !self.has_only(path, change, "link", &["state", "rate", "delay"]) {
             return Vec::new();
         }
         let [first, second] = &found[..] else { return Vec::new() };
@@ -167,7 +167,7 @@ impl<'a> Builder<'a> {
         flows: &[FlowPlan],
         sound: bool,
     ) -> Vec<ChangeKind> {
-        if !self.only(path, change, "flow", &["state", "send"]) {
+        if !self.has_only(path, change, "flow", &["state", "send"]) {
             return Vec::new();
         }
         let exact = |flow: &FlowPlan| flow.group == name || flow.name().to_string() == name;
@@ -199,7 +199,7 @@ impl<'a> Builder<'a> {
             );
         }
         if let Some(send) = change.send {
-            return self.send(path, change, send, &found);
+            return self.injection(path, change, send, &found);
         }
         let state = match change.state {
             Some(State::Start) => ChangeKind::FlowStart,
@@ -218,7 +218,7 @@ impl<'a> Builder<'a> {
 
     /// Returns the injection of `send` bytes by the flow in `found`; reports several flows, since the total would be
     /// unclear.
-    fn send(&mut self, path: &Path, change: &Change, send: Size, found: &[u32]) -> Vec<ChangeKind> {
+    fn injection(&mut self, path: &Path, change: &Change, send: Size, found: &[u32]) -> Vec<ChangeKind> {
         if change.state.is_some() {
             self.complaints.value(
                 path.clone(),
@@ -241,7 +241,8 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// Checks changes of hosts: a storm of PAUSE frames requires a neighbour that obeys PAUSE frames.
+    /// Returns the changes of all hosts that a name or pattern matches. A pause storm requires that the neighbours of
+    /// the host obey PAUSE frames.
     fn host_changes(
         &mut self,
         path: &Path,
@@ -250,7 +251,7 @@ impl<'a> Builder<'a> {
         nodes: &Nodes<'a>,
         links: &[LinkOf<'a>],
     ) -> Vec<ChangeKind> {
-        if !self.only(path, change, "host", &["state"]) {
+        if !self.has_only(path, change, "host", &["state"]) {
             return Vec::new();
         }
         let on = match change.state {
@@ -271,11 +272,11 @@ impl<'a> Builder<'a> {
         };
         for id in &found {
             let neighbours = links.iter().filter(|link| link.ends.contains(id)).map(|link| nodes.get(link.other(*id)));
-            let knows = |node: &Node<'_>| {
+            let obeys_pause = |node: &Node<'_>| {
                 let law = node.switch().and_then(|switch| self.document.backpressure_of(switch));
                 law.is_some_and(|law| matches!(law.signal, Signal::Mac(_)))
             };
-            if !nodes.get(*id).is_host() || !neighbours.into_iter().all(knows) {
+            if !nodes.get(*id).is_host() || !neighbours.into_iter().all(obeys_pause) {
                 self.complaints.value(
                     path.join("host"),
                     format!("`{}` is not a host whose switches send and obey PAUSE frames", nodes.name(*id)),
@@ -287,9 +288,9 @@ impl<'a> Builder<'a> {
         found.into_iter().map(|node| ChangeKind::PauseStorm { node, on }).collect()
     }
 
-    /// Returns the changes of the watermarks of all switches that a name or pattern matches.
+    /// Returns the changes of the watermarks of all switches that a name or pattern matches; empty if they are refused.
     fn switch_changes(&mut self, path: &Path, change: &Change, name: &str, nodes: &Nodes<'a>) -> Vec<ChangeKind> {
-        if !self.only(path, change, "switch", &["high", "low"]) {
+        if !self.has_only(path, change, "switch", &["high", "low"]) {
             return Vec::new();
         }
         let (Some(high), Some(low)) = (change.high, change.low) else {

@@ -1,7 +1,7 @@
 //! `[backpressure]`: detection, notification and response of a switch.
 //!
-//! Vocabulary and defaults of Tobagi, Fraleigh and Noureddine, "Congestion Control in Local Area
-//! Networks", and of IEEE 802.3x (PAUSE) and 802.1Qbb (priority-based flow control).
+//! Terms and defaults are those of Tobagi, Fraleigh and Noureddine, "Congestion Control in Local Area Networks", and of
+//! IEEE 802.3x (PAUSE) and 802.1Qbb (priority-based flow control).
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -26,7 +26,7 @@ pub struct BackPressure {
     pub addresses: Addresses,
     /// `true` if each destination's virtual queue has the class's whole limit to itself, so that a stopped destination
     /// takes no buffer from the others. Has an effect only with the scopes that name destinations.
-    #[serde(default = "yes")]
+    #[serde(default = "default_partition")]
     pub partition: bool,
     /// Response of a notified neighbour: it stops the traffic that the notification names, or slows it down.
     #[serde(default)]
@@ -42,7 +42,7 @@ pub struct BackPressure {
     pub end_stations: bool,
 }
 
-fn yes() -> bool {
+fn default_partition() -> bool {
     true
 }
 
@@ -94,7 +94,7 @@ kinds! {
 
 impl Default for Detection {
     fn default() -> Detection {
-        Detection::Watermark(Watermark { high: high(), low: low() })
+        Detection::Watermark(Watermark { high: default_high(), low: default_low() })
     }
 }
 
@@ -103,17 +103,17 @@ impl Default for Detection {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Watermark {
     /// High watermark, a fraction of the buffer; above `low`, at most 1.
-    #[serde(default = "high")]
+    #[serde(default = "default_high")]
     pub high: Fraction,
     /// Low watermark, a fraction of the buffer; 0 to below `high`.
-    #[serde(default = "low")]
+    #[serde(default = "default_low")]
     pub low: Fraction,
 }
 
-fn high() -> Fraction {
+fn default_high() -> Fraction {
     Fraction(0.8)
 }
-fn low() -> Fraction {
+fn default_low() -> Fraction {
     Fraction(0.7)
 }
 
@@ -127,6 +127,7 @@ impl Watermark {
     }
 }
 
+/// Checks that the low watermark is below the high one.
 fn ordered(low: Fraction, high: Fraction) -> Result<(), Invalid> {
     if low.0 < high.0 {
         return Ok(());
@@ -136,32 +137,33 @@ fn ordered(low: Fraction, high: Fraction) -> Result<(), Invalid> {
     Err(Invalid::new("low", message))
 }
 
-/// Forecast of the queue from its recent growth: congested when the forecast exceeds the high watermark.
+/// Forecast of the queue length from its recent growth: the queue is congested when the forecast exceeds the high
+/// watermark, until the forecast falls below the low one.
 ///
-/// forecast = q + horizon * max(0, growth rate over the last full window); congested when it exceeds `high`, until it
-/// falls below `low`. The forecast is never below q, so that it acts no later than plain watermarks.
+/// forecast = q + horizon * max(0, growth rate over the last full window), with q the length of the queue. The forecast
+/// is never below q, so that it acts no later than plain watermarks.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FillRate {
     /// High watermark of the forecast, a fraction of the buffer; above `low`, at most 1.
-    #[serde(default = "high")]
+    #[serde(default = "default_high")]
     pub high: Fraction,
     /// Low watermark of the forecast, a fraction of the buffer; 0 to below `high`.
-    #[serde(default = "low")]
+    #[serde(default = "default_low")]
     pub low: Fraction,
     /// Time over which growth is measured; above 0.
-    #[serde(default = "window")]
+    #[serde(default = "default_window")]
     pub window: Dur,
     /// Time over which growth is extrapolated; above 0. Default 5ms, in which 80 Mbit/s of excess load fill the last 50
     /// kB of a buffer.
-    #[serde(default = "horizon")]
+    #[serde(default = "default_horizon")]
     pub horizon: Dur,
 }
 
-fn window() -> Dur {
+fn default_window() -> Dur {
     Dur::from_ms(2)
 }
-fn horizon() -> Dur {
+fn default_horizon() -> Dur {
     Dur::from_ms(5)
 }
 
@@ -211,7 +213,7 @@ impl Block {
     /// Always `Ok`: there are no parameters.
     ///
     /// # Errors
-    /// The name of the invalid parameter, and the accepted values.
+    /// Never.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -223,30 +225,30 @@ impl Block {
 pub struct RateControl {
     /// Factor applied to the rate at the notification, and again after each `interval` while congestion lasts; above 0
     /// and below 1.
-    #[serde(default = "decrease")]
+    #[serde(default = "default_decrease")]
     pub decrease: Fraction,
     /// Lower bound of the rate, a fraction of the link's rate, above 0.
-    #[serde(default = "floor")]
+    #[serde(default = "default_floor")]
     pub floor: Fraction,
     /// Increase of the rate after each `interval` without congestion, up to the link's rate; a fraction of the link's
     /// rate, above 0.
-    #[serde(default = "increase")]
+    #[serde(default = "default_increase")]
     pub increase: Fraction,
     /// Time between steps; above 0.
-    #[serde(default = "interval")]
+    #[serde(default = "default_interval")]
     pub interval: Dur,
 }
 
-fn decrease() -> Fraction {
+fn default_decrease() -> Fraction {
     Fraction(0.5)
 }
-fn floor() -> Fraction {
+fn default_floor() -> Fraction {
     Fraction(0.01)
 }
-fn increase() -> Fraction {
+fn default_increase() -> Fraction {
     Fraction(0.05)
 }
-fn interval() -> Dur {
+fn default_interval() -> Dur {
     Dur::from_ms(5)
 }
 
@@ -308,7 +310,7 @@ impl OnOff {
     /// Always `Ok`: there are no parameters.
     ///
     /// # Errors
-    /// The name of the invalid parameter, and the accepted values.
+    /// Never.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -320,12 +322,12 @@ impl OnOff {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Mac {
     /// Pause time in each XOFF, in quanta of 512 bit times; 1 to 65535.
-    #[serde(default = "most_quanta")]
+    #[serde(default = "default_quanta")]
     #[schemars(range(min = 1, max = 65_535))]
     pub quanta: u16,
 }
 
-fn most_quanta() -> u16 {
+fn default_quanta() -> u16 {
     u16::MAX
 }
 

@@ -34,7 +34,7 @@ pub struct LeafSpine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uplink_rate: Option<Rate>,
     /// Propagation delay of every link. Default 1us (200 m of cable).
-    #[serde(default = "microsecond")]
+    #[serde(default = "default_delay")]
     pub delay: Dur,
 }
 
@@ -51,17 +51,18 @@ pub struct FatTree {
     /// Rate of every link.
     pub rate: Rate,
     /// Propagation delay of every link. Default 1us (200 m of cable).
-    #[serde(default = "microsecond")]
+    #[serde(default = "default_delay")]
     pub delay: Dur,
 }
 
-fn microsecond() -> Dur {
+fn default_delay() -> Dur {
     Dur::from_us(1)
 }
 
 /// Upper bound on the number of nodes: the engine uses node numbers of 16 bits.
 const MAX_NODES: u32 = 60_000;
 
+/// Checks that the value of a field is from `low` to `high`, both included.
 fn number(field: &str, value: u32, low: u32, high: u32) -> Result<(), Invalid> {
     if (low..=high).contains(&value) {
         return Ok(());

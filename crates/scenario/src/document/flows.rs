@@ -75,7 +75,7 @@ kinds! {
 }
 
 impl Transport {
-    /// Returns the parameters of the connection; those of RDMA are converted.
+    /// Returns the parameters of the connection; those of RDMA are converted to the equivalent ones of TCP.
     pub fn connection(&self) -> Tcp {
         match self {
             Transport::Tcp(tcp) => tcp.clone(),
@@ -112,11 +112,11 @@ pub enum Per {
 fn is_best_effort(dscp: &Dscp) -> bool {
     *dscp == Dscp::DEFAULT
 }
-fn is_zero(d: &Dur) -> bool {
-    *d == Dur::ZERO
+fn is_zero(duration: &Dur) -> bool {
+    *duration == Dur::ZERO
 }
-fn is_false(b: &bool) -> bool {
-    !b
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Pairing of senders with receivers.

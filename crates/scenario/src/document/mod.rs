@@ -64,14 +64,15 @@ pub struct Document {
     /// A generated data-centre topology. Absent: the network has only the nodes and links that are written.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fabric: Option<Fabric>,
-    /// End stations by name. `h = { count = 3 }` makes h1, h2 and h3; without `count` it is one host of that name.
+    /// End stations by name. `h = { count = 3 }` makes h1, h2 and h3; an entry without `count` is one host of that name.
     #[serde(default)]
     pub hosts: BTreeMap<String, Host>,
-    /// Switches by name. `sw = { count = 3 }` makes sw1, sw2 and sw3; without `count` it is one switch of that name.
+    /// Switches by name. `sw = { count = 3 }` makes sw1, sw2 and sw3; an entry without `count` is one switch of that
+    /// name.
     #[serde(default)]
     pub switches: BTreeMap<String, Switch>,
-    /// Class maps by name: conditions on packets that disciplines and conditioners share. `voice = { dscp = "ef" }`
-    /// defines one, `match = "voice"` uses it.
+    /// Class maps: conditions on packets, which disciplines and conditioners refer to by name. `voice = { dscp = "ef" }`
+    /// defines a class map, `match = "voice"` refers to it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub class_maps: BTreeMap<String, Match>,
     /// Full-duplex links between hosts and switches.

@@ -16,21 +16,21 @@ use tailback_document::{DecodeError, Path};
 pub struct Mpls {
     /// Number of entries of the stack, 4 bytes each in buffers and on the wire; 1 to 8. Default 2: transport label and
     /// VPN label.
-    #[serde(default = "two")]
+    #[serde(default = "default_labels")]
     #[schemars(range(min = 1, max = 8))]
     pub labels: u8,
     /// Tunnelling model: the relation between the labels' traffic class and the packet's DSCP (RFC 3270 section 2.6).
     /// Default "short-pipe".
     #[serde(default)]
     pub mode: Tunnel,
-    /// Traffic class field (EXP) of new labels: "precedence" copies the upper three bits of the DSCP, a number from 0
-    /// to 7 is used for all packets, and a table gives one for some DSCPs, such as `{ ef = 5, af41 = 3 }`, and the
-    /// precedence for the others. Default "precedence".
+    /// Traffic class field (EXP) of new labels: "precedence" copies the upper three bits of the DSCP; a number from 0
+    /// to 7 is used for all packets; a table, such as `{ ef = 5, af41 = 3 }`, has the numbers for some DSCPs, and the
+    /// precedence is used for the others. Default "precedence".
     #[serde(default)]
     pub exp: Imposition,
 }
 
-fn two() -> u8 {
+fn default_labels() -> u8 {
     2
 }
 
@@ -60,7 +60,7 @@ pub enum Imposition {
 }
 
 impl Imposition {
-    /// Returns the traffic class for each of the 64 DSCPs.
+    /// Returns the traffic class for each of the 64 DSCPs, by DSCP.
     pub fn table(&self) -> [u8; 64] {
         std::array::from_fn(|code| match self {
             Imposition::Precedence => code as u8 >> 3,
@@ -75,6 +75,7 @@ impl Imposition {
 /// Advice on the values of a traffic class.
 const HELP: &str = "write \"precedence\", a number from 0 to 7, or a table such as { ef = 5, af41 = 3 }";
 
+/// Returns a traffic class, 0 to 7; an error at `path` if the value is not one.
 fn traffic_class(value: &Value, path: Path) -> Result<u8, DecodeError> {
     let found = value.as_u64().filter(|exp| *exp < 8);
     found.map(|exp| exp as u8).ok_or_else(|| {

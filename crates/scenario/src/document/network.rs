@@ -15,7 +15,7 @@ use tailback_units::Size;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Network {
     /// Number of traffic classes, 1 to 8. Class 0 has the highest priority; priority is strict and non-preemptive.
-    #[serde(default = "one_class")]
+    #[serde(default = "default_classes")]
     #[schemars(range(min = 1, max = 8))]
     pub classes: u8,
     /// Computation of paths. "tree": links that form a cycle are refused (with a `fabric`: the same as "ecmp").
@@ -28,7 +28,7 @@ pub struct Network {
     #[serde(default)]
     pub framing: Framing,
     /// Buffer limit of each class at each output port of a switch; a frame that does not fit is dropped whole.
-    #[serde(default = "fifty_kilobytes")]
+    #[serde(default = "default_buffer")]
     pub buffer: Limits,
     /// Queue discipline of each class at each output port of a switch.
     #[serde(default = "default_discipline")]
@@ -38,19 +38,19 @@ pub struct Network {
 impl Default for Network {
     fn default() -> Network {
         Network {
-            classes: one_class(),
+            classes: default_classes(),
             routing: Routing::default(),
             framing: Framing::default(),
-            buffer: fifty_kilobytes(),
+            buffer: default_buffer(),
             discipline: default_discipline(),
         }
     }
 }
 
-fn one_class() -> u8 {
+fn default_classes() -> u8 {
     1
 }
-fn fifty_kilobytes() -> Limits {
+fn default_buffer() -> Limits {
     Limits::Each(Limit::Bytes(Size(50_000)))
 }
 /// Returns the discipline of a queue for which a document sets none: drop-tail.
@@ -97,33 +97,33 @@ pub enum Framing {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct FramingTable {
     /// Largest payload of a packet, 1 B to 65535 B; a burst is cut into packets of this payload and a shorter last one.
-    #[serde(default = "mtu")]
+    #[serde(default = "default_mtu")]
     pub mtu: Size,
     /// Header and trailer added to the payload, 0 B to 65535 B.
-    #[serde(default = "header")]
+    #[serde(default = "default_header")]
     pub header: Size,
     /// Minimum frame length, 0 B to 65535 B; shorter frames are padded.
-    #[serde(default = "min_frame")]
+    #[serde(default = "default_min_frame")]
     pub min_frame: Size,
     /// Overhead of a frame on the wire (preamble, inter-frame gap), 0 B to 65535 B. The longest frame must not take
     /// more than 65535 B on the wire, and no packet may take more than 255 B more on the wire than in buffers.
-    #[serde(default = "overhead")]
+    #[serde(default = "default_overhead")]
     pub overhead: Size,
     /// Length of a packet that is counted by buffer limits: "frame", "payload" or "wire".
     #[serde(default)]
     pub buffer: FrameLength,
 }
 
-fn mtu() -> Size {
+fn default_mtu() -> Size {
     Size(1500)
 }
-fn header() -> Size {
+fn default_header() -> Size {
     Size(18)
 }
-fn min_frame() -> Size {
+fn default_min_frame() -> Size {
     Size(64)
 }
-fn overhead() -> Size {
+fn default_overhead() -> Size {
     Size(20)
 }
 
@@ -141,16 +141,17 @@ pub enum FrameLength {
 }
 
 impl Framing {
+    /// Presets with their names in documents.
     const PRESETS: [(&'static str, Framing); 2] = [("ethernet", Framing::Ethernet), ("none", Framing::None)];
 
     /// Returns the parameters of the preset, or the table itself.
     pub fn table(self) -> FramingTable {
         match self {
             Framing::Ethernet => FramingTable {
-                mtu: mtu(),
-                header: header(),
-                min_frame: min_frame(),
-                overhead: overhead(),
+                mtu: default_mtu(),
+                header: default_header(),
+                min_frame: default_min_frame(),
+                overhead: default_overhead(),
                 buffer: FrameLength::Frame,
             },
             Framing::None => FramingTable {

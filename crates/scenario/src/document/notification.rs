@@ -1,7 +1,7 @@
 //! Congestion points and rate limiters of hosts and switches.
 //!
-//! Vocabulary and defaults of D. Bergamasco, "Updates on Backward Congestion Notification", IEEE 802
-//! Plenary, July 2005, and of IEEE 802.1Qau.
+//! Terms and defaults are those of D. Bergamasco, "Updates on Backward Congestion Notification", IEEE 802 Plenary, July
+//! 2005, and of IEEE 802.1Qau.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -29,8 +29,8 @@ pub struct RateLimiters {
     pub queues: Option<u32>,
     /// Memory shared by the queues of all limiters at a port, per class.
     pub buffer: Size,
-    /// Memory that `buffer` limits: the limiters' "own", or "shared" with the default path of the port. Shared memory
-    /// that limited frames fill is also missing to the default path, whose frames are then dropped. Default "own".
+    /// Memory that `buffer` limits: the limiters' "own", or "shared" with the default path of the port. If limited
+    /// frames fill shared memory, frames of the default path are dropped. Default "own".
     #[serde(default)]
     pub memory: Memory,
     /// Bytes that a tag adds to each frame from its limiter on, 0 to 64: 8 for BCN's tag, 4 for that of 802.1Qau.

@@ -15,21 +15,22 @@ pub struct Run {
     /// Simulated time at which the run ends, warm-up included; above 0.
     pub duration: Dur,
     /// Warm-up: packets generated before this time are forwarded but not measured; below `duration`. "auto" determines
-    /// it by MSER-5 on a pilot run.
+    /// the time by MSER-5 on a pilot run.
     #[serde(default)]
     pub warmup: Warmup,
     /// Seed of all random streams, 0 to 2^63 - 1. Replication k, counted from 0, uses this seed plus k.
-    #[serde(default = "one")]
+    #[serde(default = "default_seed")]
     #[schemars(range(min = 0, max = 9_223_372_036_854_775_807_u64))]
     pub seed: u64,
     /// Number of independent replications, 1 to 100000.
-    #[serde(default = "five")]
+    #[serde(default = "default_replications")]
     #[schemars(range(min = 1, max = 100_000))]
     pub replications: u32,
     /// Confidence level of the intervals over replications, 0.5 to 0.999999.
-    #[serde(default = "ninety_five")]
+    #[serde(default = "default_confidence")]
     pub confidence: Fraction,
-    /// Sampling interval of the time series of queues, pauses and throughput. Absent: no series is recorded.
+    /// Sampling interval of the time series of queues, pauses and throughput, above 0s; a run has at most 1000000
+    /// samples. Absent: no series is recorded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sample: Option<Dur>,
     /// Records besides the statistics, such as ["transfers"]; each adds a table or columns to the results and changes
@@ -41,7 +42,7 @@ pub struct Run {
     /// Maximum number of rows in each of the tables `transfers`, `transport_changes`, `queue_by_flow` and `delays` of a
     /// replication, 1 to 100000000. Default 1000000. The rows kept are the first ones; the results state how many are
     /// left out.
-    #[serde(default = "million", skip_serializing_if = "is_million")]
+    #[serde(default = "default_record_limit", skip_serializing_if = "is_default_record_limit")]
     #[schemars(range(min = 1, max = 100_000_000))]
     pub record_limit: u32,
     /// `true` if each flow has a delay histogram of its own, for quantiles per flow; each class always has one.
@@ -50,7 +51,7 @@ pub struct Run {
     /// `true` if the variation of delay is measured for each group of flows: jitter (RFC 3550), packet delay variation
     /// (RFC 5481) and the burstiness of losses; with `per-flow-delay` also for each flow, and with `sample` also as
     /// time series.
-    #[serde(default, skip_serializing_if = "off")]
+    #[serde(default, skip_serializing_if = "is_false")]
     pub delay_variation: bool,
     /// "merged" handles a plain FIFO port with one event per packet, "plain" every port with two; the results are
     /// identical bit for bit.
@@ -76,9 +77,9 @@ pub struct Run {
 pub struct Tunable {
     /// Path of the key, as for `--set`.
     pub key: String,
-    /// Smallest value, in the notation of the key; `None`: that of the key.
+    /// Smallest value, in the notation of the key; `None`: the lower bound of the key itself.
     pub min: Option<Value>,
-    /// Largest value, in the notation of the key; `None`: that of the key.
+    /// Largest value, in the notation of the key; `None`: the upper bound of the key itself.
     pub max: Option<Value>,
 }
 
@@ -164,7 +165,7 @@ impl RecordName {
             RecordName::DelayDistribution => "delay-distribution",
         }
     }
-    /// Returns `true` if the record is made at samples.
+    /// Returns `true` if the record is made at samples, and so needs `run.sample`.
     pub const fn is_sampled(self) -> bool {
         matches!(self, RecordName::ThroughputByFlow | RecordName::QueueByFlow | RecordName::QueueExtremes)
     }
@@ -219,23 +220,23 @@ impl WarningName {
     }
 }
 
-/// Skips the default value in the canonical form, so that the hashes of earlier documents are kept.
-fn off(choice: &bool) -> bool {
-    !choice
+/// `true` for the default, which the canonical form omits, so that the hashes of earlier documents are kept.
+fn is_false(value: &bool) -> bool {
+    !value
 }
-fn million() -> u32 {
+fn default_record_limit() -> u32 {
     1_000_000
 }
-fn is_million(rows: &u32) -> bool {
-    *rows == million()
+fn is_default_record_limit(rows: &u32) -> bool {
+    *rows == default_record_limit()
 }
-fn one() -> u64 {
+fn default_seed() -> u64 {
     1
 }
-fn five() -> u32 {
+fn default_replications() -> u32 {
     5
 }
-fn ninety_five() -> Fraction {
+fn default_confidence() -> Fraction {
     Fraction(0.95)
 }
 
@@ -303,26 +304,26 @@ pub struct Precision {
     /// Metric whose confidence interval decides.
     pub metric: Metric,
     /// Target for the half-width of the interval relative to the mean, above 0 and at most 1.
-    #[serde(default = "tenth")]
+    #[serde(default = "default_relative")]
     pub relative: Fraction,
     /// Target for the half-width itself, 0 or more, in the metric's unit (loss: a fraction, delay: seconds, throughput:
     /// bit/s); reaching either target is enough.
-    #[serde(default = "thousandth")]
+    #[serde(default = "default_absolute")]
     #[schemars(range(min = 0))]
     pub absolute: f64,
     /// Upper bound on the number of replications; at least `replications`, at most 100000.
-    #[serde(default = "hundred")]
+    #[serde(default = "default_max_replications")]
     #[schemars(range(min = 1, max = 100_000))]
     pub max_replications: u32,
 }
 
-fn tenth() -> Fraction {
+fn default_relative() -> Fraction {
     Fraction(0.1)
 }
-fn thousandth() -> f64 {
+fn default_absolute() -> f64 {
     0.001
 }
-fn hundred() -> u32 {
+fn default_max_replications() -> u32 {
     100
 }
 

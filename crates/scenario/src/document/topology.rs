@@ -22,20 +22,20 @@ pub struct Host {
     #[schemars(range(min = 1, max = 60_000))]
     pub count: Option<u32>,
     /// Buffer limit of the transmit queue of each class.
-    #[serde(default = "unlimited")]
+    #[serde(default = "default_host_buffer")]
     pub buffer: Limit,
     /// `true` if the host obeys back-pressure notifications; switches notify hosts only with `end-stations = true`.
-    #[serde(default = "yes")]
+    #[serde(default = "default_obeys")]
     pub obeys: bool,
     /// Rate limiters at the host's ports, which react to the congestion points of switches. Absent: none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate_limiters: Option<RateLimiters>,
 }
 
-fn unlimited() -> Limit {
+fn default_host_buffer() -> Limit {
     Limit::Unlimited
 }
-fn yes() -> bool {
+fn default_obeys() -> bool {
     true
 }
 
@@ -113,7 +113,7 @@ pub struct Port {
 pub struct Shaper {
     /// Token rate; percentages in the discipline refer to it.
     pub rate: Rate,
-    /// Bucket size; a packet larger than it leaves when the bucket is full. Default: the bytes of 4 ms at `rate`, at
+    /// Bucket size; a larger packet leaves when the bucket is full. Default: the bytes of 4 ms at `rate`, at
     /// least 1600 B.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub burst: Option<Burst>,
@@ -137,14 +137,14 @@ pub struct Conditioner {
     pub matches: Option<Match>,
     /// Meter that colours the packets. It counts the length of packets in buffers (`network.framing`). Absent: every
     /// packet conforms.
-    #[serde(default = "all_conform")]
+    #[serde(default = "default_meter")]
     pub meter: Meter,
     /// Bytes that the meter counts for each packet in addition to its length in buffers. Default "0B".
     #[serde(default, skip_serializing_if = "is_plain")]
     pub accounting: Accounting,
     /// "group": one meter for all packets to which the conditioner applies; "flow": each flow has a meter of its own.
     /// Default "group".
-    #[serde(default = "aggregate")]
+    #[serde(default = "default_per")]
     pub per: Per,
     /// Drops packets of this colour and of worse ones: "yellow" or "red". Absent: no packet is dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -181,6 +181,7 @@ pub struct Action {
 }
 
 impl Action {
+    /// `true` if the action changes nothing.
     fn is_none(&self) -> bool {
         *self == Action::default()
     }
@@ -201,11 +202,11 @@ fn is_plain(accounting: &Accounting) -> bool {
     *accounting == Accounting::default()
 }
 
-fn all_conform() -> Meter {
+fn default_meter() -> Meter {
     decode(serde_json::json!({ "kind": "fixed", "colour": "green" })).expect("the fixed meter has no other parameters")
 }
 
-fn aggregate() -> Per {
+fn default_per() -> Per {
     Per::Group
 }
 
@@ -236,7 +237,7 @@ impl OutputQueued {
     /// Always `Ok`: there are no parameters.
     ///
     /// # Errors
-    /// The name of the invalid parameter, and the accepted values.
+    /// Never.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -286,14 +287,14 @@ pub struct SharedBuffer {
     /// Size of the memory, including reserves and headroom.
     pub memory: Size,
     /// Shift of the dynamic threshold, 0 to 16: alpha is 1/2^`shift`. Default 3.
-    #[serde(default = "three")]
+    #[serde(default = "default_shift")]
     #[schemars(range(min = 0, max = 16))]
     pub shift: u8,
     /// Memory reserved for each ingress port and class. Default 4kB.
-    #[serde(default = "four_kilobytes")]
+    #[serde(default = "default_reserve")]
     pub reserve: Size,
     /// Hysteresis in bytes: a stopped ingress class is resumed once it is this far below its threshold. Default 3kB.
-    #[serde(default = "three_kilobytes")]
+    #[serde(default = "default_resume")]
     pub resume: Size,
     /// Memory of each ingress port and class for frames that arrive after its neighbour was stopped. Absent: the worst
     /// case of its link, which is the bytes that arrive during the transmission of a frame and the PAUSE, the
@@ -302,13 +303,13 @@ pub struct SharedBuffer {
     pub headroom: Option<Size>,
 }
 
-fn three() -> u8 {
+fn default_shift() -> u8 {
     3
 }
-fn four_kilobytes() -> Size {
+fn default_reserve() -> Size {
     Size(4_000)
 }
-fn three_kilobytes() -> Size {
+fn default_resume() -> Size {
     Size(3_000)
 }
 
@@ -353,7 +354,7 @@ impl InputFifo {
     /// Always `Ok`: the limit is checked against the framing in `build`.
     ///
     /// # Errors
-    /// The name of the invalid parameter, and the accepted values.
+    /// Never.
     pub fn check(&self) -> Result<(), Invalid> {
         Ok(())
     }
@@ -369,7 +370,8 @@ pub struct VirtualOutputQueues {
     /// this memory; frames to idle outputs are then dropped.
     pub buffer: Size,
     /// Limit of each queue (output and class) within that memory. Absent: only `buffer` limits the queue. Required by
-    /// back-pressure with scope "class" or "class-destination", or with `addresses = "filtering-database"`.
+    /// back-pressure with scope "class" or "class-destination", and with scope "destination" if `addresses` is
+    /// "filtering-database".
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub output_buffer: Option<Size>,
     /// Speed-up of the crossbar: rate at which a frame crosses it divided by the rate of the output's link, 1 to 1000.
@@ -402,11 +404,11 @@ impl VirtualOutputQueues {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct CutThrough {
     /// Bytes of the frame that must have arrived before the forwarding decision; 1 B to 64 kB.
-    #[serde(default = "first_bytes")]
+    #[serde(default = "default_header")]
     pub header: Size,
 }
 
-fn first_bytes() -> Size {
+fn default_header() -> Size {
     Size(64)
 }
 
@@ -458,7 +460,7 @@ pub struct Link {
     pub accounting: Option<Accounting>,
 }
 
-/// The two ends of a link.
+/// Names or patterns of the two ends of a link, the forward direction starting at the first.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Ends(pub [String; 2]);
 

@@ -61,9 +61,9 @@ impl<'de> Deserialize<'de> for Limit {
                     Err(D::Error::custom("a queue of 0 packets drops everything; write \"1packet\" or more"))
                 }
                 Amount::Millipackets(n) if n % 1_000 == 0 => Ok(Limit::Packets(n / 1_000)),
-                amount @ Amount::Millipackets(_) => {
-                    Err(D::Error::custom(format!("`{amount}` is not a whole number of packets")))
-                }
+                amount @ Amount::Millipackets(_) => Err(D::Error::custom(format!(
+                    "`{amount}` is not a whole number of packets; write \"1packet\" or more"
+                ))),
             },
         }
     }
@@ -130,13 +130,13 @@ impl JsonSchema for Limits {
 pub struct Delays(pub [Dur; 2]);
 
 impl Delays {
-    /// Returns the delay of link `index`, from 0 to below `count`.
+    /// Returns the delay of link `index`, counted from 0, of `count` links.
     pub fn at(self, index: usize, count: usize) -> Dur {
         let Delays([first, last]) = self;
         let share = |a: Dur, b: Dur| Dur((u128::from(b.0 - a.0) * index as u128 / (count.max(2) as u128 - 1)) as u64);
         if first <= last { first + share(first, last) } else { first - share(last, first) }
     }
-    /// Returns the longer of the two.
+    /// Returns the longer of the first and the last delay.
     pub fn longest(self) -> Dur {
         self.0[0].max(self.0[1])
     }
@@ -150,7 +150,8 @@ impl<'de> Deserialize<'de> for Delays {
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         match Value::deserialize(d)? {
             Value::Array(list) if list.len() != 2 => {
-                let message = format!("links have one delay or two, [first, last]; found {}", list.len());
+                let message =
+                    format!("a list of {} is not a delay; write one delay, or two: [first, last]", list.len());
                 Err(DecodeError::value(Path::root(), message, None))
             }
             list @ Value::Array(_) => decode(list).map(Delays),
@@ -182,7 +183,7 @@ pub struct Directions<T>(pub [T; 2]);
 
 /// A value that may differ between the two directions of a link.
 pub trait Directed {
-    /// Name in messages: "a link has one … or two".
+    /// Name in messages, such as "rate".
     const NAME: &str;
     /// Format in the schema, such as "rate" or "duration".
     const FORMAT: &str;
@@ -210,7 +211,9 @@ impl<'de, T: Directed + DeserializeOwned + Copy> Deserialize<'de> for Directions
     fn deserialize<D: Deserializer<'de>>(d: D) -> Result<Self, D::Error> {
         match Value::deserialize(d)? {
             Value::Array(list) if list.len() != 2 => {
-                let message = format!("a link has one {} or two, [forward, backward]; found {}", T::NAME, list.len());
+                let name = T::NAME;
+                let message =
+                    format!("a list of {} is not a {name}; write one {name}, or two: [forward, backward]", list.len());
                 Err(DecodeError::value(Path::root(), message, None))
             }
             list @ Value::Array(_) => decode(list).map(Directions),
@@ -255,15 +258,15 @@ impl Length {
     /// If the text is not a length: a message with the accepted form.
     pub fn parse(text: &str) -> Result<Length, String> {
         let refuse = || format!("`{text}` is not a length; write a number and mm, m or km, such as \"200m\"");
-        // Metres have as many millimetres as nanoseconds have picoseconds, so the exact decimal parser of durations
-        // also reads lengths.
-        let (number, like) = [("mm", "ps"), ("km", "us"), ("m", "ns")]
+        // mm, m and km have the ratios of ps, ns and us, so that the exact decimal parser of durations also reads
+        // lengths.
+        let (number, duration_unit) = [("mm", "ps"), ("km", "us"), ("m", "ns")]
             .iter()
-            .find_map(|(unit, like)| Some((text.trim().strip_suffix(unit)?.trim_end(), *like)))
+            .find_map(|(unit, duration_unit)| Some((text.trim().strip_suffix(unit)?.trim_end(), *duration_unit)))
             .ok_or_else(refuse)?;
         let plain = number.starts_with(|c: char| c.is_ascii_digit()) && number.ends_with(|c: char| c.is_ascii_digit());
         let Dur(millimetres) = if plain {
-            parse_duration(&format!("{number}{like}")).map_err(|_| refuse())?
+            parse_duration(&format!("{number}{duration_unit}")).map_err(|_| refuse())?
         } else {
             return Err(refuse());
         };
@@ -333,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn single_values_and_lists_round_trip() {
+    fn single_values_and_lists_are_serialised_as_they_were_written() {
         for value in [json!("50kB"), json!("unlimited"), json!(["50kB", "unlimited"])] {
             assert_eq!(serde_json::to_value(decode::<Limits>(value.clone()).unwrap()).unwrap(), value);
         }

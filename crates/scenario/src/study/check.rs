@@ -15,7 +15,7 @@ const MAX_REPLICATIONS: u32 = 100_000;
 const MAX_SAMPLES: u32 = 1_000_000;
 const MAX_STEPS: u32 = 10_000;
 
-/// Collects the errors of a decoded document.
+/// Adds the errors of a decoded document.
 pub(super) fn check(document: &StudyDocument, complaints: &mut Complaints) {
     let root = Path::root();
     if document.study != VERSION {
@@ -39,20 +39,21 @@ pub(super) fn check(document: &StudyDocument, complaints: &mut Complaints) {
             "write a number from 0.5 to 0.999999",
         );
     }
-    design(&document.design, complaints);
-    axes(document, complaints);
-    mechanisms(document, complaints);
+    check_design(&document.design, complaints);
+    check_axes(document, complaints);
+    check_mechanisms(document, complaints);
     if let Some(until) = &document.until {
-        self::until(until, document, complaints);
+        check_until(until, document, complaints);
     }
 }
 
+/// `true` if a design draws its points at random.
 fn is_drawn(kind: DesignKind) -> bool {
     matches!(kind, DesignKind::Random | DesignKind::LatinHypercube)
 }
 
 /// Checks that a design has `samples` and `seed` if and only if it draws points at random.
-fn design(design: &Design, complaints: &mut Complaints) {
+fn check_design(design: &Design, complaints: &mut Complaints) {
     let at = Path::root().join("design");
     match (is_drawn(design.kind), design.samples) {
         (true, None) => {
@@ -79,31 +80,32 @@ fn design(design: &Design, complaints: &mut Complaints) {
 }
 
 /// Checks paths, names and values of the axes.
-fn axes(document: &StudyDocument, complaints: &mut Complaints) {
+fn check_axes(document: &StudyDocument, complaints: &mut Complaints) {
     let kind = document.design.kind;
     let (mut names, mut paths) = (BTreeSet::new(), BTreeSet::new());
+    // Index and number of values of the first axis of a list.
     let mut length: Option<(usize, usize)> = None;
     if document.axes.is_empty() && kind != DesignKind::Grid {
         complaints.value(Path::root().join("design"), "there is no axis to choose from", "add [[axes]]");
     }
     for (i, axis) in document.axes.iter().enumerate() {
         let at = Path::root().join("axes").join(i);
-        let listed = match &axis.path {
+        let axis_paths = match &axis.path {
             Paths::One(path) => vec![path.as_str()],
             Paths::Several(list) => list.iter().map(String::as_str).collect(),
         };
-        if listed.is_empty() || listed.iter().any(|path| path.trim().is_empty()) {
+        if axis_paths.is_empty() || axis_paths.iter().any(|path| path.trim().is_empty()) {
             complaints.value(at.join("path"), "the axis has no path", "write one such as \"flows[data].source.rate\"");
             continue;
         }
-        if let Some(path) = listed.iter().find(|path| !paths.insert(path.to_string())) {
+        if let Some(path) = axis_paths.iter().find(|path| !paths.insert(path.to_string())) {
             complaints.value(
                 at.join("path"),
                 format!("`{path}` is already set by an earlier axis"),
                 "merge the two axes, or remove one",
             );
         }
-        let name = axis.name.as_deref().unwrap_or(listed[0]);
+        let name = axis.name.as_deref().unwrap_or(axis_paths[0]);
         if !names.insert(name) {
             complaints.value(
                 at.join("name"),
@@ -114,7 +116,7 @@ fn axes(document: &StudyDocument, complaints: &mut Complaints) {
         if RESERVED.contains(&name) {
             complaints.value(at.join("name"), format!("`{name}` is a column of the results"), "choose another name");
         }
-        let Some(count) = values(axis, kind, &at, complaints) else { continue };
+        let Some(count) = count_values(axis, kind, &at, complaints) else { continue };
         match length {
             _ if kind != DesignKind::List => {}
             None => length = Some((i, count)),
@@ -132,7 +134,7 @@ const RESERVED: [&str; 10] =
     ["mechanism", "point", "replication", "seed", "digest", "scope", "name", "metric", "unit", "value"];
 
 /// Returns the number of values of an axis; 0: any number may be drawn; `None`: the axis is invalid, which is reported.
-fn values(axis: &Axis, kind: DesignKind, at: &Path, complaints: &mut Complaints) -> Option<usize> {
+fn count_values(axis: &Axis, kind: DesignKind, at: &Path, complaints: &mut Complaints) -> Option<usize> {
     match (&axis.values, &axis.range) {
         (Some(values), None) if values.is_empty() => {
             complaints.value(
@@ -145,7 +147,7 @@ fn values(axis: &Axis, kind: DesignKind, at: &Path, complaints: &mut Complaints)
         (Some(values), None) => Some(values.len()),
         (None, Some(range)) => {
             let inner = at.join("range");
-            self::range(range, &inner, complaints);
+            check_range(range, &inner, complaints);
             match (is_drawn(kind), range.steps) {
                 (true, None) => Some(0),
                 (true, Some(_)) => {
@@ -182,8 +184,8 @@ fn values(axis: &Axis, kind: DesignKind, at: &Path, complaints: &mut Complaints)
     }
 }
 
-/// Checks the ends and the digits of a range.
-fn range(range: &Range, at: &Path, complaints: &mut Complaints) {
+/// Checks the digits and the ends of a range: notation, unit, order of magnitude and scale.
+fn check_range(range: &Range, at: &Path, complaints: &mut Complaints) {
     if !(1..=15).contains(&range.digits) {
         complaints.value(at.join("digits"), "the number of digits is out of range", "write a number from 1 to 15");
     }
@@ -191,7 +193,7 @@ fn range(range: &Range, at: &Path, complaints: &mut Complaints) {
         let wrong = if amount(&range.from).is_none() { "from" } else { "to" };
         complaints.value(
             at.join(wrong),
-            "neither a number nor a number with a unit",
+            "the end is neither a number nor a number with a unit",
             "write, for example, \"1Mbit/s\" or 0.5",
         );
         return;
@@ -219,7 +221,7 @@ fn range(range: &Range, at: &Path, complaints: &mut Complaints) {
     }
 }
 
-/// Returns the base unit of a unit, and the factor from the unit to the base unit.
+/// Returns the base unit of a unit, and the size of the unit in base units; `None`: the unit is not known.
 fn multiple(unit: &str) -> Option<(&'static str, f64)> {
     let one = format!("1{unit}");
     let duration = || Some(("ps", parse_duration(&one).ok()?.0 as f64));
@@ -228,7 +230,7 @@ fn multiple(unit: &str) -> Option<(&'static str, f64)> {
     duration().or_else(rate).or_else(size)
 }
 
-/// Returns number and unit of an end; the unit of plain numbers is empty.
+/// Returns number and unit of an end; the unit of a plain number is empty. `None`: the end is neither.
 fn amount(end: &Value) -> Option<(f64, &str)> {
     match end {
         Value::Number(number) => Some((number.as_f64()?, "")),
@@ -242,7 +244,8 @@ fn amount(end: &Value) -> Option<(f64, &str)> {
     }
 }
 
-fn mechanisms(document: &StudyDocument, complaints: &mut Complaints) {
+/// Checks that the names of the mechanisms are unique and not empty.
+fn check_mechanisms(document: &StudyDocument, complaints: &mut Complaints) {
     let mut names = BTreeSet::new();
     for (i, mechanism) in document.mechanisms.iter().enumerate() {
         let at = Path::root().join("mechanisms").join(i).join("name");
@@ -255,7 +258,8 @@ fn mechanisms(document: &StudyDocument, complaints: &mut Complaints) {
     }
 }
 
-fn until(until: &Until, document: &StudyDocument, complaints: &mut Complaints) {
+/// Checks the targets of the stopping rule and the numbers of replications.
+fn check_until(until: &Until, document: &StudyDocument, complaints: &mut Complaints) {
     let at = Path::root().join("until");
     if until.relative.0 <= 0.0 && until.absolute <= 0.0 {
         complaints.value(
@@ -267,9 +271,9 @@ fn until(until: &Until, document: &StudyDocument, complaints: &mut Complaints) {
     if !(until.absolute.is_finite() && until.absolute >= 0.0) {
         complaints.value(at.join("absolute"), "the half-width is out of range", "write a number of 0 or more");
     }
-    let least = document.replications.unwrap_or(1).max(2);
-    if until.max_replications < least || until.max_replications > MAX_REPLICATIONS {
-        let help = format!("write a number from {least} to 100000");
+    let minimum = document.replications.unwrap_or(1).max(2);
+    if until.max_replications < minimum || until.max_replications > MAX_REPLICATIONS {
+        let help = format!("write a number from {minimum} to 100000");
         complaints.value(at.join("max-replications"), "the largest number of replications is out of range", help);
     }
     if document.replications == Some(1) {

@@ -131,12 +131,12 @@ pub struct Range {
     #[schemars(range(min = 2, max = 10_000), example = 5)]
     pub steps: Option<u32>,
     /// Significant digits of the intermediate values, 1 to 15.
-    #[serde(default = "four")]
+    #[serde(default = "default_digits")]
     #[schemars(range(min = 1, max = 15))]
     pub digits: u32,
 }
 
-fn four() -> u32 {
+fn default_digits() -> u32 {
     4
 }
 
@@ -173,14 +173,14 @@ pub struct Until {
     #[serde(default)]
     pub of: Of,
     /// Target for the half-width of the interval relative to the mean (or difference), above 0 and at most 1.
-    #[serde(default = "tenth")]
+    #[serde(default = "default_relative")]
     pub relative: Fraction,
     /// Target for the half-width itself, 0 or more, in the metric's unit; reaching either target is enough.
     #[serde(default)]
     #[schemars(range(min = 0))]
     pub absolute: f64,
     /// Upper bound on the number of replications; at least `replications`, at most 100000.
-    #[serde(default = "hundred")]
+    #[serde(default = "default_max_replications")]
     #[schemars(range(min = 2, max = 100_000))]
     pub max_replications: u32,
 }
@@ -196,9 +196,9 @@ pub enum Of {
     Difference,
 }
 
-fn tenth() -> Fraction {
+fn default_relative() -> Fraction {
     Fraction(0.1)
 }
-fn hundred() -> u32 {
+fn default_max_replications() -> u32 {
     100
 }

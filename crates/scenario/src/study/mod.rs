@@ -63,12 +63,12 @@ impl Study {
     /// Returns the canonical form: JSON with defaults filled in and keys sorted.
     ///
     /// # Panics
-    /// If the document holds a number that is not finite, which its check refuses.
+    /// If the document has a number that is not finite, which its check refuses.
     pub fn to_json(&self) -> String {
         serde_json::to_value(&self.document).expect("studies have text keys and finite numbers only").to_string()
     }
     /// Returns an error about the value at `path`, such as `axes[0].values[2]`, that is found only when points are
-    /// generated.
+    /// generated; `help`: advice. An error with a malformed path is about the whole document.
     pub fn refuse(&self, path: &str, message: &str, help: Option<&str>) -> ScenarioError {
         let path = Path::parse(path).unwrap_or_default();
         let complaint = Complaint { path, on: On::Value, message: message.to_owned(), help: help.map(str::to_owned) };

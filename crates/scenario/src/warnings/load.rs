@@ -15,26 +15,29 @@ const TOLERANCE: f64 = 1e-9;
 /// An overloaded link or shaper.
 #[derive(Clone, Copy)]
 struct Over {
-    /// Offered load and capacity, bit/s.
+    /// Offered load, bit/s.
     offered: f64,
+    /// Capacity, bit/s.
     carried: f64,
+    /// `true` if the capacity is that of the port's shaper, `false` if it is that of its link.
     by_shaper: bool,
 }
 
+/// Adds a warning about each kind of overloaded port.
 pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     let plan = pass.plan;
     if plan.end <= plan.warmup {
         return;
     }
-    let none = vec![false; 2 * plan.links.len()];
-    let all = overloaded(plan, &loads(plan, &none));
-    if all.is_empty() {
+    let no_port = vec![false; 2 * plan.links.len()];
+    let candidates = overloaded(plan, &loads(plan, &no_port));
+    if candidates.is_empty() {
         return;
     }
-    // Behind an overloaded port the load is lower than offered: flows that pass another overloaded port before this one
-    // are not counted.
-    let mut cut = none;
-    for port in all.keys() {
+    // Behind an overloaded port the load of its flows is lower than offered. Therefore the loads are computed again,
+    // with each flow counted only up to the first overloaded port on its path.
+    let mut cut = no_port;
+    for port in candidates.keys() {
         cut[*port as usize] = true;
     }
     let loads = loads(plan, &cut);
@@ -62,6 +65,7 @@ fn overloaded(plan: &Plan, loads: &[Load]) -> BTreeMap<u32, Over> {
     (0..loads.len() as u32).filter_map(over).collect()
 }
 
+/// Returns the queue of a port.
 fn queue(plan: &Plan, port: u32) -> &QueuePlan {
     &plan.links[port as usize / 2].queue[port as usize % 2]
 }
@@ -93,7 +97,7 @@ fn warn(pass: &Pass<'_>, found: &mut Warnings, port: u32, over: Over, load: &Loa
     let from = plan.links[port as usize / 2].ends[port as usize % 2];
     let is_host = matches!(plan.nodes[usize::from(from)].kind, NodeKind::Host(_));
     let (offered, carried) = (rate(over.offered), rate(over.carried));
-    let least = if load.at_least { "at least " } else { "" };
+    let bound = if load.at_least { "at least " } else { "" };
     let mean = if load.divided { " (mean over the equal-cost paths)" } else { "" };
     let what = if over.by_shaper { "its shaper lets pass" } else { "its link carries" };
     let others = match more {
@@ -131,7 +135,7 @@ fn warn(pass: &Pass<'_>, found: &mut Warnings, port: u32, over: Over, load: &Loa
     found.add(
         WarningName::Overload,
         source.filter(|_| is_host).unwrap_or(capacity),
-        format!("{} is offered {least}{offered}{mean} and {what} {carried}{others}: {excess}", places.port(port)),
+        format!("{} is offered {bound}{offered}{mean} and {what} {carried}{others}: {excess}", places.port(port)),
         advice,
     );
 }

@@ -19,6 +19,7 @@ struct Group<'a> {
     ports: Vec<u32>,
 }
 
+/// Adds a warning about each group of flows with a path on which no queue marks.
 pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     let plan = pass.plan;
     let mut groups: BTreeMap<&str, Group<'_>> = BTreeMap::new();
@@ -58,7 +59,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
         } else {
             "`ect = \"ect1\"` requests L4S".to_owned()
         };
-        let some = if without < all { format!(" for {without} of its {all} flows") } else { String::new() };
+        let share = if without < all { format!(" for {without} of its {all} flows") } else { String::new() };
         let names: Vec<String> = ports.iter().take(6).map(|port| pass.places.port(*port)).collect();
         let more = if ports.len() > names.len() { ", …" } else { "" };
         let key = if tcp.congestion_control.needs().marks { "congestion-control" } else { "ect" };
@@ -73,7 +74,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
         found.add(
             WarningName::NoMarks,
             path.join(key),
-            format!("{wants}, but no queue on the path of `{group}` marks{some}: {}{more}", names.join(", ")),
+            format!("{wants}, but no queue on the path of `{group}` marks{share}: {}{more}", names.join(", ")),
             format!("let {place}, mark: set `ecn = true` if it has that key, or use a discipline such as \"red\" with `ecn = true` or \"dualpi2\""),
         );
     }

@@ -2,7 +2,8 @@
 //!
 //! Each check of the plan is a function in a file of its own, which reports findings with numbers and a remedy;
 //! `CHECKS` lists them. A warning reports only facts that are certain from the plan, such as a load above a link's
-//! rate, and nothing that depends on the run. Where only bounds are known, the one that gives fewer warnings is used.
+//! rate, and nothing that depends on the run. Where only bounds of a quantity are known, the bound that gives fewer
+//! warnings is used.
 
 mod load;
 mod marks;
@@ -16,7 +17,7 @@ mod paths;
 mod samples;
 mod thresholds;
 
-use crate::build::Spelled;
+use crate::build::ExpandedDocument;
 use crate::document::Document;
 use crate::origin::Origin;
 use tailback_sim::plan::Plan;
@@ -33,10 +34,10 @@ type Check = fn(&Pass<'_>, &mut Warnings);
 const CHECKS: [Check; 6] =
     [load::check, thresholds::check, marks::check, order::check, samples::check, measurement::check];
 
-/// Returns all warnings about a document and its plan.
+/// Returns the warnings about a document and its plan that the document does not accept, in the order of the file.
 pub(crate) fn of(document: &Document, plan: &Plan, origin: &Origin) -> Vec<Warning> {
-    let spelled = Spelled::new(document);
-    let pass = Pass { plan, places: spelled.places(), used: paths::Used::new(plan) };
+    let expanded = ExpandedDocument::new(document);
+    let pass = Pass { plan, places: expanded.places(), used: paths::Used::new(plan) };
     let mut found = Warnings::default();
     for check in &CHECKS {
         check(&pass, &mut found);

@@ -14,7 +14,7 @@ const NEARER: [(&str, &str); 3] = [
 ];
 
 impl Scenario {
-    /// Returns the settings among those of `with_set` that change the document but not its effect.
+    /// Returns warnings about those settings of [`Scenario::with_set`] that change the document but not its effect.
     ///
     /// # Errors
     /// If the document with all settings is invalid.

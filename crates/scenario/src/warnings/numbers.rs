@@ -1,6 +1,7 @@
-//! Numbers in messages: four significant digits, but all digits of the integer part, and a unit.
+//! Numbers in messages: four significant digits, or all digits of the integer part if these are more, and a unit.
 
-/// Formats a number in the largest of the units in which its rounded value is at least 1.
+/// Formats a number in the first of the units, which are in descending order, in which its rounded value is at least 1;
+/// otherwise in the last.
 fn in_units(value: f64, units: &[(&str, f64)]) -> String {
     let (unit, size) =
         units.iter().find(|(_, size)| value >= *size * 0.99995).or(units.last()).copied().unwrap_or(("", 1.0));
@@ -42,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn numbers_have_four_significant_digits_and_the_largest_unit_that_leaves_them_at_least_one() {
+    fn numbers_have_four_significant_digits_and_the_largest_unit_in_which_they_are_at_least_one() {
         assert_eq!(rate(27_345_678.0), "27.35Mbit/s");
         assert_eq!(rate(10e6), "10Mbit/s");
         assert_eq!(rate(999.0), "999bit/s");

@@ -30,8 +30,8 @@ pub struct Offered {
     pub wire_bps: f64,
 }
 
-/// Returns the offered load of each group of flows; `None`: it is not known, or depends on the state of the network, as
-/// for a bulk transfer.
+/// Returns the offered load of each group of flows, by name; `None`: the load is not known, or depends on the state of
+/// the network, as for a bulk transfer.
 pub(crate) fn groups(plan: &Plan) -> BTreeMap<String, Option<Offered>> {
     let rates = Rates::new(plan);
     let mut found = BTreeMap::new();
@@ -44,15 +44,18 @@ pub(crate) fn groups(plan: &Plan) -> BTreeMap<String, Option<Offered>> {
     found
 }
 
-/// Offered load of a flow in wire and buffer bytes, bit/s; `at_least`: they are lower bounds.
+/// Offered load of a flow.
 struct Stream {
+    /// Load in wire bytes, bit/s.
     wire: f64,
+    /// Load in buffer bytes, bit/s.
     buffer: f64,
+    /// `true` if both loads are lower bounds.
     at_least: bool,
 }
 
-/// Returns the load of each port. A flow is counted at the ports of its path up to and including the first one in
-/// `cut`; behind that port, its load depends on other traffic.
+/// Returns the load of each port, by number. A flow is counted at the ports of its path up to and including the first
+/// one that is `true` in `cut`; behind that port, its load depends on other traffic.
 pub(super) fn loads(plan: &Plan, cut: &[bool]) -> Vec<Load> {
     let mut loads = vec![Load::default(); 2 * plan.links.len()];
     let rates = Rates::new(plan);
@@ -77,7 +80,7 @@ pub(super) fn loads(plan: &Plan, cut: &[bool]) -> Vec<Load> {
             load.buffer += stream.buffer * hop.share;
             load.at_least |= stream.at_least;
             load.divided |= hop.divided;
-            if load.largest.is_none_or(|(_, most)| wire > most) {
+            if load.largest.is_none_or(|(_, largest)| wire > largest) {
                 load.largest = Some((number, wire));
             }
         }
@@ -102,9 +105,9 @@ impl<'a> Rates<'a> {
         for application in &plan.applications {
             let ApplicationPlan::Transfers { law, flows } = application else { continue };
             let Application::Transfers(law) = &**law else { continue };
-            let each = law.mean_rate_bps() / flows.len() as f64;
-            if each.is_finite() {
-                transfers.extend(flows.iter().map(|flow| (*flow, each)));
+            let per_flow = law.mean_rate_bps() / flows.len() as f64;
+            if per_flow.is_finite() {
+                transfers.extend(flows.iter().map(|flow| (*flow, per_flow)));
             }
         }
         let mut switched: BTreeMap<u32, Vec<(Time, bool)>> = BTreeMap::new();
@@ -132,7 +135,8 @@ impl<'a> Rates<'a> {
         self.sent(number, flow).filter(|stream| stream.wire > 0.0)
     }
 
-    /// Returns the offered load of a flow before policing on its path.
+    /// Returns the offered load of a flow before policing on its path; `None`: the load is not known, or depends on the
+    /// state of the network.
     fn sent(&self, number: u32, flow: &FlowPlan) -> Option<Stream> {
         let (payload, burst) = match (&flow.transport, self.transfers.get(&number)) {
             (Some(tcp), Some(rate)) => (*rate, Bursts::Segments(tcp.segment.0 as u32, tcp.header.0 as u32)),
@@ -179,8 +183,8 @@ enum Bursts {
 }
 
 impl Bursts {
-    /// Returns wire bytes and buffer bytes per byte of payload, and `true` if they are lower bounds: packets whose size
-    /// is not known are taken as full, since full packets have the smallest relative overhead.
+    /// Returns wire bytes and buffer bytes per byte of payload, and `true` if these are lower bounds. Packets whose size
+    /// is not known are assumed to be full, since full packets have the smallest relative overhead.
     fn per_byte(&self, plan: &Plan) -> (f64, f64, bool) {
         let framing = plan.framing;
         let mtu = u64::from(framing.mtu);
@@ -194,9 +198,9 @@ impl Bursts {
                 (f64::from(wire) / mtu as f64, f64::from(buffer) / mtu as f64, true)
             }
             Bursts::Of(Some(burst)) => {
-                let (full, rest) = (burst / mtu, (burst % mtu) as u32);
+                let (full, remainder) = (burst / mtu, (burst % mtu) as u32);
                 let (mut buffer, mut wire) = (0.0, 0.0);
-                for (count, payload) in [(full as f64, framing.mtu), (f64::from(u8::from(rest > 0)), rest)] {
+                for (count, payload) in [(full as f64, framing.mtu), (f64::from(u8::from(remainder > 0)), remainder)] {
                     let (in_buffer, on_wire) = framing.lengths(payload);
                     buffer += count * f64::from(in_buffer);
                     wire += count * f64::from(on_wire);

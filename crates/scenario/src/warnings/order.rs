@@ -8,6 +8,7 @@ use tailback_document::Path;
 use tailback_sim::plan::Spread;
 use tailback_transport::Recovery;
 
+/// Adds a warning about each group of flows with go-back-N over sprayed paths.
 pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     let plan = pass.plan;
     if plan.routes.spread != Spread::Packet {
@@ -20,18 +21,18 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
         if !goes_back || flow.among.is_some() {
             continue;
         }
-        let least = paths(plan, flow.from, flow.to).iter().map(|hop| hop.share).fold(1.0, f64::min);
-        if least < 1.0 {
-            let most = groups.entry(&flow.group).or_insert(0.0);
-            *most = f64::max(*most, (1.0 / least).round());
+        let smallest = paths(plan, flow.from, flow.to).iter().map(|hop| hop.share).fold(1.0, f64::min);
+        if smallest < 1.0 {
+            let largest = groups.entry(&flow.group).or_insert(0.0);
+            *largest = f64::max(*largest, (1.0 / smallest).round());
         }
     }
     for (group, paths) in groups {
         let transport = pass.places.flow(group).join("transport");
-        let recovery = Path::root().join("network").join("routing");
+        let routing = Path::root().join("network").join("routing");
         found.add(
             WarningName::Reordering,
-            recovery,
+            routing,
             format!(
                 "packets of `{group}` are sprayed over {paths} paths and overtake each other, and its receiver discards packets that are \
                  out of order (go-back-N): each overtaken packet is retransmitted with all that follow"

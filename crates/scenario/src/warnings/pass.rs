@@ -21,6 +21,7 @@ pub struct Warning {
 /// Input of the checks.
 pub(crate) struct Pass<'a> {
     pub plan: &'a Plan,
+    /// Paths of the parts of the plan in the document.
     pub places: Places<'a>,
     /// Ports that flows use.
     pub used: Used,

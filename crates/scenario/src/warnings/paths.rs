@@ -17,8 +17,8 @@ pub(super) fn paths(plan: &Plan, from: NodeId, to: NodeId) -> Vec<Hop> {
     paths_through(plan, from, to, |_| 1.0)
 }
 
-/// Returns the ports of all paths with losses: only the fraction `through` of a port's packets passes it. Ports behind
-/// one that passes nothing are left out.
+/// Returns the ports of all paths with losses, nearer ones first: only the fraction `through` of a port's packets passes
+/// the port. Ports behind one that passes nothing are left out.
 pub(super) fn paths_through(plan: &Plan, from: NodeId, to: NodeId, through: impl Fn(u32) -> f64) -> Vec<Hop> {
     let mut hops = Vec::new();
     let mut front = vec![(from, 1.0, false)];
@@ -59,6 +59,7 @@ pub(crate) struct Used {
 }
 
 impl Used {
+    /// Determines the ports that the flows of a plan use.
     pub fn new(plan: &Plan) -> Used {
         let mut ports = vec![false; 2 * plan.links.len()];
         for flow in &plan.flows {

@@ -5,6 +5,7 @@ use crate::document::WarningName;
 use tailback_document::Path;
 use tailback_units::{Dur, Time};
 
+/// Adds a warning if samples are further apart than the measured time, or than the shortest phase of the timeline.
 pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     let plan = pass.plan;
     let Some(sample) = plan.sample else { return };
@@ -12,7 +13,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     let mut add = |message: String, advice: String| found.add(WarningName::CoarseSample, path.clone(), message, advice);
     let measured = plan.end.since(plan.warmup);
     if sample > measured {
-        let count = within(sample, plan.warmup, plan.end);
+        let count = samples_within(sample, plan.warmup, plan.end);
         let samples = if count == 1 { "sample" } else { "samples" };
         add(
             format!("samples are {sample} apart, but only {measured} are measured: {count} {samples} in total"),
@@ -31,7 +32,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     let Some((from, to)) = phases().min_by_key(|(from, to)| to.since(*from)) else { return };
     let length = to.since(from);
     if sample > length {
-        let count = within(sample, from, to);
+        let count = samples_within(sample, from, to);
         let samples = if count == 1 { "1 sample falls" } else { "no sample falls" };
         add(
             format!(
@@ -45,7 +46,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
 }
 
 /// Returns the number of samples after `from`, up to and including `to`; samples are at multiples of the interval.
-fn within(sample: Dur, from: Time, to: Time) -> u64 {
+fn samples_within(sample: Dur, from: Time, to: Time) -> u64 {
     to.0 / sample.0 - from.0 / sample.0
 }
 

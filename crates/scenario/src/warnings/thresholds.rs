@@ -9,22 +9,24 @@ use tailback_qdisc::Site;
 use tailback_qdisc::signals::{Length, Signals};
 use tailback_sim::plan::{ChangeKind, Fabric, NodeKind, Plan, SwitchPlan};
 
-/// A threshold above the longest possible queue, with both in the threshold's unit.
+/// A threshold above the longest possible queue. Both are formatted in the threshold's unit.
 struct Short {
     threshold: String,
-    most: String,
+    /// Longest possible queue.
+    longest: String,
 }
 
+/// Adds a warning about each threshold that no queue at its port can reach.
 pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
     // By path of the threshold: first port, threshold, longest queue, path of the limit, number of ports. Each path
     // gives one warning.
     let mut reported: BTreeMap<Path, (u32, String, String, Path, u32)> = BTreeMap::new();
     for port in (0..2 * pass.plan.links.len() as u32).filter(|port| pass.used.is_used(*port)) {
-        for (path, buffer, what, most) in unreachable(pass, port) {
-            reported.entry(path).and_modify(|(.., count)| *count += 1).or_insert((port, what, most, buffer, 1));
+        for (path, buffer, what, longest) in unreachable(pass, port) {
+            reported.entry(path).and_modify(|(.., count)| *count += 1).or_insert((port, what, longest, buffer, 1));
         }
     }
-    for (path, (port, what, most, buffer, ports)) in reported {
+    for (path, (port, what, longest, buffer, ports)) in reported {
         let others = match ports {
             1 => String::new(),
             n => format!(" (and {} more)", n - 1),
@@ -32,7 +34,7 @@ pub(super) fn check(pass: &Pass<'_>, found: &mut Warnings) {
         found.add(
             WarningName::Unreachable,
             path,
-            format!("{what} is never reached: the queue {}{others} holds at most {most}", pass.places.port(port)),
+            format!("{what} is never reached: the queue {}{others} holds at most {longest}", pass.places.port(port)),
             format!("lower it, or raise `{buffer}`"),
         );
     }
@@ -66,17 +68,17 @@ fn unreachable(pass: &Pass<'_>, port: u32) -> Vec<(Path, Path, String, String)> 
         tables.push(table);
         let follows = if threshold.derived { ", its default," } else { "" };
         let what = format!("`{}`{follows} of {}", threshold.path, short.threshold);
-        found.insert(discipline.join_path(&inner), (buffer.clone(), what, short.most));
+        found.insert(discipline.join_path(&inner), (buffer.clone(), what, short.longest));
     });
     if let Some(point) = switch.notification.as_deref() {
         let path = pass.places.table(from).join("congestion-notification");
         let first = point.thresholds().into_iter().find_map(|(name, length)| {
             let short = bounds.short(length, &site)?;
-            Some((path.join(name), (buffer.clone(), format!("`{name}` of {}", short.threshold), short.most)))
+            Some((path.join(name), (buffer.clone(), format!("`{name}` of {}", short.threshold), short.longest)))
         });
         found.extend(first);
     }
-    found.into_iter().map(|(path, (buffer, what, most))| (path, buffer, what, most)).collect()
+    found.into_iter().map(|(path, (buffer, what, longest))| (path, buffer, what, longest)).collect()
 }
 
 /// Returns the upper bound that the memory of a switch sets to an output queue, in buffer bytes; `None`: the switch is
@@ -91,7 +93,8 @@ fn memory(switch: &SwitchPlan) -> Option<u64> {
     }
 }
 
-/// `true` if a port sends at its link's rate whenever packets wait, in order of arrival.
+/// `true` if a port sends at its link's rate whenever packets wait, in order of arrival: it has one class, no shaper and
+/// no ring, is never stopped, and its link does not change.
 fn steady(plan: &Plan, port: u32) -> bool {
     let (number, side) = (port / 2, port as usize % 2);
     let link = &plan.links[number as usize];
@@ -113,8 +116,9 @@ fn steady(plan: &Plan, port: u32) -> bool {
 
 /// Bounds of packet lengths.
 struct Bounds {
-    /// Buffer bytes of the smallest and of the largest packet.
+    /// Buffer bytes of the smallest packet.
     smallest: f64,
+    /// Buffer bytes of the largest packet.
     largest: f64,
     /// Wire bytes of the largest packet.
     largest_wire: f64,
@@ -131,7 +135,7 @@ impl Bounds {
         let [smallest, wire, largest, largest_wire] = [smallest, wire, largest, largest_wire].map(f64::from);
         Bounds { smallest, largest, largest_wire, wire_per_byte: wire / smallest, steady }
     }
-    /// Returns the threshold and the upper bound of the queue, if the bound is below the threshold.
+    /// Returns the threshold and the upper bound of the queue if the bound is below the threshold, otherwise `None`.
     fn short(&self, length: Length, site: &Site) -> Option<Short> {
         let finite = |limit: u64| if limit == u64::MAX { f64::INFINITY } else { limit as f64 };
         let (limit, places) = (finite(site.bytes), finite(site.packets));
@@ -139,17 +143,19 @@ impl Bounds {
         let in_packets = f64::min(places, limit / self.smallest);
         match length {
             Length::Bytes(bound) => {
-                (bound > in_bytes).then(|| Short { threshold: bytes(bound), most: bytes(in_bytes) })
+                (bound > in_bytes).then(|| Short { threshold: bytes(bound), longest: bytes(in_bytes) })
             }
             Length::Packets(bound) => (bound > in_packets).then(|| {
                 let packets = |n: f64| format!("{} packets", digits(n));
-                Short { threshold: packets(bound), most: packets(in_packets.floor()) }
+                Short { threshold: packets(bound), longest: packets(in_packets.floor()) }
             }),
             Length::Wait(bound) if self.steady => {
                 // Longest wait: the transmission of all packets ahead, and of the packet in transmission.
-                let most = (in_bytes * self.wire_per_byte + self.largest_wire) * 8.0 / site.rate.0 as f64;
-                (bound.as_secs() > most)
-                    .then(|| Short { threshold: bound.to_string(), most: format!("{} of waiting", seconds(most)) })
+                let longest = (in_bytes * self.wire_per_byte + self.largest_wire) * 8.0 / site.rate.0 as f64;
+                (bound.as_secs() > longest).then(|| Short {
+                    threshold: bound.to_string(),
+                    longest: format!("{} of waiting", seconds(longest)),
+                })
             }
             Length::Wait(_) => None,
         }

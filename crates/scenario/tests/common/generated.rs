@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 use serde_json::{Value, json};
 
-/// Size of a run of the document.
+/// Bound on the duration and the rates of a generated run.
 #[derive(Clone, Copy, Debug)]
 #[allow(dead_code, reason = "each test uses one")]
 pub enum Size {
@@ -62,7 +62,8 @@ fn backpressure() -> impl Strategy<Value = Value> {
 }
 
 prop_compose! {
-    /// Switches in a row, hosts behind the first and the last, traffic in all classes in both directions.
+    /// Documents with switches in a row, hosts behind the first and one host behind the last, and traffic in all classes
+    /// in both directions.
     pub fn document(size: Size)(
         switches in 1u32..6,
         hosts in 1u32..5,

@@ -6,8 +6,8 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use tailback_scenario::schema;
 
-/// Parameters and words without a fixed scenario: their effect is not part of a run's results, or another test checks
-/// it.
+/// Parameters and words without a fixed scenario, since their effect is not part of a run's results or is checked by
+/// another test.
 const ELSEWHERE: [&str; 29] = [
     "accept = \"coarse-sample\"",
     "accept = \"no-effect\"",
@@ -111,6 +111,8 @@ fn visit(
     }
 }
 
+/// Adds the kind and the parameters of a table and of the values in it, as [`visit`]; a `value` of another kind adds
+/// nothing.
 fn table(
     node: &'static Value,
     properties: &'static serde_json::Map<String, Value>,

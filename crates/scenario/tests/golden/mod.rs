@@ -1,5 +1,5 @@
-//! Fixed scenarios for every mechanism, whose results are pinned by levels. They are our own results: they say that
-//! something has changed, not that it was right.
+//! Fixed scenarios for every mechanism, whose results are pinned by levels. The pins are earlier results of this
+//! program: a difference shows that results have changed, and equality does not show that they are right.
 //!
 //! A file `NAME.scenarios` has documents, with short names for paths, and scenarios, each of which changes one or more
 //! documents; `shared.scenarios` has documents for all files. After the colon, a scenario lists counters of the report
@@ -66,6 +66,7 @@ struct Golden {
     scenario: Scenario,
 }
 
+/// Returns the folder of the scenarios and pins.
 fn folder() -> PathBuf {
     PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("tests/golden")
 }
@@ -78,15 +79,17 @@ fn read(name: &str) -> String {
 /// A document that scenarios change, and its short names.
 struct Base {
     scenario: Scenario,
+    /// Short names, each with the path for which it stands.
     shorts: Vec<(String, String)>,
 }
 
-/// Returns the path and the value of a change.
+/// Returns the path and the value of a change, as they are written.
 fn pair(line: &str) -> (&str, &str) {
     line.trim().split_once(" = ").unwrap_or_else(|| panic!("{line}: write PATH = VALUE"))
 }
 
 impl Base {
+    /// Parses a document with its lines `short NAME = PATH`.
     fn new(name: &str, text: &str) -> Base {
         let short = |line: &str| {
             let (short, path) = line.strip_prefix("short ")?.split_once(" = ")?;
@@ -106,11 +109,11 @@ impl Base {
         self.scenario.with_set(&pairs).map_err(|e| e.to_string())
     }
 
-    /// Returns the path for which a change has a short name.
+    /// Returns the path of a change, with its short name replaced.
     fn path(&self, written: &str) -> String {
         let long = |(short, path): &(String, String)| {
-            let rest = written.strip_prefix(short.as_str())?;
-            (rest.is_empty() || rest.starts_with(['.', '['])).then(|| format!("{path}{rest}"))
+            let tail = written.strip_prefix(short.as_str())?;
+            (tail.is_empty() || tail.starts_with(['.', '['])).then(|| format!("{path}{tail}"))
         };
         self.shorts.iter().find_map(long).unwrap_or_else(|| written.to_owned())
     }
@@ -125,11 +128,11 @@ fn scenarios(file: &str) -> Vec<Golden> {
         let (name, body) = block.split_once('\n').expect("a name");
         if name == "scenarios" {
             golden.extend(of_block(&bases, body));
-        } else if let Some((name, of)) = name.split_once(": ") {
-            let of = &bases[of];
+        } else if let Some((name, parent)) = name.split_once(": ") {
+            let parent = &bases[parent];
             let changes: Vec<&str> = body.lines().filter(|line| !line.is_empty() && !line.starts_with('#')).collect();
-            let scenario = of.changed(&changes).unwrap_or_else(|e| panic!("{name}:\n{e}"));
-            let base = Base { scenario, shorts: of.shorts.clone() };
+            let scenario = parent.changed(&changes).unwrap_or_else(|e| panic!("{name}:\n{e}"));
+            let base = Base { scenario, shorts: parent.shorts.clone() };
             bases.insert(name, base);
         } else {
             bases.insert(name, Base::new(name, body));
@@ -149,10 +152,10 @@ fn of_block(bases: &BTreeMap<&str, Base>, block: &str) -> Vec<Golden> {
     }
     let (mut golden, mut wrong) = (Vec::new(), Vec::new());
     for (head, changes) in entries {
-        let parts = head.split_once(" (").and_then(|(name, rest)| Some((name, rest.split_once("):")?)));
-        let (name, (of, needs)) = parts.unwrap_or_else(|| panic!("{head}: write NAME (DOCUMENT): needs"));
+        let parts = head.split_once(" (").and_then(|(name, tail)| Some((name, tail.split_once("):")?)));
+        let (name, (documents, needs)) = parts.unwrap_or_else(|| panic!("{head}: write NAME (DOCUMENT): needs"));
         let needs: Vec<String> = needs.split(',').map(str::trim).filter(|n| !n.is_empty()).map(str::to_owned).collect();
-        for (index, base) in of.split(", ").enumerate() {
+        for (index, base) in documents.split(", ").enumerate() {
             let name = if index == 0 { name.to_owned() } else { format!("{name}/{base}") };
             let needs = if index == 0 { needs.clone() } else { Vec::new() };
             match bases.get(base).unwrap_or_else(|| panic!("{name}: no document {base}")).changed(&changes) {
@@ -165,6 +168,7 @@ fn of_block(bases: &BTreeMap<&str, Base>, block: &str) -> Vec<Golden> {
     golden
 }
 
+/// Returns the report of a run with seed 1.
 fn run(scenario: &Scenario, engine: Engine) -> Report {
     let mut world = World::new(build(scenario, 1, Some(engine)));
     world.run_to_end();
@@ -183,6 +187,7 @@ fn line(golden: &Golden) -> (String, Option<String>) {
     (merged.line(name), missing.map(|need| format!("{name} shows no {need}: {:?}", merged.totals)))
 }
 
+/// Compares the results of a file's scenarios with its pins, and checks that the needed counters are above zero.
 #[track_caller]
 fn check(file: &str) {
     let (lines, missing): (Vec<_>, Vec<_>) = scenarios(file).iter().map(line).unzip();
@@ -207,7 +212,7 @@ fn scenarios_in_two_or_three_parts_give_the_results_of_the_whole() {
 }
 
 #[test]
-fn no_two_scenarios_are_alike() {
+fn no_two_scenarios_have_equal_results() {
     let pins: Vec<(&str, String)> = FILES.iter().map(|file| (*file, read(&format!("{file}.pins")))).collect();
     all_differ(&pins);
 }

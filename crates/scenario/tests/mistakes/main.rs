@@ -15,8 +15,8 @@ use tailback_scenario::{Scenario, ScenarioError};
 /// phrase of the message or the advice.
 type Mistake = (&'static str, &'static str, &'static str, &'static str);
 
-/// The valid scenario with the mistake, and line and column of the mark `‸`; `None`: there is no mark.
-fn made((old, new, ..): &Mistake) -> (String, Option<(usize, usize)>) {
+/// Returns the valid scenario with the mistake, and line and column, from 1, of the mark `‸`; `None`: there is no mark.
+fn with_mistake((old, new, ..): &Mistake) -> (String, Option<(usize, usize)>) {
     assert!(RIGHT.contains(old), "{old} is not in the scenario");
     let text = RIGHT.replacen(old, new, 1);
     let at = text.find('‸').map(|at| {
@@ -28,7 +28,7 @@ fn made((old, new, ..): &Mistake) -> (String, Option<(usize, usize)>) {
 
 /// Returns the defect of the error message; `None`: the message is as expected.
 fn fault(mistake: &Mistake) -> Option<String> {
-    let (text, at) = made(mistake);
+    let (text, at) = with_mistake(mistake);
     let (_, new, path, phrase) = mistake;
     let Err(e) = Scenario::from_toml(&text, "lan.toml") else { return Some("was accepted".to_owned()) };
     let first = e.first();
@@ -53,6 +53,7 @@ fn fault(mistake: &Mistake) -> Option<String> {
     Some(format!("`{new}` {complaint}:\n{e}"))
 }
 
+/// Asserts that the error of each mistake is as expected.
 fn check(mistakes: &[Mistake]) {
     let faults: Vec<String> = mistakes.iter().filter_map(fault).collect();
     assert!(faults.is_empty(), "{} of {}:\n{}", faults.len(), mistakes.len(), faults.join("\n"));
@@ -75,6 +76,7 @@ fn each_semantic_mistake_is_shown_with_advice() {
     }
 }
 
+/// Returns the errors of an invalid document.
 fn error(text: &str) -> ScenarioError {
     Scenario::from_toml(text, "lan.toml").unwrap_err()
 }
@@ -184,8 +186,7 @@ fn an_error_in_a_set_value_points_into_that_value() {
     assert!(e.rendered().contains("--> lan.toml:49:9"), "{e}");
 }
 
-/// The largest sizes that can be written, where segment lengths are added up: the sum does not overflow, and a message
-/// is shown.
+/// The largest size, 2^64 − 1 B, as segment or header: their sum does not overflow, and the size is refused.
 #[test]
 fn sizes_at_the_end_of_their_range_are_refused_with_a_message() {
     let source = "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }";

@@ -144,12 +144,7 @@ pub const MISTAKES: &[Mistake] = &[
     ("length = \"100m\"", "delay = ‸\"2h\"", "links[2].delay", "shorten it"),
     ("length = \"100m\"", "jitter = ‸\"60s\"", "links[2].jitter", "shorten it"),
     ("length = \"100m\"", "jitter = ‸[\"0s\", \"60s\"]", "links[2].jitter", "shorten it"),
-    (
-        "length = \"100m\"",
-        "jitter = ‸[\"1us\"]",
-        "links[2].jitter",
-        "a link has one jitter or two, [forward, backward]",
-    ),
+    ("length = \"100m\"", "jitter = ‸[\"1us\"]", "links[2].jitter", "write one jitter, or two: [forward, backward]"),
     ("count = 2", "count = 2\nlatency = ‸\"18446744073709551615ps\"", "switches.floor.latency", "shorten it"),
     ("count = 2", "count = 2\nlatency = ‸\"60s\"", "switches.floor.latency", "the run ends after 60s"),
 ];

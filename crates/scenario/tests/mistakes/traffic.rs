@@ -114,7 +114,7 @@ pub const MISTAKES: &[Mistake] = &[
         "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",
         "transport = { kind = \"tcp\" }\napplication = { kind = \"transfers\", size = { kind = \"empirical\", points = [{ size = \"1kB\", share = 0.5 }, { size = \"2kB\", share = ‸0.4 }] }, rate = \"1Mbit/s\" }",
         "flows[0].application.size.points[1].share",
-        "write a larger one",
+        "write 0.5 or more",
     ),
     (
         "source = { kind = \"uniform-uniform\", burst = \"24kB\", rate = \"3Mbit/s\" }",

@@ -1,7 +1,7 @@
 //! Probability distributions of sizes, times and numbers.
 
 use super::empirical::{self, DataMining, Empirical, Hadoop, WebSearch};
-use crate::renewal::{self, to_ps};
+use crate::renewal::{self, round};
 use crate::{MAX_BURST, Truncation, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ pub struct Uniform {
     pub most: Size,
 }
 
-/// Exponential.
+/// Exponential distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Exponential {
@@ -69,28 +69,28 @@ pub struct Exponential {
     pub mean: Size,
 }
 
-/// Pareto, P(X > x) = (least/x)^shape: heavy-tailed.
+/// Pareto distribution, P(X > x) = (x₀/x)^shape for x ≥ x₀, with x₀ = mean·(shape − 1)/shape: heavy-tailed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Pareto {
     /// Mean without truncation, 1 B to 1 GB.
     pub mean: Size,
     /// Shape, above 1 and at most 100; below 2 the variance is infinite. Default 1.2.
-    #[serde(default = "shape")]
+    #[serde(default = "default_shape")]
     pub shape: f64,
     /// Upper bound to which larger samples are clamped, or "none". Default "none".
-    #[serde(default = "untruncated")]
+    #[serde(default = "default_truncation")]
     pub truncate: Truncation,
 }
 
-fn shape() -> f64 {
+fn default_shape() -> f64 {
     1.2
 }
-fn untruncated() -> Truncation {
+fn default_truncation() -> Truncation {
     Truncation::None
 }
 
-/// Lognormal.
+/// Lognormal distribution.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Lognormal {
@@ -133,8 +133,8 @@ impl Default for Surge {
     }
 }
 
-/// Refuses an upper bound below the smallest value, where only one size would be left.
-fn cut(truncate: Truncation, least: Size) -> Result<(), Invalid> {
+/// Refuses an upper bound below `least`, the smallest value of the distribution: all sizes would equal the bound.
+fn check_truncation(truncate: Truncation, least: Size) -> Result<(), Invalid> {
     if truncate.bytes() >= least.0 {
         return Ok(());
     }
@@ -163,7 +163,7 @@ impl Pareto {
         check::size("mean", self.mean, 1)?;
         check::above("shape", self.shape, 1.0, 100.0)?;
         let least = (self.mean.0 as f64 * (self.shape - 1.0) / self.shape).ceil();
-        cut(self.truncate, Size((least as u64).max(1)))
+        check_truncation(self.truncate, Size((least as u64).max(1)))
     }
     fn tail(&self) -> renewal::Pareto {
         renewal::Pareto::with_mean(self.mean.0 as f64, self.shape)
@@ -182,7 +182,7 @@ impl Surge {
         check::above("sigma", self.sigma, 0.0, 5.0)?;
         check::size("tail", self.tail, 1)?;
         check::above("shape", self.shape, 1.0, 100.0)?;
-        cut(self.truncate, self.tail)
+        check_truncation(self.truncate, self.tail)
     }
     fn tail(&self) -> renewal::Pareto {
         let least = self.tail.0 as f64;
@@ -219,11 +219,11 @@ impl SizeDistribution {
             SizeDistribution::DataMining(distribution) => return empirical::draw(distribution.points(), rng),
             SizeDistribution::Hadoop(distribution) => return empirical::draw(distribution.points(), rng),
         };
-        to_ps(size).clamp(1, most)
+        round(size).clamp(1, most)
     }
 
-    /// Returns the mean in bytes, apart from rounding and the lower bound of 1 B; for "surge" the clamping of the body
-    /// is neglected.
+    /// Returns the mean in bytes, which is finite. It neglects rounding, the lower bound of 1 B, the upper bound of
+    /// exponential and lognormal sizes, and the clamping of the body of "surge".
     pub fn mean(&self) -> f64 {
         let body = |median: Size, sigma: f64| median.0 as f64 * maths::exp(sigma * sigma / 2.0);
         match self {
@@ -256,7 +256,7 @@ pub struct FixedTime {
     pub time: Dur,
 }
 
-/// Exponential: memoryless.
+/// Exponential distribution: memoryless.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ExponentialTime {
@@ -264,7 +264,7 @@ pub struct ExponentialTime {
     pub mean: Dur,
 }
 
-/// Pareto: heavy-tailed.
+/// Pareto distribution: heavy-tailed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct ParetoTime {
@@ -302,9 +302,9 @@ impl TimeDistribution {
     pub fn draw(&self, rng: &mut Rng) -> Dur {
         Dur(match self {
             TimeDistribution::Fixed(distribution) => distribution.time.0,
-            TimeDistribution::Exponential(distribution) => to_ps(rng.exponential(distribution.mean.0 as f64)),
+            TimeDistribution::Exponential(distribution) => round(rng.exponential(distribution.mean.0 as f64)),
             TimeDistribution::Pareto(distribution) => {
-                to_ps(renewal::Pareto::with_mean(distribution.mean.0 as f64, distribution.shape).draw(rng))
+                round(renewal::Pareto::with_mean(distribution.mean.0 as f64, distribution.shape).draw(rng))
             }
         })
     }
@@ -319,7 +319,7 @@ pub struct FixedCount {
     pub number: u32,
 }
 
-/// Geometric, starting at 0.
+/// Geometric distribution on 0, 1, 2, …; samples are at most 1000.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct GeometricCount {
@@ -380,6 +380,7 @@ mod tests {
     use serde_json::json;
     use tailback_measure::statistics::Moments;
 
+    /// Number of samples of each distribution.
     const N: usize = 400_000;
 
     #[test]
@@ -409,7 +410,7 @@ mod tests {
     }
 
     #[test]
-    fn sampled_times_and_numbers_have_the_stated_means() {
+    fn sampled_times_and_counts_have_the_stated_means() {
         let mut rng = Rng::named(1, "times");
         for document in [
             json!({ "kind": "fixed", "time": "2s" }),
@@ -423,7 +424,7 @@ mod tests {
         let geometric = CountDistribution::Geometric(GeometricCount { mean: 3.0 });
         let drawn: Moments = (0..N).map(|_| f64::from(geometric.draw(&mut rng))).collect();
         assert!((drawn.mean().unwrap() / 3.0 - 1.0).abs() < 0.02);
-        // P(X ≥ k) of the Pareto number is (k + 1)^-shape: its mean is zeta(shape) - 1.
+        // P(X ≥ k) of the Pareto count is (k + 1)^-shape, so that its mean is zeta(shape) - 1.
         let pareto = CountDistribution::Pareto(ParetoCount { shape: 2.43 });
         let drawn: Moments = (0..N).map(|_| f64::from(pareto.draw(&mut rng))).collect();
         let zeta: f64 = (1..100_000).map(|k| maths::pow(f64::from(k), -2.43)).sum();

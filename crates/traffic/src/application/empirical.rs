@@ -1,6 +1,6 @@
 //! Piecewise linear distribution functions of sizes: user-defined or published tables.
 
-use crate::renewal::to_ps;
+use crate::renewal::round;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -49,7 +49,7 @@ pub struct DataMining {}
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Hadoop {}
 
-/// Returns the point at which a share of the sizes is at most `size` bytes.
+/// Returns the point that states that the share `share` of the sizes is at most `size` bytes.
 const fn up_to(size: u64, share: f64) -> Point {
     Point { size: Size(size), share: Fraction(share) }
 }
@@ -115,26 +115,25 @@ impl Empirical {
             ));
         }
         for (index, point) in points.iter().enumerate() {
-            let at = format!("points[{index}]");
-            crate::check::size("size", point.size, 1).map_err(|e| e.within(&at))?;
+            let path = format!("points[{index}]");
+            crate::check::size("size", point.size, 1).map_err(|e| e.within(&path))?;
             let Some(before) = index.checked_sub(1).map(|before| points[before]) else { continue };
             if point.size <= before.size {
                 let message = format!(
                     "{} is not above {}, the size before; write the sizes in ascending order",
                     point.size, before.size
                 );
-                return Err(Invalid::new("size", message).within(&at));
+                return Err(Invalid::new("size", message).within(&path));
             }
             if point.share.0 < before.share.0 {
-                let message =
-                    format!("{} is below {}, the share before; write a larger one", point.share.0, before.share.0);
-                return Err(Invalid::new("share", message).within(&at));
+                let message = format!("{} is below the share before; write {} or more", point.share.0, before.share.0);
+                return Err(Invalid::new("share", message).within(&path));
             }
         }
         let last = points[points.len() - 1].share.0;
         if last < 1.0 {
-            let at = format!("points[{}]", points.len() - 1);
-            return Err(Invalid::new("share", format!("the last share is {last}; write 1")).within(&at));
+            let path = format!("points[{}]", points.len() - 1);
+            return Err(Invalid::new("share", format!("the last share is {last}; write 1")).within(&path));
         }
         Ok(())
     }
@@ -167,17 +166,18 @@ impl Hadoop {
     }
 }
 
-/// Returns a sample in bytes, by inversion of the distribution function.
+/// Returns a sample in bytes, by inversion of the distribution function. `points` must have passed the check.
 pub(super) fn draw(points: &[Point], rng: &mut Rng) -> u64 {
     let share = rng.uniform();
     let above = points.partition_point(|point| point.share.0 <= share).min(points.len() - 1);
     let Some(below) = above.checked_sub(1) else { return points[0].size.0 };
     let (low, high) = (points[below], points[above]);
-    let part = (share - low.share.0) / (high.share.0 - low.share.0);
-    to_ps(low.size.0 as f64 + part * (high.size.0 - low.size.0) as f64)
+    let fraction = (share - low.share.0) / (high.share.0 - low.share.0);
+    round(low.size.0 as f64 + fraction * (high.size.0 - low.size.0) as f64)
 }
 
-/// Returns the mean in bytes: each piece contributes its midpoint, weighted by its probability.
+/// Returns the mean in bytes: the midpoint of each piece, weighted by its probability, plus the share of the first
+/// point.
 pub(super) fn mean(points: &[Point]) -> f64 {
     let pieces = points.windows(2).map(|ends| {
         let middle = f64::midpoint(ends[0].size.0 as f64, ends[1].size.0 as f64);
@@ -190,6 +190,7 @@ pub(super) fn mean(points: &[Point]) -> f64 {
 mod tests {
     use super::*;
 
+    /// Returns the share of 200,000 samples that are at most `size` bytes.
     fn share_up_to(points: &[Point], size: u64) -> f64 {
         let mut rng = Rng::named(1, "table");
         (0..200_000).filter(|_| draw(points, &mut rng) <= size).count() as f64 / 200_000.0
@@ -199,7 +200,7 @@ mod tests {
     fn samples_match_each_point_of_the_published_tables() {
         for points in [&WEB_SEARCH[..], &DATA_MINING, &HADOOP] {
             for point in points {
-                // Four standard deviations of a share of a half are 0.0045.
+                // Four standard errors of a share of a half, 4·0.5/√200,000, are 0.0045.
                 let observed = share_up_to(points, point.size.0);
                 assert!(
                     (observed - point.share.0).abs() < 0.005,
@@ -221,13 +222,17 @@ mod tests {
     }
 
     #[test]
-    fn the_first_points_share_is_of_exactly_its_size_and_pieces_are_uniform() {
+    fn the_first_share_is_the_probability_of_the_first_size_and_pieces_are_uniform() {
         let points = [up_to(100, 0.25), up_to(300, 0.25), up_to(500, 1.0)];
         let mut rng = Rng::named(2, "table");
         let drawn: Vec<u64> = (0..100_000).map(|_| draw(&points, &mut rng)).collect();
-        let atom = drawn.iter().filter(|size| **size == 100).count() as f64 / 1e5;
-        assert!((atom - 0.25).abs() < 0.01, "{atom}");
-        assert!(drawn.iter().all(|size| *size == 100 || (300..=500).contains(size)), "a flat piece has no sizes");
+        let first = drawn.iter().filter(|size| **size == 100).count() as f64 / 1e5;
+        assert!((first - 0.25).abs() < 0.01, "{first}");
+        assert!(
+            drawn.iter().all(|size| *size == 100 || (300..=500).contains(size)),
+            "sizes occur between equal shares"
+        );
+        // Half of the 0.75 of the last piece.
         let lower = drawn.iter().filter(|size| (300..400).contains(*size)).count() as f64 / 1e5;
         assert!((lower - 0.375).abs() < 0.01, "{lower}");
     }

@@ -16,7 +16,7 @@ use tailback_units::{Dur, Rate, Size};
 pub struct Transfers {
     /// Payload of a transfer.
     pub size: SizeDistribution,
-    /// Mean payload rate of the group; requires a `size` with a finite mean.
+    /// Mean payload rate of the group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rate: Option<Rate>,
     /// Mean time between transfers of the group, above 0s and at most 13 days.
@@ -24,17 +24,17 @@ pub struct Transfers {
     pub interval: Option<Dur>,
     /// Upper edges of the size bins of the slowdown statistics, ascending, at most 64. Default 10 kB, 100 kB, 1 MB and
     /// 10 MB.
-    #[serde(default = "decades", skip_serializing_if = "is_decades")]
+    #[serde(default = "default_bins", skip_serializing_if = "is_default_bins")]
     pub bins: Vec<Size>,
 }
 
 /// Upper bound on the number of bins.
 const MAX_BINS: usize = 64;
 
-fn is_decades(bins: &[Size]) -> bool {
-    *bins == decades()
+fn is_default_bins(bins: &[Size]) -> bool {
+    *bins == default_bins()
 }
-fn decades() -> Vec<Size> {
+fn default_bins() -> Vec<Size> {
     [10_000, 100_000, 1_000_000, 10_000_000].map(Size).to_vec()
 }
 
@@ -45,7 +45,7 @@ impl Transfers {
     /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.size.check().map_err(|e| e.within("size"))?;
-        if self.bins.len() > MAX_BINS || self.bins.windows(2).any(|two| two[1] <= two[0]) {
+        if self.bins.len() > MAX_BINS || self.bins.windows(2).any(|pair| pair[1] <= pair[0]) {
             return Err(Invalid::new(
                 "bins",
                 format!(
@@ -72,13 +72,13 @@ impl Transfers {
         }
     }
 
-    /// Returns the mean payload rate of the group in bit/s; infinite if the sizes have no finite mean.
+    /// Returns the mean payload rate of the group in bit/s. The parameters must have passed `check`.
     pub fn mean_rate_bps(&self) -> f64 {
         self.size.mean() * 8e12 / self.mean_ps()
     }
 
-    /// Draws the time from one transfer to the next.
+    /// Draws the time from one transfer to the next, exponentially distributed. The parameters must have passed `check`.
     pub fn gap(&self, rng: &mut Rng) -> Dur {
-        Dur(crate::renewal::to_ps(rng.exponential(self.mean_ps())))
+        Dur(crate::renewal::round(rng.exponential(self.mean_ps())))
     }
 }

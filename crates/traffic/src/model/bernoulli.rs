@@ -41,9 +41,9 @@ impl Bernoulli {
     }
 
     pub(crate) fn start(&self, at: Time, rng: &mut Rng) -> Source {
-        // Zero for a load of 1 (the logarithm is −∞): no slot is empty.
-        let per_log = -1.0 / maths::ln_1p(-self.load.0);
-        let mut source = Source { next: at, slot: self.slot, per_log, unit: Exponential::new(), bytes: self.packet.0 };
+        // For a load of 1 the logarithm is −∞ and the mean 0: no slot is empty.
+        let mean_gap = -1.0 / maths::ln_1p(-self.load.0);
+        let mut source = Source { next: at, slot: self.slot, mean_gap, unit: Exponential::new(), bytes: self.packet.0 };
         source.next += self.slot * source.empty_slots(rng);
         source
     }
@@ -52,19 +52,21 @@ impl Bernoulli {
 /// A slotted source.
 #[derive(Clone, Debug)]
 pub struct Source {
+    /// Time of the next packet.
     next: Time,
     slot: Dur,
-    /// −1 / ln(1 − load).
-    per_log: f64,
+    /// Mean, in slots, of the exponential variable whose integer part is the number of empty slots: −1 / ln(1 − load).
+    mean_gap: f64,
     unit: Exponential,
     bytes: u64,
 }
 
 impl Source {
-    /// Draws the number of empty slots before the next packet: geometric, as the integer part of an exponential.
+    /// Draws the number of empty slots before the next packet: a geometric variable, drawn as the integer part of an
+    /// exponential one.
     #[inline]
     fn empty_slots(&self, rng: &mut Rng) -> u64 {
-        (self.unit.draw(rng) * self.per_log) as u64
+        (self.unit.draw(rng) * self.mean_gap) as u64
     }
 
     #[inline]

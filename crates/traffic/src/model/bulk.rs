@@ -44,9 +44,10 @@ impl Bulk {
     }
 }
 
-/// A source of a single transfer; `None`: the transfer has been emitted.
+/// A source of a single transfer.
 #[derive(Clone, Debug)]
 pub struct Source {
+    /// The transfer; `None`: it has been emitted.
     transfer: Option<Burst>,
 }
 

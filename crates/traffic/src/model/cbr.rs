@@ -24,9 +24,9 @@ pub struct Cbr {
     /// times remain evenly spaced. Default 0.
     #[serde(default)]
     pub jitter: Fraction,
-    /// Random variation of each interval, uniform within this fraction of it to either side, so that sources of
+    /// Random variation of each interval, uniform from minus to plus this fraction of the interval, so that sources of
     /// equal rate drift apart. Default 0.
-    #[serde(default, skip_serializing_if = "none")]
+    #[serde(default, skip_serializing_if = "is_zero")]
     pub wander: Fraction,
     /// Time from the start to the first packet: "random" (uniform over one interval), "zero", or a duration. Default
     /// "random".
@@ -34,7 +34,7 @@ pub struct Cbr {
     pub phase: Phase,
 }
 
-fn none(wander: &Fraction) -> bool {
+fn is_zero(wander: &Fraction) -> bool {
     wander.0 == 0.0
 }
 

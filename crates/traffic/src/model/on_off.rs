@@ -68,7 +68,7 @@ impl OnOff {
         let packet = check::spacing("rate", self.packet.0, self.rate).expect(check::UNCHECKED).nearest();
         let gap = |mean: Dur| Gap::new(self.distribution, mean.0 as f64, self.shape);
         let (on, off) = (gap(self.on), gap(self.off));
-        // Stationary state: that at a random instant.
+        // Stationary start: the state of the source is that at a random instant.
         let starts_on = rng.chance(self.on.as_secs() / (self.on.as_secs() + self.off.as_secs()));
         let (now, remaining) = if starts_on {
             (at, on.residual(rng))
@@ -83,15 +83,18 @@ impl OnOff {
 /// An on/off source; times in picoseconds.
 #[derive(Clone, Debug)]
 pub struct Source {
+    /// Time of the last packet, or start of the on period.
     now: Time,
-    /// Remaining time of the on period.
+    /// Time that remains of the on period after `now`.
     remaining: u64,
     /// On time until the next packet is complete.
     need: u64,
     /// On time per packet.
     packet: u64,
     bytes: u64,
+    /// Lengths of on periods.
     on: Gap,
+    /// Lengths of off periods.
     off: Gap,
 }
 

@@ -1,7 +1,7 @@
 //! Poisson arrivals of packets of fixed or exponential size.
 
 use crate::exponential::Exponential;
-use crate::renewal::to_ps;
+use crate::renewal::round;
 use crate::{Burst, burst, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -79,17 +79,20 @@ impl Poisson {
 /// A Poisson source.
 #[derive(Clone, Debug)]
 pub struct Source {
-    /// Time of the last packet, at first the start: by memorylessness the first gap has the same distribution.
+    /// Time of the last packet; before the first packet the start, since gaps are memoryless.
     now: Time,
+    /// Mean gap in picoseconds.
     mean_ps: f64,
     unit: Exponential,
+    /// Size of each packet, or its mean.
     bytes: u64,
     sizes: Sizes,
-    /// Gap to the next packet, and (`size`) its size. Both are drawn one packet ahead, so that the next event of a run
-    /// does not wait for the arithmetic.
+    /// Gap to the next packet. Gap and size are drawn one packet ahead, so that the next event of a run does not wait
+    /// for the arithmetic.
     gap: Dur,
+    /// Size of the next packet, bytes.
     size: u64,
-    /// State of the random stream before these draws.
+    /// State of the random stream before gap and size were drawn.
     before: Rng,
 }
 
@@ -106,14 +109,14 @@ impl Source {
     #[inline(always)]
     fn draw(&mut self, rng: &mut Rng) {
         self.before = rng.clone();
-        self.gap = Dur(to_ps(self.mean_ps * self.unit.draw(rng)));
+        self.gap = Dur(round(self.mean_ps * self.unit.draw(rng)));
         self.size = match self.sizes {
             Sizes::Fixed => self.bytes,
             Sizes::Exponential => ((self.bytes as f64 * self.unit.draw(rng) + 0.5) as u64).max(1),
         };
     }
 
-    /// Restores the random stream to its state before the draws ahead.
+    /// Restores the random stream to its state after the last packet emitted.
     pub(crate) fn give_back(&self, rng: &mut Rng) {
         *rng = self.before.clone();
     }
@@ -124,15 +127,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dropped_source_returns_its_stream_as_of_the_last_emitted_packet() {
+    fn a_dropped_source_restores_its_random_stream_to_the_state_after_the_last_packet() {
         for sizes in [Sizes::Fixed, Sizes::Exponential] {
             let model = Poisson { packet: Size(1000), sizes, rate: None, interval: Some(Dur::from_us(10)) };
             let (mut drawn, mut plain, unit) = (Rng::named(1, "poisson"), Rng::named(1, "poisson"), Exponential::new());
             let mut source = model.start(Time::ZERO, &mut drawn);
             let mut at = Time::ZERO;
             for _ in 0..100 {
-                at += Dur(to_ps(1e7 * unit.draw(&mut plain)));
-                let bytes = if sizes == Sizes::Fixed { 1000 } else { to_ps(1e3 * unit.draw(&mut plain)).max(1) };
+                at += Dur(round(1e7 * unit.draw(&mut plain)));
+                let bytes = if sizes == Sizes::Fixed { 1000 } else { round(1e3 * unit.draw(&mut plain)).max(1) };
                 assert_eq!(source.next(&mut drawn), Some(Burst { at, bytes }));
             }
             source.give_back(&mut drawn);

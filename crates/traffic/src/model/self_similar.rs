@@ -1,6 +1,6 @@
 //! Aggregates of heavy-tailed sources: long-range dependent traffic.
 
-use crate::renewal::{Pareto, to_ps};
+use crate::renewal::{Pareto, round};
 use crate::{Burst, Peak, Truncation, burst, check};
 use core::cmp::Reverse;
 use schemars::JsonSchema;
@@ -92,15 +92,15 @@ impl SelfSimilar {
         if let Some(Peak::At(peak)) = self.peak
             && u128::from(peak.0) * u128::from(self.sources) <= u128::from(self.rate.0)
         {
-            let least = Rate(self.rate.0 / u64::from(self.sources));
+            let per_source = Rate(self.rate.0 / u64::from(self.sources));
             let advice =
-                format!("a source that is always on sends {least} of the aggregate's rate; write a higher rate");
+                format!("a source that is always on sends {per_source} of the aggregate's rate; write a higher rate");
             return Err(Invalid::new("peak", advice));
         }
         Ok(())
     }
 
-    /// Returns the mean burst in bytes: `burst`, and without truncation slightly less because of the general limit.
+    /// Returns the mean burst in bytes: `burst`, and without truncation slightly less because of the limit of 2^40 B.
     pub fn mean_burst(&self) -> f64 {
         self.sizes().capped_mean(self.cap())
     }
@@ -144,7 +144,7 @@ impl SelfSimilar {
         let bytes = self.burst.0 * u64::from(self.sources);
         let mean_gap = check::spacing("rate", bytes, self.rate).expect(check::UNCHECKED).mean_ps();
         let gaps = Pareto::with_mean(mean_gap, self.alpha_gap);
-        let next = (0..self.sources).map(|i| Reverse((at + Dur(to_ps(gaps.residual(rng))), i))).collect();
+        let next = (0..self.sources).map(|i| Reverse((at + Dur(round(gaps.residual(rng))), i))).collect();
         Batches { next, gaps, sizes: self.sizes(), cap: self.cap() }
     }
 
@@ -165,11 +165,12 @@ impl SelfSimilar {
             ps_per_byte,
         };
         for i in 0..self.sources {
-            // Stationary state: that at a random instant.
+            // Stationary start: the state of the source is that at a random instant. `first` is the time to its next
+            // packet; a source that is on has sent `sent` bytes of a burst of `whole` bytes.
             let first = if rng.chance(on / cycle) {
                 let whole = sizes.draw_by_length(cap, rng);
                 let sent = rng.uniform() * whole;
-                // Packets leave at multiples of their size into the burst.
+                // A packet starts at each multiple of the packet size; `begun` bytes are in packets that have started.
                 let (packet, whole) = (periods.packet as f64, whole + 0.5);
                 let begun = ((sent / packet) as u64 + 1) * periods.packet;
                 if (begun as f64) < whole.floor() {
@@ -181,7 +182,7 @@ impl SelfSimilar {
             } else {
                 periods.turn_on(i, off.residual(rng), rng)
             };
-            periods.next.push(Reverse((at + Dur(to_ps(first)), i)));
+            periods.next.push(Reverse((at + Dur(round(first)), i)));
         }
         periods
     }
@@ -201,7 +202,9 @@ pub enum Source {
 pub struct Batches {
     /// Time of each source's next burst; ties are broken by the lower index.
     next: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Gaps between bursts, picoseconds.
     gaps: Pareto,
+    /// Sizes of bursts in bytes, before clamping.
     sizes: Pareto,
     /// Largest burst in bytes.
     cap: f64,
@@ -216,6 +219,7 @@ pub struct Periods {
     remaining: Vec<u64>,
     /// Lengths of off periods, picoseconds.
     off: Pareto,
+    /// Sizes of bursts in bytes, before clamping.
     sizes: Pareto,
     /// Largest burst in bytes.
     cap: f64,
@@ -239,14 +243,14 @@ impl Batches {
     fn next(&mut self, rng: &mut Rng) -> Option<Burst> {
         let mut first = self.next.peek_mut()?;
         let Reverse((at, source)) = *first;
-        *first = Reverse((at + Dur(to_ps(self.gaps.draw(rng))), source));
+        *first = Reverse((at + Dur(round(self.gaps.draw(rng))), source));
         let bytes = (self.sizes.draw(rng).min(self.cap) + 0.5) as u64;
         burst(at, bytes)
     }
 }
 
 impl Periods {
-    /// Draws the size of a source's next burst; returns `after`, the picoseconds until it begins.
+    /// Draws the size of a source's next burst; returns `after`, the time until the burst begins, picoseconds.
     fn turn_on(&mut self, source: u32, after: f64, rng: &mut Rng) -> f64 {
         self.remaining[source as usize] = (self.sizes.draw(rng).min(self.cap) + 0.5) as u64;
         after
@@ -263,8 +267,8 @@ impl Periods {
             let off = self.off.draw(rng);
             wait += self.turn_on(source, off, rng);
         }
-        // Replaces the packet that leaves: one sift of the heap rather than two.
-        *self.next.peek_mut()? = Reverse((at + Dur(to_ps(wait)), source));
+        // The top of the heap is replaced, which takes one sift rather than the two of a pop and a push.
+        *self.next.peek_mut()? = Reverse((at + Dur(round(wait)), source));
         burst(at, bytes)
     }
 }

@@ -1,7 +1,7 @@
 //! Video from a trace of frame sizes.
 //!
-//! The core opens no files: the reader of the scenario reads the trace and passes its text to [`Trace::load`]. A source
-//! of a trace that was not loaded sends nothing.
+//! This crate opens no files: the reader of the scenario reads the trace and passes its text to [`Trace::load`]. The
+//! source of a trace that was not loaded sends nothing.
 
 use crate::frames::Pacer;
 use crate::trace_format::{Format, TraceError, parse_trace};
@@ -69,10 +69,10 @@ impl Trace {
         }
     }
 
-    /// Parses the text of the file.
+    /// Parses the text of the file; if it is malformed, the frames of an earlier call stay.
     ///
     /// # Errors
-    /// If a line of the text cannot be read, or no frame has bytes.
+    /// Those of [`parse_trace`].
     pub fn load(&mut self, text: &str) -> Result<(), TraceError> {
         self.frames = parse_trace(text, self.format)?.into();
         Ok(())
@@ -141,6 +141,7 @@ pub struct Source {
     /// Index of the next frame; may be one past the last.
     position: usize,
     repeat: bool,
+    /// Factor by which frame sizes are multiplied.
     scale: f64,
 }
 
@@ -160,7 +161,7 @@ impl Source {
     }
 }
 
-/// Returns the size of a frame after scaling, bytes; non-empty frames keep at least one.
+/// Returns the size of a frame after scaling, bytes; at least 1 unless the frame is empty.
 fn scaled(frame: u32, scale: f64) -> u64 {
     if frame == 0 {
         return 0;

@@ -13,7 +13,7 @@ use tailback_units::{Dur, Rate, Size, Time};
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct UniformFixed {
-    /// Payload of each burst M, 1 B to 1 GB; 6 kB to 96 kB in the original.
+    /// Payload M of each burst, 1 B to 1 GB; 6 kB to 96 kB in the original.
     pub burst: Size,
     /// Mean payload rate; 1 Mbit/s to 10 Mbit/s in the original.
     pub rate: Rate,
@@ -47,6 +47,7 @@ impl UniformFixed {
 /// A uniform-fixed source.
 #[derive(Clone, Debug)]
 pub struct Source {
+    /// Time of the next burst.
     next: Time,
     gaps: UniformGap,
     bytes: u64,

@@ -54,6 +54,7 @@ impl UniformUniform {
 /// A uniform-uniform source.
 #[derive(Clone, Debug)]
 pub struct Source {
+    /// Time of the next burst.
     next: Time,
     gaps: UniformGap,
     /// Largest burst in bytes.

@@ -10,11 +10,13 @@ use tailback_units::{Rate, Size, Time};
 
 /// Frames in a group of pictures: IBBPBBPBBPBB.
 const GROUP: u32 = 12;
-/// Mean size of an I, P and B frame relative to the mean frame, before [`NORMAL`].
+/// Weight of an I frame: its mean size relative to the mean frame, before division by [`NORMAL`].
 const I: f64 = 3.3;
+/// Weight of a P frame.
 const P: f64 = 1.6;
+/// Weight of a B frame.
 const B: f64 = 0.49;
-/// Mean weight of one I, three P and eight B frames; dividing by it makes the mean rate exact.
+/// Mean weight of a group's frames, one I, three P and eight B; division by it makes the mean rate exact.
 const NORMAL: f64 = (I + 3.0 * P + 8.0 * B) / GROUP as f64;
 
 /// MPEG-1 video of variable bit rate. Frames come in groups of twelve (one I frame, a P frame at each third position,
@@ -148,13 +150,14 @@ impl Source {
 /// Generator of frame sizes.
 #[derive(Clone, Debug)]
 struct Generator {
-    /// Mean frame in bytes divided by the mean of the unscaled weights.
+    /// Mean frame in bytes, divided by [`NORMAL`].
     mean: f64,
     scene: f64,
     memory: f64,
-    /// Factor of the innovations that keeps the variance of z at 1.
+    /// Factor of the innovations, √(1 − memory²), which keeps the variance of z at 1.
     innovation: f64,
     variation: f64,
+    /// State of the autoregressive process.
     z: f64,
     /// Scene factor of the current group.
     factor: f64,
@@ -175,10 +178,11 @@ impl Generator {
             _ => B,
         };
         self.position = (self.position + 1) % GROUP;
-        let own = maths::exp(self.variation * rng.normal() - 0.5 * self.variation * self.variation);
-        ((self.mean * weight * self.factor * own + 0.5) as u64).clamp(1, crate::MAX_BURST)
+        let frame_factor = maths::exp(self.variation * rng.normal() - 0.5 * self.variation * self.variation);
+        ((self.mean * weight * self.factor * frame_factor + 0.5) as u64).clamp(1, crate::MAX_BURST)
     }
 
+    /// Computes the scene factor from z.
     fn set_factor(&mut self) {
         self.factor = maths::exp(self.scene * self.z - 0.5 * self.scene * self.scene);
     }
