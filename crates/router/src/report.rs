@@ -45,7 +45,7 @@ pub enum Level {
 }
 
 impl Level {
-    /// Returns its name in reports.
+    /// Returns the name of the level in reports.
     pub fn name(self) -> &'static str {
         match self {
             Level::Error => "error",
@@ -123,7 +123,8 @@ pub struct Report {
 }
 
 impl Report {
-    /// Adds a remark on the text at `at`, in the current scope.
+    /// Adds a remark on the text at `at`, in the current scope; `advice`: how to avoid the remark, if it can be
+    /// avoided.
     pub fn add(&mut self, level: Level, at: Place, message: impl Into<String>, advice: Option<&str>) {
         self.notices.push(Notice {
             level,
@@ -141,7 +142,7 @@ impl Report {
         self.scope = scope;
     }
     /// Clears [`Notice::affects`] of remarks on parts outside `reached`, the parts on which the result of a port
-    /// depends. Those of them that are assumptions without a line are removed.
+    /// depends. Assumptions without a line among these remarks are removed.
     pub fn settle(&mut self, reached: &BTreeSet<Scope>) {
         for notice in &mut self.notices {
             let reaches = notice.scope == Scope::Everything || reached.contains(&notice.scope);
@@ -177,7 +178,7 @@ impl Report {
     pub fn has_errors(&self) -> bool {
         self.notices.iter().any(|notice| notice.level == Level::Error)
     }
-    /// Adds all remarks of another report.
+    /// Adds all remarks of another report, in their scopes.
     pub fn append(&mut self, other: Report) {
         self.notices.extend(other.notices);
     }

@@ -1,5 +1,5 @@
-//! Random texts: lines of the grammar in random order and nesting, and samples with mutated bytes. Readers must not
-//! panic, and a result must be exported, imported again, and compiled into a scenario without a panic.
+//! Random texts: lines of each language in random order, and samples with mutated bytes. Reading a text must not panic,
+//! nor must exporting the result, importing the export, and compiling the result into a scenario.
 //!
 //! A failure prints the seed; `TAILBACK_FUZZ_SEED=n cargo test -p tailback-router --test fuzz` repeats it.
 
@@ -12,6 +12,7 @@ use std::path::Path;
 use tailback_random::Rng;
 use tailback_router::{LANGUAGES, Options, Traffic, lift, lower, mqc, patch, tc};
 
+/// Lines of Cisco's language for [`grammatical`]: `@` stands for a name, `#` for a number.
 const CISCO: &[&str] = &[
     "class-map match-any @",
     "class-map match-all @",
@@ -349,17 +350,17 @@ fn database(rng: &mut Rng) -> String {
         "CPU|0",
         "a|b|c",
     ];
-    let mut made = json!({});
+    let mut database = json!({});
     for table in tables {
         for _ in 0..below(rng, 4) {
             let key = keys[below(rng, keys.len())];
             for _ in 0..below(rng, 6) {
                 let field = fields[below(rng, fields.len())];
-                made[table][key][field] = value(rng);
+                database[table][key][field] = value(rng);
             }
         }
     }
-    serde_json::to_string_pretty(&made).unwrap()
+    serde_json::to_string_pretty(&database).unwrap()
 }
 
 /// Returns a random number below `n`.
@@ -396,7 +397,7 @@ fn grammatical(rng: &mut Rng, lines: &[&str]) -> String {
     text
 }
 
-/// Returns a sample with up to nine random edits, some of which insert text of `other`.
+/// Returns a sample with one to eight random edits, some of which insert text of `other`.
 fn mutated(rng: &mut Rng, sample: &str, other: &str) -> String {
     let mut bytes = sample.as_bytes().to_vec();
     for _ in 0..=below(rng, 8) {
@@ -425,6 +426,8 @@ fn mutated(rng: &mut Rng, sample: &str, other: &str) -> String {
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
+/// Returns the texts of the samples in a folder of the tests, sorted by file name: of the files with an `ending`, or, if
+/// it is empty, of all files but the expectations.
 fn samples(folder: &str, ending: &str) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
     let mut files: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path()).collect();
@@ -433,8 +436,8 @@ fn samples(folder: &str, ending: &str) -> Vec<String> {
     files.iter().map(|file| fs::read_to_string(file).unwrap()).collect()
 }
 
-/// Reads a text in each language, then exports, compiles, decompiles and patches the result.
-fn survive(text: &str) {
+/// Reads a text in each language, then exports, compiles, lifts and patches the result; panics if one of them does.
+fn process(text: &str) {
     for language in LANGUAGES {
         let imported = (language.import)(text);
         for notice in imported.report.notices() {
@@ -450,7 +453,7 @@ fn survive(text: &str) {
             let same = |document: &Value| Some(document.clone());
             let written = patch(writer.syntax, text, &document, None, &options, &same);
             assert!(written.report.has_errors() || written.text == text, "{}", written.text);
-            // A patch tries words one by one, which takes long: only some short texts are patched.
+            // A patch tries words one by one, which takes long, so only some short texts are patched with a change.
             if text.len().is_multiple_of(64) && text.len() < 4_000 {
                 let mut tuned = document.clone();
                 tuned["switches"]["ce"]["ports"]["sink"]["buffer"] = json!("33packets");
@@ -461,7 +464,7 @@ fn survive(text: &str) {
     let _ = Traffic::from_csv(text);
 }
 
-/// Tries as many random texts, or that of `TAILBACK_FUZZ_SEED` alone.
+/// Processes `rounds` random texts, or that of `TAILBACK_FUZZ_SEED` alone.
 fn fuzz(rounds: u64) {
     let (cisco, tc, junos) = (samples("mqc", "txt"), samples("tc", "sh"), samples("junos", ""));
     let (sonic, routeros) = (samples("sonic", "json"), samples("routeros", "rsc"));
@@ -469,7 +472,7 @@ fn fuzz(rounds: u64) {
     for seed in only.map_or(0..rounds, |seed: u64| seed..seed + 1) {
         let outcome = std::panic::catch_unwind(|| {
             let mut rng = Rng::named(seed, "router-fuzz");
-            let either = |rng: &mut Rng, own: &[String], other: &[String]| {
+            let mutated_sample = |rng: &mut Rng, own: &[String], other: &[String]| {
                 let (i, j) = (below(rng, own.len()), below(rng, other.len()));
                 mutated(rng, &own[i], &other[j])
             };
@@ -477,15 +480,15 @@ fn fuzz(rounds: u64) {
                 0 => grammatical(&mut rng, CISCO),
                 1 => grammatical(&mut rng, TC),
                 2 => grammatical(&mut rng, JUNOS),
-                3 => either(&mut rng, &junos, &junos),
-                4 => either(&mut rng, &cisco, &tc),
-                5 => either(&mut rng, &tc, &tc),
+                3 => mutated_sample(&mut rng, &junos, &junos),
+                4 => mutated_sample(&mut rng, &cisco, &tc),
+                5 => mutated_sample(&mut rng, &tc, &tc),
                 6 => database(&mut rng),
                 7 => grammatical(&mut rng, ROUTEROS),
-                8 => either(&mut rng, &sonic, &tc),
-                _ => either(&mut rng, &routeros, &tc),
+                8 => mutated_sample(&mut rng, &sonic, &tc),
+                _ => mutated_sample(&mut rng, &routeros, &tc),
             };
-            survive(&text);
+            process(&text);
         });
         assert!(outcome.is_ok(), "TAILBACK_FUZZ_SEED={seed}");
     }
@@ -536,7 +539,7 @@ fn deep_nesting_and_long_lines_take_bounded_stack_and_time() {
             .concat(),
         (0..deep / 200).map(|i| format!("set interfaces ge-0/0/{i} apply-groups a\nset groups a interfaces <*> unit {i} vlan-id {i}\n")).collect::<Vec<_>>().concat(),
         (0..deep / 100).map(|i| format!("set class-of-service interfaces ge-0/0/{i} shaping-rate {i}k\n")).collect::<Vec<_>>().concat(),
-        // Chains, each of which jumps to the next one many times.
+        // Chains, each of which jumps to the next one 24 times.
         (0..20).fold("tc qdisc add dev e root handle 1: htb\n".to_owned(), |text, i| {
             let name = if i == 0 { "POSTROUTING".to_owned() } else { format!("c{i}") };
             text + &format!("iptables -t mangle -A {name} -g c{}\niptables -t mangle -A {name} -j c{}\n", i + 1, i + 1)
@@ -553,6 +556,6 @@ fn deep_nesting_and_long_lines_take_bounded_stack_and_time() {
                 .concat()
         ),
     ] {
-        survive(&text);
+        process(&text);
     }
 }

@@ -7,6 +7,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use tailback_router::{Imported, Options, Patched, Syntax, Traffic, lower, mqc, patch, tc};
 
+/// Reads a text of the language.
 fn import(language: Syntax, text: &str) -> Imported {
     match language {
         Syntax::Mqc => mqc::import(text),
@@ -20,10 +21,12 @@ fn same(document: &Value) -> Option<Value> {
     Some(document.clone())
 }
 
+/// Returns options with a rate of 10 Mbit/s for the interface.
 fn options() -> Options {
     Options { rate: Some(10_000_000), ..Options::default() }
 }
 
+/// Returns the scenario of a text; `None`: the text has errors, or nothing to simulate.
 fn document(language: Syntax, text: &str) -> Option<Value> {
     let imported = import(language, text);
     if imported.report.has_errors() {
@@ -32,6 +35,7 @@ fn document(language: Syntax, text: &str) -> Option<Value> {
     lower(&imported.config, &Traffic::default(), &options()).document
 }
 
+/// Returns the text with the values of a scenario.
 fn written(language: Syntax, text: &str, scenario: &Value) -> Patched {
     patch(language, text, scenario, None, &options(), &same)
 }
@@ -58,23 +62,24 @@ fn files() -> Vec<(Syntax, PathBuf)> {
 
 #[test]
 fn an_untouched_scenario_gives_the_text_byte_for_byte() {
-    let mut read = 0;
+    let mut compared = 0;
     for (language, file) in files() {
         // Line endings are preserved, too.
-        for ends in ["\n", "\r\n"] {
-            let text = fs::read_to_string(&file).unwrap().replace("\r\n", "\n").replace('\n', ends);
+        for line_end in ["\n", "\r\n"] {
+            let text = fs::read_to_string(&file).unwrap().replace("\r\n", "\n").replace('\n', line_end);
             let Some(scenario) = document(language, &text) else { continue };
             let made = written(language, &text, &scenario);
             assert!(!made.report.has_errors(), "{}: {:?}", file.display(), made.report);
             assert_eq!(made.text, text, "{}", file.display());
             assert!(made.changes.is_empty());
-            read += 1;
+            compared += 1;
         }
     }
-    assert!(read > 180, "{read}");
+    assert!(compared > 180, "{compared}");
 }
 
-/// Adds to `found` the JSON pointer of each number in `value`, with another number; `at` is the path to `value`.
+/// Adds to `found` the JSON pointer of each number and quantity in `value`, with another value; `at` is the path to
+/// `value`.
 fn varied(value: &Value, at: &mut Vec<String>, found: &mut Vec<(String, Value)>) {
     let pointer = |at: &[String]| {
         at.iter().map(|key| format!("/{}", key.replace('~', "~0").replace('/', "~1"))).collect::<Vec<_>>().concat()
@@ -112,8 +117,8 @@ fn varied(value: &Value, at: &mut Vec<String>, found: &mut Vec<(String, Value)>)
             if let Ok(n) = digits.parse::<u64>()
                 && ["bit/s", "B", "packets", "us", "%"].contains(&unit)
             {
-                // About 10 % more, in whole kbit/s, bytes or packets; a percentage above 50 less by 1. The limit of
-                // 1000000 packets means none, and is not in the text.
+                // About 10 % more, in whole units or kbit/s; percentages above 50 are reduced by 1. A limit of 1000000
+                // packets means that there is none, so that no word of the text states it.
                 let more = match (n, unit) {
                     (n, "bit/s") if n >= 10_000 => n + n / 10 / 1000 * 1000,
                     (1_000_000, "packets") => return,
@@ -127,6 +132,7 @@ fn varied(value: &Value, at: &mut Vec<String>, found: &mut Vec<(String, Value)>)
     }
 }
 
+/// Returns the words of a text.
 fn words(text: &str) -> Vec<&str> {
     text.split_whitespace().collect()
 }
@@ -171,7 +177,7 @@ fn each_number_of_each_sample_changes_only_the_word_that_determines_it_or_is_ref
             if before.len() != after.len() || changed != made.changes.len() || (changed == 0 && !coarse) {
                 wrong.push(format!("{name}: {changed} words, {:?}", made.changes));
             }
-            // Imported again, the port is that of the scenario, except for the values in the report.
+            // Imported again, the text gives the port of the scenario, unless a notice says otherwise.
             let again = document(language, &made.text).unwrap();
             if again.pointer(port) != tuned.pointer(port) && made.report.notices().is_empty() {
                 wrong.push(format!("{name}: {} instead", again.pointer(&format!("{port}{place}")).unwrap()));

@@ -25,6 +25,7 @@ fn files(folder: &str, ending: &str) -> Vec<PathBuf> {
     found
 }
 
+/// Returns the fields of a class that differ from their defaults, as one line.
 fn class_line(class: &Class) -> String {
     let mut value = serde_json::to_value(class).unwrap();
     let table = value.as_object_mut().unwrap();
@@ -32,8 +33,8 @@ fn class_line(class: &Class) -> String {
     if table.get("queue").is_some_and(|queue| queue == "fifo") {
         let _ = table.remove("queue");
     }
-    let said: Vec<String> = table.iter().map(|(key, value)| format!("{key} {value}")).collect();
-    format!("{name}: {}", said.join(", ").replace('"', ""))
+    let fields: Vec<String> = table.iter().map(|(key, value)| format!("{key} {value}")).collect();
+    format!("{name}: {}", fields.join(", ").replace('"', ""))
 }
 
 /// Returns the supported part of a configuration, one line per object, and the report.
@@ -228,7 +229,7 @@ fn every_sample_without_errors_becomes_a_document_or_reports_the_reason() {
             let lowered = lower(&imported.config, &Traffic::default(), &options);
             match &lowered.document {
                 None => assert!(lowered.report.has_errors(), "{}: no document, and no reason", file.display()),
-                // Python's tests run them all; here the document must be complete.
+                // Python's tests run all documents. Here it is checked that each has flows.
                 Some(document) => {
                     assert!(document["flows"].as_array().is_some_and(|flows| !flows.is_empty()), "{}", file.display());
                     made += 1;

@@ -1,12 +1,12 @@
 """Fluid model of a router's port: rate, loss and delay of each group of flows, without a run.
 
-    for group, got in fluid(scenario, "ce", "sink").items():
-        print(group, got.loss)
+    for group, service in fluid(scenario, "ce", "sink").items():
+        print(group, service.loss)
 
-Each group offers its mean rate as a fluid, and each scheduler is ideal: strict priority is served first, weighted
-queues share by progressive filling (max-min), and groups in one queue lose the same fraction of their traffic. Bursts
-and adaptive sources are not in the model: it gives the long-run effect of a policy under a known load, and the load at
-which a class is overloaded.
+Each group offers its mean rate as a fluid, and each scheduler is ideal: queues of strict priority are served first,
+weighted queues share by progressive filling (max-min), and groups in one queue lose the same fraction of their traffic.
+The model gives the long-run effect of a policy under a known load, and the load at which a class is overloaded. It has
+no bursts and no adaptive sources.
 
 Source: Demers, Keshav and Shenker (SIGCOMM 1989) and Parekh and Gallager (IEEE/ACM ToN 1(3), 1993) for weighted
 sharing; Devera, HTB manual (2002), for borrowing.
@@ -40,17 +40,17 @@ class Fluid:
     carried_bps: float
     """Mean rate that leaves the port, bit/s, in the same bytes."""
     queue_s: float | None
-    """Waiting time in the queue of the group, seconds: 0 without loss, else the time to serve a full queue.
+    """Waiting time in the group's queue, seconds: 0, or the time to serve a full queue if the queue is overloaded.
 
     `None`: the length of the overloaded queue is unknown, as under active queue management. Infinity: the queue is
     unlimited, or is not served.
     """
     path_s: float
-    """Propagation and transmission time of one packet from the source to the receiver, seconds."""
+    """Propagation and transmission time of the group's largest packet from the source to the receiver, seconds."""
 
     @property
     def loss(self) -> float:
-        """Fraction of the offered rate that is lost, 0 to 1."""
+        """Fraction of the offered rate that is lost, 0 to 1; 0 if nothing is offered."""
         return 1 - self.carried_bps / self.offered_bps if self.offered_bps else 0.0
 
     @property
@@ -62,22 +62,22 @@ class Fluid:
 def max_min(capacity: float, demands: Sequence[tuple[float, float]]) -> list[float]:
     """Return the weighted max-min fair shares of a capacity, in its unit, for pairs (demand, weight), in their order.
 
-    A demand of weight 0 gets nothing.
+    Demands have the unit of the capacity. A demand of weight 0 gets nothing.
     """
     shares = [0.0] * len(demands)
-    open_ = {i for i, (demand, weight) in enumerate(demands) if demand > 0 and weight > 0}
+    unmet = {i for i, (demand, weight) in enumerate(demands) if demand > 0 and weight > 0}
     unused = capacity
-    while open_ and unused > 0:
-        level = unused / sum(demands[i][1] for i in open_)
-        met = {i for i in open_ if demands[i][0] <= demands[i][1] * level}
+    while unmet and unused > 0:
+        level = unused / sum(demands[i][1] for i in unmet)
+        met = {i for i in unmet if demands[i][0] <= demands[i][1] * level}
         if not met:
-            for i in open_:
+            for i in unmet:
                 shares[i] = demands[i][1] * level
             break
         for i in met:
             shares[i] = demands[i][0]
             unused -= demands[i][0]
-        open_ -= met
+        unmet -= met
     return shares
 
 
@@ -94,6 +94,7 @@ def fluid(
 
     Raises:
         NotModelledError: A group's rate depends on the network, or a part of the policy has no fluid model.
+        KeyError: There is no link between `node` and `neighbour`, or `node` is not a switch.
 
     """
     return FluidPort(scenario, node, neighbour)(factors)
@@ -103,7 +104,11 @@ class FluidPort:
     """Fluid model of one port, which can be evaluated under several loads."""
 
     def __init__(self, scenario: Scenario, node: str, neighbour: str) -> None:
-        """Read the port; raises NotModelledError if the mean rate of a group is not known."""
+        """Read the port, as `fluid` does.
+
+        Raises NotModelledError if the mean rate of a group is not known or the link has `accounting`, and KeyError as
+        `fluid`.
+        """
         self._port = Port(json.loads(scenario.native.to_json()), node, neighbour)
         if "accounting" in self._port.line:
             raise NotModelledError("the link carries other bytes than those of frames (`accounting`)")
@@ -111,17 +116,21 @@ class FluidPort:
         self._wire: dict[str, float] = {}
         rates = scenario.native.offered()
         for group in self._port.groups:
-            found = rates.get(group.name)
-            if found is None:
+            pair = rates.get(group.name)
+            if pair is None:
                 raise NotModelledError(f"the load of `{group.name}` depends on the network, or is unknown")
-            self._offered[group.name], self._wire[group.name] = found
+            self._offered[group.name], self._wire[group.name] = pair
 
     def __call__(self, factors: Mapping[str, float] | None = None) -> dict[str, Fluid]:
-        """Return the service of each group, by name; raises NotModelledError if a part of the policy has no model."""
+        """Return the service of each group, by name, if its offered rate is multiplied by its factor (default 1).
+
+        Raises NotModelledError if a part of the policy has no fluid model.
+        """
         factor = dict.fromkeys(self._offered, 1.0) | dict(factors or {})
         offered = {name: rate * factor[name] for name, rate in self._offered.items()}
         sent = self._policed(offered)
-        # Rates count bytes as buffers do, but the link carries wire bytes: its rate is scaled by their mean ratio.
+        # Offered rates count bytes as buffers do, but the link carries wire bytes. Its rate is converted to the former
+        # by the mean ratio of the two.
         wire = sum(self._wire[name] * factor[name] for name in offered)
         line = rate_bps(towards(self._port.line["rate"])) * (sum(offered.values()) / wire if wire else 1.0)
         shaper = self._port.table.get("shaper")
@@ -134,12 +143,14 @@ class FluidPort:
         return {name: Fluid(offered[name], *found[name], self._path_s(name)) for name in offered}
 
     def _path_s(self, name: str) -> float:
+        """Return `Fluid.path_s` of a group."""
         port = self._port
         access = port.links[frozenset((port.senders[name], port.node))]
         wire = next(group.wire for group in port.groups if group.name == name) * 8
         return sum(delay_s(link) + wire / rate_bps(towards(link["rate"])) for link in (access, port.line))
 
     def _policed(self, offered: Mapping[str, float]) -> dict[str, float]:
+        """Return the rate that the port's policers pass of each group, bit/s, by name."""
         sent = dict(offered)
         metered: set[str] = set()
         groups = {group.name: group for group in self._port.groups}
@@ -150,20 +161,20 @@ class FluidPort:
                 raise NotModelledError("a conditioner that is not a dropping policer")
             _plain(conditioner)
             matches, names = conditioner.get("match"), conditioner.get("flows")
-            held = [
+            policed = [
                 name
                 for name in sent
-                # Only the first conditioner that matches a packet applies.
+                # Only the first conditioner that matches a packet applies to it.
                 if name not in metered
                 and (names is None or name in names)
                 and (matches is None or self._port.holds(matches, groups[name]))
             ]
-            metered.update(held)
-            if conditioner.get("per", "flow") == "flow" and any(groups[name].flows > 1 for name in held):
+            metered.update(policed)
+            if conditioner.get("per", "flow") == "flow" and any(groups[name].flows > 1 for name in policed):
                 raise NotModelledError("policers per flow of a group of several flows")
-            total, limit = sum(sent[name] for name in held), rate_bps(meter["rate"])
+            total, limit = sum(sent[name] for name in policed), rate_bps(meter["rate"])
             if total > limit:
-                sent |= {name: sent[name] * limit / total for name in held}
+                sent |= {name: sent[name] * limit / total for name in policed}
         return sent
 
 
@@ -186,10 +197,10 @@ class _Server:
     def serve(
         self, discipline: Json | None, capacity: float, base: float, demands: Mapping[str, float], limit: str
     ) -> Served:
-        """Return the service of each group with `demands` (bit/s) by a discipline with `capacity` bit/s.
+        """Return the service of each group by a discipline with `capacity` bit/s; `demands` are by group, in bit/s.
 
-        Guarantees that are fractions refer to `base` bit/s, and `limit` is that of a single queue. Raises
-        NotModelledError if the discipline has no model.
+        Guarantees that are fractions refer to `base` bit/s. `limit` is the buffer of a discipline without classes.
+        Raises NotModelledError if the discipline has no model.
         """
         kind = "drop-tail" if discipline is None else str(discipline["kind"])
         if kind == "shaper":
@@ -209,10 +220,10 @@ class _Server:
             weighted = kind == "fair-queue" and (discipline or {}).get("weights") != "equal"
             if weighted and len({group.dscp >> 3 for group in groups}) > 1:
                 raise NotModelledError(f"`{kind}` with weights by precedence")
-            each = max_min(capacity, [(demands[group.name], float(group.flows)) for group in groups])
+            shares = max_min(capacity, [(demands[group.name], float(group.flows)) for group in groups])
             return {
-                group.name: (got, 0.0 if got >= demands[group.name] else None)
-                for group, got in zip(groups, each, strict=True)
+                group.name: (share, 0.0 if share >= demands[group.name] else None)
+                for group, share in zip(groups, shares, strict=True)
             }
         alike = len({self.groups[name].dscp for name in demands}) == 1
         if kind not in _SHARED and not (kind == "wred" and alike):
@@ -221,9 +232,9 @@ class _Server:
         return {name: (rate * capacity / total, full) for name, rate in demands.items()}
 
     def _full_s(self, limit: str, capacity: float, demands: Mapping[str, float]) -> float | None:
-        """Return the time to serve a full queue, seconds; `None`: the limit is not a length.
+        """Return the time to serve a full queue, seconds; `None`: the limit is neither bytes nor packets.
 
-        A limit in packets counts packets of the mean size.
+        For a limit in packets, the packets have the mean size of those that arrive.
         """
         if limit == "unlimited":
             return math.inf
@@ -238,12 +249,15 @@ class _Server:
         return int(limit.removesuffix("packets")) * mean * 8 / capacity if capacity else math.inf
 
     def _sorted(self, classes: Sequence[Json], demands: Mapping[str, float], default: int) -> list[dict[str, float]]:
-        """Return the demands of the groups in each class, by the names of the groups."""
+        """Return a list with the demands of the groups in each class, by the names of the groups.
+
+        Groups that match no class are in the class with the index `default`, which may be `len(classes)`.
+        """
         class_of = self.port.classify(classes, [self.groups[name] for name in demands], default)
-        sorted_: list[dict[str, float]] = [{} for _ in range(max([len(classes), default + 1]))]
+        by_class: list[dict[str, float]] = [{} for _ in range(max([len(classes), default + 1]))]
         for name, index in class_of.items():
-            sorted_[index][name] = demands[name]
-        return sorted_
+            by_class[index][name] = demands[name]
+        return by_class
 
     def _most(self, discipline: Json | None) -> float:
         """Return the lowest rate of a discipline's nested shapers, bit/s; infinity if it is not a shaper."""
@@ -252,55 +266,60 @@ class _Server:
         return min(rate_bps(discipline["rate"]), self._most(discipline.get("discipline")))
 
     def _priority(self, table: Json, capacity: float, base: float, demands: Mapping[str, float]) -> Served:
+        """Return the service by strict priority: each level gets what the levels before it leave."""
         levels: list[Json] = table["levels"]
         names = [level["name"] for level in levels]
-        held = self._sorted(levels, demands, names.index(table.get("default") or names[-1]))
+        by_level = self._sorted(levels, demands, names.index(table.get("default") or names[-1]))
         found: Served = {}
-        for level, own in zip(levels, held, strict=True):
+        for level, own in zip(levels, by_level, strict=True):
             served = self.serve(level.get("discipline"), capacity, base, own, str(level.get("limit", "")))
             capacity = max(capacity - sum(carried for carried, _ in served.values()), 0.0)
             found |= served
         return found
 
     def _class_based(self, table: Json, capacity: float, base: float, demands: Mapping[str, float]) -> Served:
+        """Return the service by class-based queueing, docs/mechanisms/class-based.md."""
         classes: list[Json] = [*table["classes"], table.get("default") or {}]
         if table.get("base") is not None:
             base = rate_bps(table["base"])
-        held = self._sorted(classes[:-1], demands, len(classes) - 1)
+        by_class = self._sorted(classes[:-1], demands, len(classes) - 1)
         total = sum(demands.values())
         found: Served = {}
         left = capacity
         strict = [i for i, class_ in enumerate(classes) if class_.get("priority") is not None]
         for level in sorted({classes[i]["priority"].get("level", 1) for i in strict}):
             own = [i for i in strict if classes[i]["priority"].get("level", 1) == level]
-            admitted = {i: sum(held[i].values()) for i in own}
+            admitted = {i: sum(by_class[i].values()) for i in own}
             for i in own:
-                # The policer acts only while the port is overloaded.
+                # The policer of a priority class acts only while the port is overloaded.
                 rate = classes[i]["priority"].get("rate")
                 if rate is not None and total > capacity:
                     admitted[i] = min(admitted[i], share_bps(rate, base))
             # Classes of one level are served in the order of arrival: all lose the same fraction.
             offered = sum(admitted.values())
-            part = min(left / offered, 1.0) if offered else 1.0
+            passed = min(left / offered, 1.0) if offered else 1.0
             for i in own:
-                got, demand = admitted[i] * part, sum(held[i].values())
+                got, demand = admitted[i] * passed, sum(by_class[i].values())
                 late = (
                     0.0
-                    if part == 1 or not demand
-                    else self._full_s(str(classes[i].get("limit", "64packets")), got, held[i])
+                    if passed == 1 or not demand
+                    else self._full_s(str(classes[i].get("limit", "64packets")), got, by_class[i])
                 )
-                found |= {name: (one * got / demand if demand else 0.0, late) for name, one in held[i].items()}
-            left = max(left - offered * part, 0.0)
+                found |= {name: (rate * got / demand if demand else 0.0, late) for name, rate in by_class[i].items()}
+            left = max(left - offered * passed, 0.0)
         rates = class_rates(classes, base)
-        rest = [i for i in range(len(classes)) if i not in strict]
-        wanted = [(min(sum(held[i].values()), self._most(classes[i].get("discipline"))), rates[i]) for i in rest]
-        for index, got in zip(rest, max_min(left, wanted), strict=True):
+        weighted = [i for i in range(len(classes)) if i not in strict]
+        wanted = [
+            (min(sum(by_class[i].values()), self._most(classes[i].get("discipline"))), rates[i]) for i in weighted
+        ]
+        for index, got in zip(weighted, max_min(left, wanted), strict=True):
             class_ = classes[index]
             limit = str(class_.get("limit", "64packets"))
-            found |= self.serve(class_.get("discipline"), got, base, held[index], limit)
+            found |= self.serve(class_.get("discipline"), got, base, by_class[index], limit)
         return found
 
     def _htb(self, table: Json, capacity: float, base: float, demands: Mapping[str, float]) -> Served:
+        """Return the service by HTB with leaves alone, or with one root and its leaves."""
         classes: list[Json] = table["classes"]
         inner = {class_["parent"] for class_ in classes if class_.get("parent") is not None}
         if len({class_.get("parent") for class_ in classes}) > 2 or any(
@@ -313,13 +332,14 @@ class _Server:
         leaves = [class_ for class_ in classes if class_["name"] not in inner]
         if table.get("default") is None:
             raise NotModelledError("htb without a default class")
-        held = self._sorted(leaves, demands, [leaf["name"] for leaf in leaves].index(table["default"]))
+        by_leaf = self._sorted(leaves, demands, [leaf["name"] for leaf in leaves].index(table["default"]))
         for root in roots:
             capacity = min(capacity, rate_bps(root.get("ceil") or root["rate"]))
         rates = [rate_bps(leaf["rate"]) for leaf in leaves]
         ceilings = [rate_bps(leaf.get("ceil") or leaf["rate"]) for leaf in leaves]
-        wanted = [min(sum(own.values()), limit) for own, limit in zip(held, ceilings, strict=True)]
-        # Guaranteed rates are served first; the rest in the order of priority, within a priority by quanta.
+        wanted = [min(sum(own.values()), limit) for own, limit in zip(by_leaf, ceilings, strict=True)]
+        # Guaranteed rates are served first. The remaining capacity goes to leaves in the order of priority, and within
+        # a priority in proportion to their quanta.
         got = [min(want, rate) for want, rate in zip(wanted, rates, strict=True)]
         if sum(got) > capacity:
             raise NotModelledError("htb whose guaranteed rates exceed its capacity")
@@ -333,7 +353,7 @@ class _Server:
             for i, extra in zip(alike, more, strict=True):
                 got[i] += extra
         found: Served = {}
-        for leaf, own, carried in zip(leaves, held, got, strict=True):
+        for leaf, own, carried in zip(leaves, by_leaf, got, strict=True):
             found |= self.serve(leaf.get("discipline"), carried, base, own, str(leaf.get("limit", "")))
         return found
 

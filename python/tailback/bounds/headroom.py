@@ -1,4 +1,7 @@
-"""Headroom for PAUSE and PFC: the buffer above the high threshold that prevents loss, as a sum of terms in bytes."""
+"""Headroom for PAUSE and PFC: the buffer above the high threshold that prevents loss, as a sum of terms in bytes.
+
+headroom(10e9, mtu=1500, delay_s=0.5e-6).bytes  # of one link of 10 Gbit/s and 100 m
+"""
 
 from __future__ import annotations
 
@@ -15,9 +18,9 @@ Counts = Literal["frame", "wire"]
 """Bytes that a buffer counts: "frame", those of frames, or "wire", preamble and gap as well."""
 
 HEADER = 18
-"""Bytes that Ethernet adds to the payload: addresses, type and frame check sequence."""
+"""Bytes that Ethernet adds to the payload in a frame: addresses, type and frame check sequence."""
 OVERHEAD = 20
-"""Bytes of preamble and interframe gap for each frame."""
+"""Bytes of preamble and interframe gap of each frame."""
 CONTROL = 64
 """Bytes of a PAUSE or PFC frame, without preamble and gap."""
 NS_PER_M = 5
@@ -39,12 +42,12 @@ class Term:
     name: str
     """Cause of the bytes."""
     bytes: int
-    """Value of the term, bytes."""
+    """Value of the term, bytes, rounded up."""
     formula: str
     """Formula of the term, as text.
 
     R is the rate in bit/s, τ the propagation delay in one direction, t_r the response time and t_i the delays of the
-    interfaces, in s; L_x, L_r and L_s, or MTU_r and MTU_s, are sizes of frames in bytes.
+    interfaces, in s; L_x, L_r and L_s, or MTU_r and MTU_s, are lengths of frames in bytes.
     """
 
 
@@ -83,13 +86,13 @@ def headroom(
     interface_s: float = 0.0,
     counts: Counts = "frame",
 ) -> Headroom:
-    """Return the headroom in the worst case: the threshold is exceeded just after frames have begun in both directions.
+    """Return the headroom for one link in the worst case, in which frames have just begun in both directions.
 
     Args:
         rate_bps: Rate of the feeding link, bit/s.
         mtu: Largest payload in bytes, the same in both directions.
         delay_s: Propagation delay in one direction, seconds.
-        response_s: Response time, seconds; default: the longest that the standard permits at the rate.
+        response_s: Response time of the peer, seconds. Default: the longest that the standard permits at the rate.
         interface_s: Sum of all further delays of the interfaces in both directions, seconds.
         counts: Bytes that the buffer counts: "frame", or "wire" for frames with preamble and gap.
 
@@ -101,7 +104,7 @@ def headroom(
     response_s = response_time_s(rate_bps) if response_s is None else response_s
 
     def sent_in(seconds: float) -> int:
-        # A product that should be an integer may be slightly above it.
+        # By rounding, a product that should be an integer may be slightly above it.
         return math.ceil(rate_bps * seconds / 8 - 1e-6)
 
     last = frame + (OVERHEAD if counts == "wire" else 0)
@@ -121,7 +124,8 @@ def headroom(
 def pfc_headroom(rate_bps: float, mtu: int, length_m: float) -> Headroom:
     """Return the headroom by the short formula that vendors publish for PFC.
 
-    Its response time is 60 quanta, the longest at 10 Gbit/s, so that the result is too large at rates up to 1 Gbit/s.
+    Its response time is 60 quanta, the longest at 10 Gbit/s. Up to 1 Gbit/s, the response time is at most 2 quanta, and
+    the result is too large.
 
     Args:
         rate_bps: Rate of the link, bit/s.

@@ -1,6 +1,6 @@
 """A port of a router, read from a scenario's document: its link, its policy and the groups of flows that use it.
 
-The worst case by network calculus and the fluid model use this module, which also parses quantities of documents.
+`tailback.bounds.worst_case` and `tailback.bounds.fluid` use this module, which also parses quantities of documents.
 """
 
 from __future__ import annotations
@@ -57,10 +57,27 @@ class Group:
 
 
 class Port:
-    """A port with its link, its policy and the groups of flows that use it."""
+    """A port with its link, its policy and the groups of flows that use it.
+
+    Attributes:
+        document: The scenario's document.
+        maps: Conditions of the document's class maps, by name.
+        links: Table of each link, by the set of its two ends.
+        node: The switch.
+        table: Settings of the port; empty if it has none.
+        line: Table of the port's link.
+        groups: Groups of flows that are sent to the port's neighbour, in the order of the document.
+        senders: Sending host of each group of the document, by the group's name.
+        largest: Largest packet of the groups, bytes as counted by buffers; 1500 without groups.
+        part: Smallest `Group.part` of the groups; 1 without groups.
+
+    """
 
     def __init__(self, document: Json, node: str, neighbour: str) -> None:
-        """Read the port of switch `node` to `neighbour` from a scenario's document; raises KeyError if it has none."""
+        """Read the port of switch `node` to `neighbour` from a scenario's document.
+
+        Raises KeyError if there is no such switch, or no link between the two.
+        """
         self.document = document
         self.maps: Json = document.get("class-maps", {})
         self.links = {frozenset(link["between"]): link for link in document["links"]}
@@ -71,34 +88,38 @@ class Port:
         self.senders = {flow["name"]: flow["from"] for flow in document["flows"]}
         largest = [group.packet for group in self.groups]
         self.largest = max(largest, default=1500)
-        # The link also carries preamble and gap, whose share is largest in short packets.
+        # The link also carries preamble and gap, whose share of the wire bytes is largest for short packets.
         self.part = min((group.part for group in self.groups), default=1.0)
 
     def _group(self, flow: Json) -> Group:
+        """Return the group of a table `flows` of the document."""
         source = flow.get("source", {})
         framing = self.document["network"]["framing"]
-        header, least, more, limit = (0, 0, 0, 65_535)
+        # Bytes, as in the table `framing`; without framing, the MTU is the largest length of an IP packet.
+        header, min_frame, overhead, mtu = (0, 0, 0, 65_535)
         if framing == "ethernet":
-            header, least, more, limit = (18, 64, 20, 1500)
+            header, min_frame, overhead, mtu = (18, 64, 20, 1500)
         elif isinstance(framing, dict):
             names = ("header", "min-frame", "overhead", "mtu")
-            header, least, more, limit = (_native.parse_bytes(framing[name]) for name in names)
+            header, min_frame, overhead, mtu = (_native.parse_bytes(framing[name]) for name in names)
         transport = flow.get("transport", {})
         written = _native.parse_bytes(transport.get("segment", source.get("packet", "1460B")))
         written += _native.parse_bytes(transport.get("header", "0B"))
         # A write longer than the MTU is sent as full packets and a remainder.
-        full, rest = divmod(written, limit)
-        packet = max(min(written, limit) + header, least)
-        lengths = [max(size + header, least) for size in ([limit] if full else []) + ([rest] if rest else [])]
+        full, remainder = divmod(written, mtu)
+        packet = max(min(written, mtu) + header, min_frame)
+        sizes = ([mtu] if full else []) + ([remainder] if remainder else [])
+        lengths = [max(size + header, min_frame) for size in sizes]
         burst = (full - 1) * lengths[0] + sum(lengths) if full else sum(lengths)
-        part = min((length / (length + more) for length in lengths), default=1.0)
+        part = min((length / (length + overhead) for length in lengths), default=1.0)
         dscp = code_point(flow.get("dscp", 0))
-        return Group(flow["name"], dscp, flow.get("count", 1), source, packet, packet + more, burst, written, part)
+        return Group(flow["name"], dscp, flow.get("count", 1), source, packet, packet + overhead, burst, written, part)
 
     def classify(self, classes: Sequence[Json], members: Sequence[Group], default: int) -> Mapping[str, int]:
-        """Return the index of each group's class, by name: the first class whose condition holds, else `default`.
+        """Return the index in `classes` of each group's class, by the group's name.
 
-        Raises NotModelledError if the class of a group is not known before a run.
+        It is that of the first class whose condition holds for the group, or `default` if there is none. Raises
+        NotModelledError if the class of a group is not known before a run.
         """
         found = {}
         for member in members:
@@ -110,11 +131,14 @@ class Port:
         return found
 
     def holds(self, matches: Any, group: Group) -> bool:
-        """Return `True` if a group matches a condition; raises NotModelledError if that is not known before a run."""
+        """Return `True` if a group matches a condition: a table, the name of a class map, or a list of alternatives.
+
+        Raises NotModelledError if that is not known before a run.
+        """
         if isinstance(matches, str):
             return self.holds(self.maps[matches], group)
         if isinstance(matches, list):
-            return any(self.holds(one, group) for one in matches)
+            return any(self.holds(alternative, group) for alternative in matches)
         for key, value in matches.items():
             values = value if isinstance(value, list) else [value]
             if key == "dscp":
@@ -124,9 +148,9 @@ class Port:
             elif key == "flows":
                 holds = group.name in values
             elif key == "all":
-                holds = all(self.holds(one, group) for one in values)
+                holds = all(self.holds(part, group) for part in values)
             elif key == "not":
-                holds = not any(self.holds(one, group) for one in values)
+                holds = not any(self.holds(part, group) for part in values)
             else:
                 raise NotModelledError(f"the class of a packet depends on `{key}`, which is unknown before a run")
             if not holds:
@@ -140,17 +164,18 @@ def class_rates(classes: Sequence[Json], base_bps: float) -> list[float]:
     `base_bps` is the rate to which guarantees that are fractions refer. docs/mechanisms/class-based.md has the rule.
     """
     reserved = [share_bps(class_.get("bandwidth"), base_bps) for class_ in classes]
-    low = sum(share_bps(class_["priority"].get("rate"), base_bps) for class_ in classes if class_.get("priority"))
-    left = max(base_bps - low - sum(reserved), 0.01 * base_bps)
+    priority = sum(share_bps(class_["priority"].get("rate"), base_bps) for class_ in classes if class_.get("priority"))
+    left = max(base_bps - priority - sum(reserved), 0.01 * base_bps)
 
     def part(index: int) -> float:
+        """Return the weight with which a class shares the rate that is left; 0: it has a priority or a guarantee."""
         class_ = classes[index]
         if class_.get("priority") is not None or class_.get("bandwidth") is not None:
             return 0.0
         return float(class_.get("remaining") or 1.0)
 
     parts = sum(part(index) for index in range(len(classes))) or 1.0
-    return [own if own else left * part(index) / parts for index, own in enumerate(reserved)]
+    return [rate if rate else left * part(index) / parts for index, rate in enumerate(reserved)]
 
 
 def share_bps(written: object, base_bps: float) -> float:
@@ -182,7 +207,10 @@ def burst_bytes(written: object, rate: object) -> float:
 
 
 def towards(rate: object) -> str:
-    """Return the rate of a link's first direction as text: the first of two rates, or that of both directions."""
+    """Return the rate of a link's first direction, from the first of its ends to the second, as text.
+
+    `rate` is one rate for both directions or a list of two.
+    """
     return str(rate[0] if isinstance(rate, list) else rate)
 
 
@@ -192,22 +220,26 @@ def delay_s(link: Json) -> float:
     A pair of delays is for the first and the last link of a pattern, a pair of jitters for the two directions. Raises
     ValueError if a length or a duration is invalid.
     """
-    jitter = max(_seconds(one) for one in _each(link.get("jitter", "0s")))
+    jitter = max(_seconds(duration) for duration in _each(link.get("jitter", "0s")))
     if "length" in link:
+        # 5 ns per metre.
         return 5e-9 * _metres(str(link["length"])) + jitter
-    # A link with neither a length nor a delay has 1 us.
-    return max(_seconds(one) for one in _each(link.get("delay", "1us"))) + jitter
+    # A link with neither a length nor a delay has a delay of 1 us.
+    return max(_seconds(duration) for duration in _each(link.get("delay", "1us"))) + jitter
 
 
 def _each(written: object) -> list[object]:
+    """Return a list unchanged, and another value as a list of one."""
     return list(written) if isinstance(written, list) else [written]
 
 
 def _seconds(written: object) -> float:
+    """Return a duration such as `2ms` in seconds; raises ValueError if it is not a duration."""
     return _native.parse_duration(str(written)) * 1e-12
 
 
 def _metres(written: str) -> float:
+    """Return a length such as `100m` in metres; raises ValueError if it is not a length."""
     for unit, metres in (("mm", 1e-3), ("km", 1e3), ("m", 1.0)):
         if written.endswith(unit):
             return float(written.removesuffix(unit)) * metres
@@ -217,7 +249,7 @@ def _metres(written: str) -> float:
 def code_point(written: object) -> int:
     """Return the number of a valid code point, given by name or number (RFC 2474, RFC 2597, RFC 3246, RFC 5865).
 
-    A checked document has only valid ones; others are not detected, or raise ValueError.
+    A checked document has only valid ones. For an invalid one, the result is meaningless, or ValueError is raised.
     """
     text = str(written).lower()
     named = {"default": 0, "be": 0, "ef": 46, "va": 44}

@@ -47,7 +47,7 @@ class Bound:
     """Upper bound of the one-way delay of the packets of a group."""
 
     seconds: float | None
-    """Bound of the time from a packet's generation to the arrival of its last bit, seconds; `None`: no bound."""
+    """Bound of the time from a packet's generation to the arrival of its last bit, s; `None`: no bound is known."""
     reason: str
     """Assumptions of the bound, or the reason why there is none."""
 
@@ -75,6 +75,9 @@ def worst_case(scenario: Scenario, node: str, neighbour: str) -> dict[str, Bound
         scenario: Hosts with a link each to one switch, and a policy at one of its ports, as `tailback import` makes it.
         node: The switch.
         neighbour: Neighbour of the switch behind the port.
+
+    Raises:
+        KeyError: There is no link between `node` and `neighbour`, or `node` is not a switch.
 
     """
     document = json.loads(scenario.native.to_json())
@@ -112,8 +115,8 @@ class _Port(Port):
             rate = _native.parse_rate(source["rate"]) / 8
         else:
             rate = group.written / (_native.parse_duration(source["interval"]) * 1e-12)
-        # Each interval of a source with `wander` is at least (1 - wander) of the constant one; with jitter a late
-        # packet may come right before the next.
+        # Each interval of a source with `wander` is at least (1 - wander) times the constant interval. With jitter, a
+        # late packet may come right before the next.
         burst = group.flows * group.burst * (2 if late else 1)
         return _Curve(burst, group.flows * rate / quickest * group.burst / group.written)
 
@@ -132,21 +135,20 @@ class _Port(Port):
     def _arrival(self, group: Group) -> _Curve:
         """Return the arrival curve of a group at the scheduler, behind the conditioners of the port.
 
-        It is that of the first policer for all packets of the group, or that of the sources, if they send less.
+        It is the curve of the first policer for all packets of the group, or that of the sources if they send less.
         """
         for conditioner in self.table.get("conditioners", []):
             meter = conditioner.get("meter", {})
             drops = conditioner.get("exceed", {}).get("drop") is True
-            alone = self._only(conditioner, group)
-            if alone and drops and meter.get("kind") == "token-bucket":
+            if self._polices(conditioner, group) and drops and meter.get("kind") == "token-bucket":
                 _counts_frames(conditioner)
                 return self._least(
                     group, _Curve(burst_bytes(meter["burst"], meter["rate"]), rate_bps(meter["rate"]) / 8)
                 )
         return self._sent(group)
 
-    def _only(self, conditioner: Json, group: Group) -> bool:
-        """Return `True` if a conditioner applies to the group."""
+    def _polices(self, conditioner: Json, group: Group) -> bool:
+        """Return `True` if a conditioner applies to the group and is not limited to named groups (`flows`)."""
         matches = conditioner.get("match")
         return conditioner.get("flows") is None and (matches is None or self.holds(matches, group))
 
@@ -167,7 +169,7 @@ class _Port(Port):
             _counts_frames(shaper)
             shaped = rate_bps(shaper["rate"]) / 8
             rate = min(line, shaped)
-            # The bucket must refill after the previous packet; then the packet itself is transmitted.
+            # Before a packet is transmitted, the bucket must refill after the previous one.
             latency = self.largest / rate
             after += group.wire * self.part / line
         ring = int(self.table.get("ring") or 0)
@@ -205,38 +207,40 @@ class _Port(Port):
     def _priority(
         self, discipline: Json, service: _Service, base_bps: float, group: Group, members: Sequence[Group]
     ) -> tuple[float, str]:
+        """Return the result of `_within` for a discipline of strict priority."""
         levels: list[Json] = discipline["levels"]
         default = discipline.get("default") or levels[-1]["name"]
         names = [level["name"] for level in levels]
-        of = self.classify(levels, members, names.index(default))
-        own = of[group.name]
-        above = _sum([self._arrival(member) for member in members if of[member.name] < own])
-        below = own + 1 < len(levels) and any(of[member.name] > own for member in members)
-        left = _left(service, above, self.largest if below or above.burst else 0)
-        same = [member for member in members if of[member.name] == own]
+        level_of = self.classify(levels, members, names.index(default))
+        own = level_of[group.name]
+        above = _sum([self._arrival(member) for member in members if level_of[member.name] < own])
+        has_lower = own + 1 < len(levels) and any(level_of[member.name] > own for member in members)
+        left = _left(service, above, self.largest if has_lower or above.burst else 0)
+        same = [member for member in members if level_of[member.name] == own]
         return self._within(levels[own].get("discipline"), left, base_bps, group, same)
 
     def _class_based(
         self, discipline: Json, service: _Service, base_bps: float, group: Group, members: Sequence[Group]
     ) -> tuple[float, str]:
+        """Return the result of `_within` for class-based queueing."""
         classes: list[Json] = [*discipline["classes"], discipline.get("default") or {}]
         if discipline.get("base") is not None:
             base_bps = rate_bps(discipline["base"])
-        of = self.classify(classes[:-1], members, len(classes) - 1)
+        class_of = self.classify(classes[:-1], members, len(classes) - 1)
 
-        def held(index: int) -> list[Group]:
-            return [member for member in members if of[member.name] == index]
+        def groups_in(index: int) -> list[Group]:
+            return [member for member in members if class_of[member.name] == index]
 
-        # Either the sources or the policer bounds a class: the best combination over all classes gives the bound.
+        # Both the sources and the policer bound a priority class. Each combination of one curve per class gives a valid
+        # bound, of which the smallest is returned.
         strict = [index for index, class_ in enumerate(classes) if class_.get("priority") is not None]
-        options = [self._strict(classes[index], held(index), base_bps) for index in strict]
+        options = [self._strict(classes[index], groups_in(index), base_bps) for index in strict]
         found: list[tuple[float, str]] = []
         trouble = NotModelledError("the classes of priority are not bounded")
         for chosen in itertools.islice(itertools.product(*options), _MAX_COMBINATIONS):
             try:
-                found.append(
-                    self._class(classes, dict(zip(strict, chosen, strict=True)), service, base_bps, group, members, of)
-                )
+                curves = dict(zip(strict, chosen, strict=True))
+                found.append(self._class(classes, curves, service, base_bps, group, members, class_of))
             except NotModelledError as reason:
                 trouble = reason
         if not found:
@@ -251,17 +255,18 @@ class _Port(Port):
         base_bps: float,
         group: Group,
         members: Sequence[Group],
-        of: Mapping[str, int],
+        class_of: Mapping[str, int],
     ) -> tuple[float, str]:
         """Return the longest time of a group's packets in its class, seconds, and the assumptions in words.
 
-        `strict` has the arrival curves of the priority classes, and `of` the class of each group, as an index.
+        `strict` has the arrival curve of each priority class, by index in `classes`, and `class_of` the index of each
+        group's class, by name of the group.
         """
 
         def level(number: int) -> _Curve:
             return _sum([curve for i, curve in strict.items() if classes[i]["priority"].get("level", 1) == number])
 
-        own = of[group.name]
+        own = class_of[group.name]
         priority = classes[own].get("priority")
         if priority is not None:
             number = priority.get("level", 1)
@@ -270,46 +275,47 @@ class _Port(Port):
         left = _left(service, _sum([level(1), level(2)]), 0)
         rates = class_rates(classes, base_bps)
         # A class without flows uses no capacity.
-        busy = sorted({index for index in of.values() if classes[index].get("priority") is None})
+        busy = sorted({index for index in class_of.values() if classes[index].get("priority") is None})
         share = rates[own] / sum(rates[index] for index in busy)
         guaranteed = left.rate * share * (self.part if len(busy) > 1 else 1.0)
         latency = left.latency
         if len(busy) > 1:
             latency += self.largest / guaranteed + len(busy) * self.largest / left.rate
         inner = classes[own].get("discipline")
-        same = [member for member in members if of[member.name] == own]
+        same = [member for member in members if class_of[member.name] == own]
         return self._within(inner, _Service(guaranteed, latency), base_bps, group, same)
 
     def _strict(self, class_: Json, members: Sequence[Group], base_bps: float) -> list[_Curve]:
-        """Return the arrival curves that bound a priority class: of its sources, and of its policer.
+        """Return the arrival curves that bound a priority class: that of its sources, then that of its policer, if any.
 
         The policer passes one packet more than its bucket admits: the one that finds all queues empty.
         """
         if not members:
             return [_Curve(0, 0)]
-        found = []
+        curves = []
         try:
-            found.append(_sum([self._arrival(member) for member in members]))
+            curves.append(_sum([self._arrival(member) for member in members]))
         except NotModelledError:
             if class_["priority"].get("rate") is None:
                 raise
         if class_["priority"].get("rate") is not None:
             bps = share_bps(class_["priority"]["rate"], base_bps)
             burst = class_["priority"].get("burst")
+            # The default burst is 200 ms at the rate.
             bucket = bps / 8 * 0.2 if burst is None else burst_bytes(burst, bps)
-            found.append(_Curve(bucket + max(member.packet for member in members), bps / 8))
-        return found
+            curves.append(_Curve(bucket + max(member.packet for member in members), bps / 8))
+        return curves
 
 
 def _counts_frames(table: Json) -> None:
-    """Raise NotModelledError if a token bucket counts other bytes than buffers do: curves are in buffer bytes."""
+    """Raise NotModelledError if a table's token bucket counts other bytes than buffers do, which curves count."""
     if table.get("accounting", "0B") != "0B":
         raise NotModelledError("a token bucket counts other bytes than buffers do (`accounting`)")
 
 
 def _delay(arrival: _Curve, service: _Service) -> float:
-    """Return the delay bound, seconds; raises NotModelledError if the arrivals exceed the guaranteed rate."""
-    # Rates are rounded to whole bits: equal rates may differ slightly.
+    """Return the bound of the delay, seconds; raises NotModelledError if arrivals exceed the guaranteed rate."""
+    # Rates are rounded to whole bit/s, so that rates that should be equal may differ slightly.
     if arrival.rate > service.rate * (1 + 1e-9):
         raise NotModelledError(
             f"arrivals of up to {arrival.rate * 8 / 1e6:.4g} Mbit/s exceed "
@@ -322,6 +328,7 @@ def _left(service: _Service, above: _Curve, blocking: float) -> _Service:
     """Return the service that strict priority leaves to a class.
 
     `above` are the arrivals of higher classes, and `blocking` the bytes of a packet of a lower class in transmission.
+    Raises NotModelledError if the higher classes may use all of the rate.
     """
     rate = service.rate - above.rate
     if rate <= 0:
@@ -330,4 +337,5 @@ def _left(service: _Service, above: _Curve, blocking: float) -> _Service:
 
 
 def _sum(curves: Sequence[_Curve]) -> _Curve:
+    """Return the arrival curve of all arrivals together."""
     return _Curve(sum(curve.burst for curve in curves), sum(curve.rate for curve in curves))

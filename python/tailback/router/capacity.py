@@ -1,12 +1,12 @@
 """Capacity: the largest number of flows of a group with which the group keeps its target.
 
     found = import_configuration("mqc", policy, traffic=table)
-    made = most_flows(found, "calls", lambda found: judge(found, duration="60s"))
-    print(made.fits, made.breaks_at, made.because)
+    capacity = most_flows(found, "calls", lambda changed: judge(changed, duration="60s"))
+    print(capacity.fits, capacity.breaks_at, capacity.because)
 
-Each number of flows is judged by the caller's function, such as `tailback.router.verdict.judge`, with the same seeds.
-The search doubles the number until the target is missed and then bisects the range, so it assumes that more flows never
-improve a result.
+The caller's function, such as `tailback.router.verdict.judge`, judges each number of flows, and should use the same
+seeds each time. The search doubles the number until the target is missed, or halves it until the target is kept, and
+then bisects the range. It assumes that more flows never improve a result. A target that is undecided counts as kept.
 """
 
 from __future__ import annotations
@@ -28,9 +28,10 @@ MAX_FLOWS = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Capacity:
-    """Largest number of flows of a group that fits."""
+    """Largest number of flows of a group with which the group keeps its target."""
 
     group: str
+    """Name of the group."""
     fits: int
     """Largest number of flows that keeps the target; 0: one flow misses it."""
     breaks_at: int | None
@@ -38,7 +39,7 @@ class Capacity:
     because: tuple[str, ...]
     """Targets missed with `breaks_at` flows, as in `Row.misses`; empty if `breaks_at` is `None`."""
     tried: tuple[tuple[int, Row], ...]
-    """Numbers of flows that were judged, ascending, each with the results of the group."""
+    """Pairs of a number of flows that was judged, and the results of the group with it, ascending by number."""
 
     def sentence(self) -> str:
         """Return the result in one sentence."""
@@ -54,12 +55,13 @@ class Capacity:
 
 
 def most_flows(found: Imported, group: str, judged: Callable[[Imported], PolicyVerdict]) -> Capacity:
-    """Find the largest number of flows of a group that keeps its target.
+    """Find the largest number of flows of a group, 0 to `MAX_FLOWS`, with which the group keeps its target.
 
     Args:
         found: An imported configuration.
         group: A group of the traffic table that has a target.
-        judged: Function that judges an imported configuration, such as `lambda found: judge(found, duration="60s")`.
+        judged: Function that judges `found` with another number of flows, such as
+            `lambda changed: judge(changed, duration="60s")`.
 
     Raises:
         UsageError: There is no such group, or it has no target.
@@ -74,7 +76,7 @@ def most_flows(found: Imported, group: str, judged: Callable[[Imported], PolicyV
     index = names.index(group)
     tried: dict[int, Row] = {}
 
-    def at(count: int) -> Row:
+    def row_with(count: int) -> Row:
         if count not in tried:
             changed = [{**flow, "count": count} if i == index else flow for i, flow in enumerate(flows)]
             scenario = Scenario.from_document({**document, "flows": changed}).check()
@@ -82,24 +84,24 @@ def most_flows(found: Imported, group: str, judged: Callable[[Imported], PolicyV
             tried[count] = next(row for row in rows if row.group == group)
         return tried[count]
 
-    first = at(int(flows[index].get("count", 1)))
+    first = row_with(int(flows[index].get("count", 1)))
     if first.objective is None:
         raise UsageError(f"`{group}` has no target: write one in the column `target` of the traffic table")
-    fits, breaks = _bracket(int(flows[index].get("count", 1)), lambda count: not at(count).misses)
+    fits, breaks = _bracket(int(flows[index].get("count", 1)), lambda count: not row_with(count).misses)
     while breaks is not None and breaks - fits > 1:
         middle = (fits + breaks) // 2
-        if at(middle).misses:
+        if row_with(middle).misses:
             breaks = middle
         else:
             fits = middle
-    because = () if breaks is None else at(breaks).misses
+    because = () if breaks is None else row_with(breaks).misses
     return Capacity(group, fits, breaks, because, tuple(sorted(tried.items())))
 
 
 def _bracket(start: int, keeps: Callable[[int], bool]) -> tuple[int, int | None]:
     """Return a number of flows that keeps the target, or 0, and a larger one that misses it.
 
-    Numbers are doubled or halved from `start` on. `None`: `MAX_FLOWS` flows keep the target.
+    Numbers are doubled or halved from `start` on. The result is `MAX_FLOWS` and `None` if `MAX_FLOWS` flows keep it.
     """
     count = min(max(start, 1), MAX_FLOWS)
     if keeps(count):

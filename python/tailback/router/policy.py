@@ -49,9 +49,9 @@ class Notice:
     """A remark about a line of the input."""
 
     source: Literal["configuration", "traffic", "scenario", "export"]
-    """Source of the line; `scenario` and `export` are about the results of the conversion."""
+    """Subject of the remark: a line of the configuration or the traffic table, or the resulting scenario or text."""
     level: Level
-    """`error`: there is no scenario; `unsupported`: a part was left out; `assumed`: a value is not in the
+    """`error`: nothing was made; `unsupported`: a part was left out; `assumed`: a value is not in the
     configuration; `warning`: a part is suspicious; `ignored`: a part has no effect on queues."""
     line: int
     """Line, from 1; 0: the whole input."""
@@ -64,7 +64,7 @@ class Notice:
     advice: str | None = None
     """Correction or other advice; `None`: there is none."""
     affects: bool = False
-    """`True` if the remark is about a part of the configuration that can change the results of the interface."""
+    """`True` if the remark is about a part of the configuration that can change the interface's results."""
     file: str = ""
     """Name of the file that contains the line; empty if the name is not known."""
 
@@ -104,11 +104,11 @@ class Imported:
     scenario: Scenario | None
     """Scenario of the interface; `None`: a notice is an error."""
     notices: Sequence[Notice]
-    """Remarks about the configuration, the traffic table and the scenario."""
+    """Remarks about the configuration, then about the traffic table, then about the scenario."""
     classes: Mapping[str, Sequence[str]]
     """Names of the groups of flows in each class, by the class's name."""
     targets: Mapping[str, str]
-    """Targets from the traffic table's column `target`, by the name of the group."""
+    """Targets from the traffic table's column `target`, by the name of the group; groups without one are left out."""
     interface: str
     """Name of the simulated interface; empty: there is an error."""
     link: Link | None
@@ -169,9 +169,9 @@ class Configuration:
     changes: Sequence[Change] = ()
     """Replaced words of the original; empty without an original."""
     paste: str = ""
-    """Commands that make the changes on a router, including those that enter the modes they need; empty for `tc`."""
+    """Commands that make the changes on a router, including those that enter configuration modes; empty for `tc`."""
     original: str | None = None
-    """Text in which values were replaced; `None`: the configuration was written from scratch."""
+    """Configuration in which values were replaced; `None`: the text was written from scratch."""
 
     @property
     def errors(self) -> list[Notice]:
@@ -179,14 +179,14 @@ class Configuration:
         return [notice for notice in self.notices if notice.level == "error"]
 
     def diff(self, file: str = "original") -> str:
-        """Return the changes of the original as a unified diff; empty if there are none."""
+        """Return the changes of the original as a unified diff, in which `file` names it; empty if there are none."""
         before = (self.original or "").splitlines(keepends=True)
         lines = unified_diff(before, self.text.splitlines(keepends=True), file, f"{file} (tuned)")
         return "".join(line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n" for line in lines)
 
 
 class ConfigurationError(TailbackError):
-    """A configuration from which no scenario can be made, with its errors as `notices`."""
+    """Error of a configuration from which no scenario can be made; `notices` has the errors."""
 
     exit_code = EXIT_SCENARIO
 
@@ -287,6 +287,9 @@ def export_configuration(
         name: Name of the interface ("mqc") or device ("tc") if there is no original. Default: by the link's rate for
             "mqc"; `eth0`, with a notice, for "tc".
 
+    Raises:
+        ValueError: An argument other than `original` and `traffic` is invalid, such as the rate.
+
     """
     document = scenario.native.to_json()
     if original is None:
@@ -302,7 +305,10 @@ def export_configuration(
 
 
 def translate_configuration(from_: Language, text: str, to: Writable) -> Configuration:
-    """Translate a configuration into another language; notices name what could not be translated."""
+    """Translate a configuration into another language; notices name what could not be translated.
+
+    Raises ValueError for an unknown language.
+    """
     found = json.loads(_native.translate_router(from_, text, to))
     notices = [*_notices("configuration", found["configuration_report"]), *_notices("export", found["export_report"])]
     return Configuration(found["text"], notices)

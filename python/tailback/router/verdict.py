@@ -1,11 +1,11 @@
 """Verdicts on policies: delay, variation and loss of each group of flows, compared with its targets.
 
     found = import_configuration("mqc", policy, traffic=table)
-    made = judge(found, network_delay="30ms")
-    print(made.survives, [row.misses for row in made.rows])
+    verdict = judge(found, network_delay="30ms")
+    print(verdict.survives, [row.misses for row in verdict.rows])
 
-The targets of a group are those of the traffic table, or else follow from the code point of its packets:
-`tailback.router.objectives`.
+The targets of a group are those of the traffic table. Without these, they follow from the code point of its packets, as
+`tailback.router.objectives` defines.
 """
 
 from __future__ import annotations
@@ -31,9 +31,10 @@ from tailback.run.simulate import run
 __all__ = ["Outcome", "PolicyVerdict", "Row", "draw", "judge"]
 
 Outcome: TypeAlias = Literal["survives", "fails", "as-far-as-understood"]
-"""Outcome: `fails` if a group misses a target, `survives` if no group does and all of the policy is simulated.
+"""Outcome of a judgement.
 
-`as-far-as-understood`: no group misses a target, but a part of the policy is not simulated.
+`fails`: a group misses a target. `survives`: no group misses one, and all of the policy is simulated.
+`as-far-as-understood`: no group misses one, but a part of the policy is not simulated.
 """
 
 _TERMINAL_S = 0.05
@@ -42,7 +43,10 @@ _TERMINAL_S = 0.05
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """Results of a group of flows over all replications. Delays are of the whole path, in seconds."""
+    """Results of a group of flows over all replications.
+
+    Each delay includes `network_delay` of `judge`, the delay of the rest of the path.
+    """
 
     group: str
     """Name of the group."""
@@ -73,7 +77,7 @@ class Row:
     doubts: tuple[str, ...]
     """Those of `delay`, `variation`, `loss` and `MOS` whose interval contains the target: more replications are needed.
 
-    If no packet was sent, the only entry is `nothing was sent`.
+    If no packet was sent and the group has a target, the only entry is `nothing was sent`.
     """
     longest_s: float
     """Maximum delay of a packet over all replications, s; NaN: no packet arrived."""
@@ -93,11 +97,11 @@ class Row:
         """
         target = "none" if self.objective is None else self.objective.name
         if self.misses:
-            found = "NO: " + ", ".join(self.misses)
+            kept = "NO: " + ", ".join(self.misses)
         elif self.doubts:
-            found = "unsure: " + ", ".join(self.doubts)
+            kept = "unsure: " + ", ".join(self.doubts)
         else:
-            found = "-" if self.objective is None else "yes"
+            kept = "-" if self.objective is None else "yes"
         return [
             self.group,
             self.policy_class,
@@ -108,12 +112,12 @@ class Row:
             f"{self.loss.mean * 100:.3g} %",
             "" if self.mos is None or self.mos.n == 0 else f"{self.mos.mean:.2f}",
             target,
-            found,
+            kept,
         ]
 
     def as_json(self) -> dict[str, object]:
         """Return the JSON form."""
-        found = {
+        measured = {
             "offered": self.offered.as_json("bit/s"),
             "delay": self.delay.as_json("s"),
             "delay_p99": self.delay_p99.as_json("s"),
@@ -122,11 +126,14 @@ class Row:
             "mos": None if self.mos is None else self.mos.as_json("1"),
         }
         head = {"group": self.group, "class": self.policy_class, "dscp": self.code_point}
-        held = self.objective
-        head |= {"y1541": None if held is None else held.y1541, "target": None if held is None else held.as_json()}
+        targets = self.objective
+        head |= {
+            "y1541": None if targets is None else targets.y1541,
+            "target": None if targets is None else targets.as_json(),
+        }
         longest = None if math.isnan(self.longest_s) else self.longest_s
         worst = {"longest_s": longest, "bound_s": self.bound.seconds, "bound": self.bound.reason}
-        return {**head, **found, "misses": list(self.misses), "doubts": list(self.doubts), **worst}
+        return {**head, **measured, "misses": list(self.misses), "doubts": list(self.doubts), **worst}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +143,7 @@ class PolicyVerdict:
     title: str
     """Interface, rate of its link, and the bytes that rates include."""
     rows: Sequence[Row]
-    """Results of each group of flows."""
+    """Results of each group of flows, in the order of the scenario's groups."""
     result: Result
     """Result of the simulation."""
     least_mos: float
@@ -148,18 +155,18 @@ class PolicyVerdict:
 
     @property
     def outcome(self) -> Outcome:
-        """Outcome, see `Outcome`; undecided targets do not count as missed."""
+        """Outcome of the judgement; undecided targets do not count as missed."""
         if any(row.misses for row in self.rows):
             return "fails"
         return "as-far-as-understood" if self.not_simulated else "survives"
 
     @property
     def survives(self) -> bool:
-        """`True` if no group misses a target, though some may be undecided, and all of the policy is simulated."""
+        """`True` if no group misses a target, and all of the policy is simulated; targets may be undecided."""
         return self.outcome == "survives"
 
     def sentences(self) -> list[str]:
-        """Return the outcome in sentences, of which the first is about voice."""
+        """Return the outcome in sentences, the first about voice, the last about the simulation."""
         voice = [row for row in self.rows if row.is_voice]
         if not voice:
             said = ["There is no voice in the traffic table: no row has dscp ef, va or cs5, or the target voice."]
@@ -228,7 +235,7 @@ def judge(
         found: An imported configuration.
         network_delay: One-way delay of the rest of the path, such as "30ms"; it is added to all delays.
         codec: Codec of the calls; see `tailback.results.quality.call`.
-        least_mos: Lower limit of the mean opinion score; below 3.6 many users are dissatisfied (ITU-T G.109).
+        least_mos: Lower limit of the mean opinion score, 1 to 4.5; below 3.6 many users are dissatisfied (ITU-T G.109).
         bounds: Source of the limit of one-way delay for voice: "y.1541" (100 ms) or "g.114" (150 ms).
         duration: Length of a run, such as "60s". Default: that of the imported scenario.
         seed: Base seed. Default: that of the scenario.
@@ -238,6 +245,7 @@ def judge(
     Raises:
         ConfigurationError: `found` has errors.
         UsageError: A target in the traffic table is invalid, or a number is out of range.
+        ValueError: `network_delay` is not a duration.
 
     """
     scenario = found.check()
@@ -274,7 +282,9 @@ def _row(
     further_s: float,
     codec: str,
 ) -> Row:
-    def over(figure: Callable[[Report], float]) -> Interval:
+    """Return the results of a group; `further_s` is the delay of the rest of the path, in seconds."""
+
+    def over_reports(figure: Callable[[Report], float]) -> Interval:
         values = [figure(report) for report in result.reports]
         return mean_interval([value for value in values if not math.isnan(value)], result.confidence)
 
@@ -283,14 +293,14 @@ def _row(
 
     def measured(figure: Callable[[Report], float]) -> Interval:
         # Replications in which no packet of the group arrived have no delay.
-        return over(lambda report: figure(report) if group in report.data["variation"] else math.nan)
+        return over_reports(lambda report: figure(report) if group in report.data["variation"] else math.nan)
 
     def p99(report: Report) -> float:
         return report.variation(group)["delay"].get("p99_s") or math.nan
 
-    delay = later(over(lambda report: report.mean_delay_s(group)))
+    delay = later(over_reports(lambda report: report.mean_delay_s(group)))
     variation = measured(lambda report: report.variation(group)["pdv_p999_s"])
-    loss = over(lambda report: report.loss(group)).clipped(0.0)
+    loss = over_reports(lambda report: report.loss(group)).clipped(0.0)
     mos = None
     if objective is not None and objective.mos is not None:
         terminal_s = _TERMINAL_S + further_s
@@ -299,7 +309,7 @@ def _row(
     if bound.seconds is not None:
         bound = replace(bound, seconds=bound.seconds + further_s)
     misses, doubts = _judged(objective, delay, variation, loss, mos)
-    offered = over(lambda report: report.offered_bps(group))
+    offered = over_reports(lambda report: report.offered_bps(group))
     if offered.mean == 0 and objective is not None:
         misses, doubts = (), ("nothing was sent",)
     return Row(
@@ -323,11 +333,12 @@ def _row(
 def _judged(
     objective: Objective | None, delay: Interval, variation: Interval, loss: Interval, mos: Interval | None
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return the names of the missed targets, and those of the undecided ones, as in `Row.misses` and `Row.doubts`."""
     if objective is None:
         return (), ()
     limits = (("delay", delay, objective.delay_s), ("variation", variation, objective.variation_s))
     if delay.n == 0:
-        # No packet arrived: packets that are still queued at the end are not lost, but meet no target.
+        # No packet arrived. Packets that are still queued at the end are not lost, but keep no target.
         kept = (("delay", objective.delay_s), ("variation", objective.variation_s), ("loss", objective.loss))
         given = [name for name, limit in kept if limit is not None]
         return ("nothing arrived", *given, *(["MOS"] if objective.mos is not None else [])), ()
@@ -363,8 +374,8 @@ def draw(made: PolicyVerdict, path: Path) -> None:
     )
     labels = ("delay (mean, 99th percentile), ms", "99.9th percentile of PDV, ms", "packet loss, %")
     with plot.style():
-        for limit, (axes, label, shown) in enumerate(zip(figure.axes, labels, figures, strict=True)):
-            scale = 1e2 if limit == 2 else 1e3
+        for column, (axes, label, shown) in enumerate(zip(figure.axes, labels, figures, strict=True)):
+            scale = 1e2 if column == 2 else 1e3
             for place, row in enumerate(made.rows):
                 colour = "#c0392b" if row.misses else "#2c7a4b" if row.objective is not None else "#777777"
                 for index, interval in enumerate(shown(row)):
@@ -374,8 +385,8 @@ def draw(made: PolicyVerdict, path: Path) -> None:
                     half = half if math.isfinite(half) else 0.0
                     marker = "o" if index == 0 else "|"
                     axes.errorbar(mean, place, xerr=half, fmt=marker, color=colour, markersize=5 if index == 0 else 9)
-                held = row.objective
-                target = None if held is None else (held.delay_s, held.variation_s, held.loss)[limit]
+                limits = row.objective
+                target = None if limits is None else (limits.delay_s, limits.variation_s, limits.loss)[column]
                 if target is not None:
                     axes.plot(target * scale, place, marker="x", color="black", linestyle="none", markersize=6)
             axes.set_xlabel(label)
@@ -393,8 +404,10 @@ def draw(made: PolicyVerdict, path: Path) -> None:
 
 
 def _ms(interval: Interval) -> str:
+    """Return the mean of an interval of durations as text."""
     return "none" if interval.n == 0 else _span(interval.mean)
 
 
 def _span(seconds: float) -> str:
+    """Return a duration as text, in seconds from 1 s on, else in milliseconds."""
     return f"{seconds:.3g} s" if seconds >= 1 else f"{seconds * 1e3:.3g} ms"

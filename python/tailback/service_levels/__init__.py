@@ -1,12 +1,12 @@
 """Service level management: targets per group of flows, checked in every interval, and forecasts of violations.
 
     targets = [Target("voice", delay_s=0.01, loss=0.001), Target("data", loss=0.05)]
-    for found in check(report, targets):
-        print(found.target.group, found.compliance, found.violations)
+    for checked in check(report, targets):
+        print(checked.target.group, checked.compliance, checked.violations)
 
-The report must have a time series (`[run] sample`, the length of an interval) and `delay-variation = true`. `watch`
-runs a scenario with both and checks all replications; `forecast` finds the factor by which some groups may grow until a
-target is missed, by simulation, and `fluid_forecast` by a model.
+The scenario of the report must set `sample`, the length of an interval, and `delay-variation = true` in `[run]`.
+`watch` runs a scenario with both settings and checks all replications. `forecast` and `fluid_forecast` find the factor
+by which some groups may grow until a target is missed: `forecast` by simulation, `fluid_forecast` by a model.
 """
 
 from __future__ import annotations

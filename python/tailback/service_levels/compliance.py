@@ -29,6 +29,7 @@ __all__ = [
 ]
 
 _FIELDS = {"delay": "delay_s", "loss": "loss", "jitter": "jitter_s"}
+"""Fields of `Target`, by the name of the metric in texts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +39,10 @@ class Target:
     group: str
     """Name of the group."""
     delay_s: float | None = None
-    """Mean one-way delay of packets that arrive in the interval, s."""
+    """Mean one-way delay of packets that arrive in the interval, s.
+
+    An interval without arrivals misses it if packets were lost in it, or were stuck for longer (`Observed.stuck_s`).
+    """
     loss: float | None = None
     """Packets lost per packet that was delivered or lost in the interval, 0 to 1."""
     jitter_s: float | None = None
@@ -56,7 +60,7 @@ class Observed:
     delay_s: float | None
     """Mean one-way delay of packets that arrived in the interval, s; `None`: no packet arrived."""
     loss: float
-    """Packets lost per packet that was delivered or lost in the interval, 0 to 1."""
+    """Packets lost per packet that was delivered or lost in the interval, 0 to 1; 0 if there was none."""
     jitter_s: float
     """Jitter (RFC 3550) at the end of the interval, mean over the flows, s."""
     throughput_pps: float
@@ -64,7 +68,8 @@ class Observed:
     stuck_s: float | None = None
     """Length of the interval, s, if packets were under way at its beginning, and no packet was delivered or lost in it.
 
-    It is a lower bound of the delays of these packets. `None`: otherwise.
+    The length is a lower bound of the delays of these packets. `None`: no packets were under way, or some were
+    delivered or lost.
     """
 
 
@@ -75,7 +80,7 @@ class Violation:
     start_s: float
     """Beginning of the interval, simulated s."""
     what: tuple[str, ...]
-    """Those of `delay`, `loss` and `jitter` that were missed."""
+    """Those of `delay`, `loss` and `jitter` that were missed, in this order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +91,7 @@ class Checked:
     intervals: int
     """Number of intervals."""
     violations: tuple[Violation, ...]
+    """Intervals in which a bound was missed, in order of time."""
 
     @property
     def compliance(self) -> float:
@@ -96,21 +102,22 @@ class Checked:
 def observe(report: Report, group: str) -> list[Observed]:
     """Return a group's service in each whole interval after the warm-up, in order of time.
 
-    Raises ValueError if the report has no samples of the group, or none of its delays and losses.
+    The first interval begins with the first sample after the warm-up. Raises ValueError if the report has no samples of
+    the group, or none of its delays and losses.
     """
     series = report.data["series"]
     if series is None or "offered_packets" not in series["flows"].get(group, {}):
         raise ValueError(f"the report has no samples of {group!r}: set `run.sample` and `run.delay-variation = true`")
     row, times = series["flows"][group], series["time_s"]
     first = next((i for i, at in enumerate(times) if at >= report.data["warmup_s"]), len(times))
-    found = []
+    observed = []
     for before, now in zip(range(first, len(times) - 1), range(first + 1, len(times)), strict=True):
         delivered = row["delivered_packets"][now] - row["delivered_packets"][before]
         dropped = row["dropped_packets"][now] - row["dropped_packets"][before]
         under_way = row["offered_packets"][before] - row["delivered_packets"][before] - row["dropped_packets"][before]
         stuck = under_way > 0 and not delivered and not dropped
         waited = row["delay_sum_s"][now] - row["delay_sum_s"][before]
-        found.append(
+        observed.append(
             Observed(
                 times[before],
                 times[now],
@@ -121,34 +128,38 @@ def observe(report: Report, group: str) -> list[Observed]:
                 times[now] - times[before] if stuck else None,
             )
         )
-    return found
+    return observed
 
 
 def check(report: Report, targets: Iterable[Target]) -> list[Checked]:
-    """Compare the service of each target's group with the target in each interval; raises ValueError as `observe`."""
+    """Compare each target with its group's service in each interval, in the order of the targets.
+
+    Raises ValueError as `observe`.
+    """
     return [_check(target, observe(report, target.group)) for target in targets]
 
 
 def _check(target: Target, intervals: Sequence[Observed]) -> Checked:
     violations = []
-    for one in intervals:
+    for interval in intervals:
         missed = []
-        if target.delay_s is not None and _is_late(one, target.delay_s):
+        if target.delay_s is not None and _is_late(interval, target.delay_s):
             missed.append("delay")
-        if target.loss is not None and one.loss > target.loss:
+        if target.loss is not None and interval.loss > target.loss:
             missed.append("loss")
-        if target.jitter_s is not None and one.jitter_s > target.jitter_s:
+        if target.jitter_s is not None and interval.jitter_s > target.jitter_s:
             missed.append("jitter")
         if missed:
-            violations.append(Violation(one.start_s, tuple(missed)))
+            violations.append(Violation(interval.start_s, tuple(missed)))
     return Checked(target, len(intervals), tuple(violations))
 
 
-def _is_late(one: Observed, limit: float) -> bool:
-    if one.delay_s is not None:
-        return one.delay_s > limit
-    # If no packet arrives although some were lost or are stuck, the delay target is missed too.
-    return one.loss > 0 or (one.stuck_s is not None and one.stuck_s > limit)
+def _is_late(interval: Observed, limit: float) -> bool:
+    """Return `True` if the delay target of `limit` seconds was missed in an interval."""
+    if interval.delay_s is not None:
+        return interval.delay_s > limit
+    # No packet arrived. If some were lost, or stuck for longer than the limit, the delay target is missed too.
+    return interval.loss > 0 or (interval.stuck_s is not None and interval.stuck_s > limit)
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,9 +172,9 @@ class Watched:
     intervals: int
     """Number of intervals of all replications."""
     missed: Mapping[str, int]
-    """Number of intervals in which a bound was missed, by `delay`, `loss` or `jitter`; 0 is left out."""
+    """Number of intervals in which a bound was missed, by the bound: `delay`, `loss` or `jitter`; without zeros."""
     first_missed_s: float | None
-    """Earliest beginning of a missed interval, s; `None`: no interval was missed."""
+    """Earliest beginning of an interval in which a bound was missed, simulated s; `None`: there is none."""
 
     def is_kept(self, share: float) -> bool:
         """Return `True` if the whole confidence interval of the compliance is at least a share, 0 to 1."""
@@ -183,25 +194,26 @@ class Watched:
 
 
 def targets(texts: Iterable[str]) -> list[Target]:
-    """Return targets from texts such as `voice.delay<=10ms`, with one target for all limits of a group.
+    """Return targets from texts such as `voice.delay<=10ms`: one for each group, with all its limits.
 
-    Raises UsageError if a text is not an upper limit of delay, loss or jitter, or is a second limit of the same metric.
+    The targets are in the order of the first text of each group. Raises UsageError if a text is not an upper limit of
+    delay, loss or jitter, or is a second limit of the same metric.
     """
     found: dict[str, Target] = {}
     for text in texts:
-        one = tune.target(text)
-        if one.metric not in _FIELDS or one.sense != "<=":
+        parsed = tune.target(text)
+        if parsed.metric not in _FIELDS or parsed.sense != "<=":
             raise UsageError(
                 f"{text!r} is not a target: write an upper limit of delay, loss or jitter, such as voice.loss<=0.1%"
             )
-        target = found.get(one.group, Target(one.group))
-        name = _FIELDS[one.metric]
+        target = found.get(parsed.group, Target(parsed.group))
+        name = _FIELDS[parsed.metric]
         if getattr(target, name) is not None:
-            raise UsageError(f"{text!r} is the second limit of {one.group}'s {one.metric}")
-        if not (math.isfinite(one.limit) and one.limit >= 0):
+            raise UsageError(f"{text!r} is the second limit of {parsed.group}'s {parsed.metric}")
+        if not (math.isfinite(parsed.limit) and parsed.limit >= 0):
             raise UsageError(f"{text!r} is not a limit: write a delay, loss or jitter of 0 or more")
-        limits = {key: getattr(target, key) for key in _FIELDS.values()} | {name: one.limit}
-        found[one.group] = Target(one.group, **limits)
+        limits = {key: getattr(target, key) for key in _FIELDS.values()} | {name: parsed.limit}
+        found[parsed.group] = Target(parsed.group, **limits)
     return list(found.values())
 
 
@@ -216,6 +228,8 @@ def watch(
     progress: Callable[[float, int], object] | None = None,
 ) -> list[Watched]:
     """Run a scenario and compare every target with its group's service in each interval after the warm-up.
+
+    The results are in the order of the targets.
 
     Args:
         scenario: Scenario to run; `run.sample` and `run.delay-variation` are set in it.
@@ -238,12 +252,13 @@ def watch(
 
 
 def _watched(target: Target, checked: Sequence[Checked], confidence: float) -> Watched:
-    violations = [violation for one in checked for violation in one.violations]
+    """Return a target compared with all replications, from `checked`, which has one entry for each replication."""
+    violations = [violation for replication in checked for violation in replication.violations]
     missed = {name: sum(name in violation.what for violation in violations) for name in _FIELDS}
     return Watched(
         target,
-        _share(mean_interval([one.compliance for one in checked], confidence)),
-        sum(one.intervals for one in checked),
+        _share(mean_interval([replication.compliance for replication in checked], confidence)),
+        sum(replication.intervals for replication in checked),
         {name: count for name, count in missed.items() if count},
         min((violation.start_s for violation in violations), default=None),
     )
@@ -255,7 +270,10 @@ def _share(found: Interval) -> Interval:
 
 
 def watchable(scenario: Scenario, targets: Sequence[Target], interval: str) -> Scenario:
-    """Return the scenario with samples and delay variation; raises UsageError if a target cannot be watched in it."""
+    """Return the scenario with `sample` set to `interval`, and with `delay-variation`.
+
+    Raises UsageError if a target's group is not in the scenario, or the interval is invalid or too long for the run.
+    """
     names = groups(scenario)
     for target in targets:
         if target.group not in names:

@@ -21,10 +21,11 @@ _STEPS = 64
 
 
 def break_point(value_at: Callable[[float], float], limit: float, low: float, high: float) -> float | None:
-    """Return the load between `low` and `high` at which a value exceeds its limit, to a thousandth of the range.
+    """Return a load between `low` and `high` at which a value exceeds its limit, by bisection.
 
-    `value_at` returns the value for a load, such as the loss by a model of the policy, and must not fall as the load
-    grows. `None`: the value at `high` keeps the limit. If the value at `low` exceeds it already, that is `low`.
+    The smallest such load is lower by at most a thousandth of the range. `value_at` returns the value for a load, such
+    as the loss by a model of the policy, and must not fall as the load grows. `None`: the value at `high` keeps the
+    limit. If the value at `low` already exceeds the limit, the result is `low`.
     """
     if value_at(high) <= limit:
         return None
@@ -39,38 +40,41 @@ def break_point(value_at: Callable[[float], float], limit: float, low: float, hi
 
 @dataclass(frozen=True, slots=True)
 class Forecast:
-    """Factor by which some groups may grow until a target breaks."""
+    """Factor by which some groups may grow until a target is missed."""
 
     target: Target
     factor: float | None
-    """Smallest tried factor at which the target is missed; `None`: it is kept at the largest factor."""
+    """Smallest tried factor, 1 to `most`, at which the target is missed; `None`: the target is kept even at `most`."""
     most: float
-    """The largest factor tried."""
+    """Largest factor tried, above 1."""
 
 
 @dataclass(slots=True)
 class _Grown:
-    """Mean compliance with every target by the factor on the rates of some groups; every factor is run once."""
+    """A scenario in which the rates of some groups grow by a factor; every factor is run only once."""
 
     scenario: Scenario
     rates: Mapping[str, float]
+    """Rates of the growing groups at a factor of 1, bit/s, by name."""
     targets: Sequence[Target]
     seed: int | None
     replications: int | None
     threads: int | None
-    found: dict[float, list[float]] = field(default_factory=dict)
+    known: dict[float, list[float]] = field(default_factory=dict)
+    """Results of `compliance`, by factor."""
 
     def compliance(self, factor: float) -> list[float]:
-        if factor not in self.found:
+        """Return the mean compliance with each target over the replications, 0 to 1, in the order of the targets."""
+        if factor not in self.known:
             grown: dict[str, Value] = {
                 f"flows[{name}].source.rate": f"{round(factor * rate)}bit/s" for name, rate in self.rates.items()
             }
             reports = run(self.scenario.set(grown), self.seed, self.replications, self.threads).reports
             checked = [check(report, self.targets) for report in reports]
-            self.found[factor] = [
+            self.known[factor] = [
                 sum(row[i].compliance for row in checked) / len(checked) for i in range(len(self.targets))
             ]
-        return self.found[factor]
+        return self.known[factor]
 
 
 def forecast(
@@ -87,9 +91,9 @@ def forecast(
 ) -> list[Forecast]:
     """Find the factor by which some groups may grow until each target is kept in fewer than `keep` of the intervals.
 
-    The rates of the growing groups are multiplied by one factor from 1 to `most`, which is bisected to a 64th of
-    the range; all factors are run with the same seeds, and mean compliances are compared. It is assumed that
-    more load never improves compliance.
+    The rates of the growing groups are multiplied by one factor from 1 to `most`, which is bisected to a 64th of the
+    range. All factors are run with the same seeds, and the mean compliance over the replications is compared with
+    `keep`. It is assumed that more load never improves compliance. The results are in the order of the targets.
 
     Args:
         scenario: Scenario to run.
@@ -97,7 +101,7 @@ def forecast(
         growing: Groups whose rates grow; their sources must have a `rate`.
         interval: Length of an interval, such as "1s".
         keep: Share of intervals in which a target must be kept, above 0 to 1.
-        most: The largest factor, above 1.
+        most: Largest factor, above 1.
         seed: Seed of the first replication; default: the scenario's.
         replications: Number of replications of each factor; default: the scenario's.
         threads: Number of replications at a time; default: one per processor.
@@ -123,20 +127,22 @@ def forecast(
 def fluid_forecast(
     scenario: Scenario, targets: Sequence[Target], growing: Sequence[str], port: str | None = None, *, most: float = 4.0
 ) -> list[Forecast]:
-    """Find the factors of `forecast` by the fluid model of a port, without a run.
+    """Find the smallest factor at which each target is missed in the fluid model of a port, without a run.
 
-    The model has the mean loss, and a delay above that of the path only while the group's queue overflows. Bursts, by
-    which targets are missed at smaller factors, are not in the model.
+    The model gives the mean loss, and a delay: that of the path, plus that of a full queue if the group's queue
+    overflows. It has no bursts, because of which targets may be missed at smaller factors. Factors are bisected to a
+    thousandth of the range. The results are in the order of the targets.
 
     Args:
         scenario: As `tailback import` makes it: hosts with a link each to one switch, and a policy at one of its ports.
         targets: Targets of loss and delay.
         growing: Groups whose rates grow, all by the same factor.
-        port: The port, such as `ce:sink`. Default: the only one with a policy.
-        most: The largest factor, above 1.
+        port: Switch and neighbour of the port, such as `ce:sink`. Default: the only port with a policy.
+        most: Largest factor, above 1.
 
     Raises:
-        UsageError: A group is unknown, a target is of jitter, or the policy has no fluid model, with the reason.
+        UsageError: A group or the port's switch is unknown, no or several ports have a policy and `port` is `None`, a
+            target is of jitter, `most` is out of range, or the policy has no fluid model; the message gives the reason.
 
     """
     if not (math.isfinite(most) and most > 1):
@@ -153,33 +159,36 @@ def fluid_forecast(
 
 
 def _fluid_factor(model: FluidPort, target: Target, growing: Sequence[str], most: float) -> float | None:
+    """Return `Forecast.factor` of a target; raises NotModelledError if the model cannot decide it."""
     if target.jitter_s is not None:
         raise NotModelledError(f"`{target.group}` has a target of jitter, which the model lacks")
 
     def excess(factor: float) -> float:
-        got = model(dict.fromkeys(growing, factor)).get(target.group)
-        if got is None:
+        service = model(dict.fromkeys(growing, factor)).get(target.group)
+        if service is None:
             raise NotModelledError(f"`{target.group}` does not leave by this port")
-        over = [] if target.loss is None else [got.loss - target.loss]
+        over = [] if target.loss is None else [service.loss - target.loss]
         if target.delay_s is not None:
-            if got.delay_s is None:
+            if service.delay_s is None:
                 raise NotModelledError(f"the length of the overflowing queue of `{target.group}` is unknown")
-            over.append(got.delay_s - target.delay_s)
-        # Rounding of a rate equal to the capacity is no loss.
+            over.append(service.delay_s - target.delay_s)
+        # If the rate equals the capacity, rounding may give a tiny loss, which is not an excess.
         return max(over) - 1e-9
 
     return break_point(excess, 0.0, 1.0, most)
 
 
 def intervals_until(factor: float, growth: float) -> int:
-    """Return the number of intervals in which a load reaches `factor` times its value, growing by `growth` in each.
+    """Return the number of intervals after which a load has reached `factor` times its value.
 
-    `factor` is above 0, and `growth`, a share of the load, above 0.
+    In each interval the load grows by the share `growth`, such as 0.02. Both arguments must be above 0. The result is 0
+    if `factor` is at most 1.
     """
     return max(math.ceil(math.log(factor) / math.log1p(growth) - 1e-9), 0)
 
 
 def _port(scenario: Scenario, name: str | None) -> tuple[str, str]:
+    """Return switch and neighbour of a port by its name; `None`: of the only port with a policy."""
     switches = cast("Mapping[str, Mapping[str, Mapping[str, object]]]", scenario.document.get("switches", {}))
     policies = ("discipline", "shaper", "conditioners")
     found = [
@@ -213,6 +222,7 @@ def _first(is_broken: Callable[[int], bool], most: float) -> float | None:
 
 
 def _rates(scenario: Scenario, growing: Sequence[str]) -> dict[str, float]:
+    """Return the rates of the sources of the growing groups, bit/s, by name."""
     names = groups(scenario)
     rates = {}
     for group in growing:

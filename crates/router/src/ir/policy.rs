@@ -22,16 +22,16 @@ pub struct Port {
     /// Length in packets of the transmit ring after the scheduler; `None`: the platform's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ring: Option<u32>,
-    /// Limit of all queues together in packets (`hold-queue`); `None`: the default.
+    /// Limit of all queues together in packets (`hold-queue`); `None`: the platform's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub hold: Option<u32>,
     /// Percentage of the rate that classes may reserve, 1 to 100; `None`: 100.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reservable: Option<u32>,
-    /// Link-layer protocol, as written.
+    /// Link-layer protocol, as written; `None`: not stated.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub encapsulation: Option<String>,
-    /// Name of the policy for received packets.
+    /// Name of the policy for received packets; `None`: there is no such policy.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub input: Option<String>,
     /// `true` if frames shorter than the minimum of the link layer count with their own length, and padding is added on
@@ -130,7 +130,7 @@ pub struct Rule {
     pub when: Match,
     /// Name of the class of the packets that match.
     pub class: String,
-    /// Policer of the packets that match.
+    /// Policer of the packets that match; `None`: they are not policed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub police: Option<Police>,
     /// Place in the text.
@@ -138,7 +138,8 @@ pub struct Rule {
     pub at: Place,
 }
 
-/// Treatment of the packets of a class.
+/// Treatment of the packets of a class. A field that is `None` or empty is not configured: the default of the scheduler
+/// or of the platform applies.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Class {
@@ -209,8 +210,8 @@ pub enum Share {
 }
 
 impl Share {
-    /// Returns the rate in bit/s for a base in bit/s; `None`: a remaining ratio, which depends on the other classes, or
-    /// overflow.
+    /// Returns the rate in bit/s, rounded down; `base` is the rate in bit/s to which percentages refer. `None`: a
+    /// remaining ratio, which depends on the other classes, or overflow.
     pub fn of(self, base: u64) -> Option<u64> {
         match self {
             Share::Rate(rate) => Some(rate),
@@ -242,10 +243,10 @@ pub struct Priority {
 pub struct HtbClass {
     /// Guaranteed rate in bit/s; ignored if there is `percent`.
     pub rate: u64,
-    /// Guaranteed rate in millionths of the link rate.
+    /// Guaranteed rate in millionths of the link rate; `None`: `rate` applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub percent: Option<u32>,
-    /// Ceiling in millionths of the link rate.
+    /// Ceiling in millionths of the link rate; `None`: `ceil` applies.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ceil_percent: Option<u32>,
     /// Bytes that the token buckets count per packet.
@@ -285,7 +286,7 @@ impl HtbClass {
     }
 }
 
-/// HFSC service curves of a class.
+/// HFSC service curves of a class; `None`: the class does not have that curve.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct HfscClass {
@@ -352,12 +353,12 @@ pub struct Peak {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Shape {
-    /// Rate.
+    /// Committed rate.
     pub rate: Share,
-    /// Bucket size in bytes (committed burst Bc of routers); `None`: the default.
+    /// Bucket size in bytes (committed burst Bc of routers); `None`: the platform's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<u64>,
-    /// Bytes in addition to the burst (excess burst Be of routers); `None`: the default.
+    /// Bytes in addition to the burst (excess burst Be of routers); `None`: the platform's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excess: Option<u64>,
     /// `true` if the excess burst is available in every interval (`shape peak`).
@@ -390,13 +391,13 @@ impl Shape {
 pub struct Police {
     /// Committed rate.
     pub rate: Share,
-    /// Committed burst in bytes; `None`: the default.
+    /// Committed burst in bytes; `None`: the platform's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub burst: Option<u64>,
     /// Peak rate; `None`: a policer with one rate.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub peak: Option<Share>,
-    /// Excess burst (one rate) or peak burst (two rates) in bytes; `None`: the default.
+    /// Excess burst (one rate) or peak burst (two rates) in bytes; `None`: as large as the committed burst.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excess: Option<u64>,
     /// Actions on conforming packets.

@@ -163,7 +163,7 @@ pub struct Timed {
     pub byte_mode: bool,
 }
 
-/// Parameters of byte-based random early detection (RED).
+/// Parameters of byte-based random early detection (RED); absent ones without a stated default have those of `tc`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub struct Red {

@@ -24,13 +24,13 @@ pub(super) const DEFAULT_CLASSIFIER: &str = "default classifier";
 /// Treatment of arriving packets at a unit.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Arrival {
-    /// Names of classifiers by field.
+    /// Names of classifiers, and their places, by field.
     pub tables: BTreeMap<Field, (String, Place)>,
-    /// Forwarding class of all packets (fixed classifier).
+    /// Index of the forwarding class of all packets (fixed classifier); `None`: the classifiers decide.
     pub class: Option<usize>,
-    /// Filters for IPv4 and IPv6.
+    /// Names of the filters for IPv4 and for IPv6, and their places; `None`: no filter.
     pub filters: [Option<(String, Place)>; 2],
-    /// Policer of all packets.
+    /// Name of the policer of all IPv4 packets, and its place; `None`: no policer.
     pub policer: Option<(String, Place)>,
 }
 
@@ -125,9 +125,9 @@ impl Builder<'_> {
                         Field::Exp => Match::Experimental(codes),
                         Field::Cos => Match::Cos(codes),
                     };
-                    // The rules for IPv6 come first: those for IPv4 do not test the family.
-                    let place = if *field == Field::Dscp6 { 0 } else { rules.len() };
-                    rules.insert(place, (when, class));
+                    // The rules for IPv6 come first, since those for IPv4 do not test the IP version.
+                    let index = if *field == Field::Dscp6 { 0 } else { rules.len() };
+                    rules.insert(index, (when, class));
                 }
             }
             let only_v6 = tables.keys().all(|field| *field == Field::Dscp6);
@@ -178,7 +178,7 @@ impl Builder<'_> {
         found.into_iter().map(|(class, all)| (Match::Precedence(all), class)).collect()
     }
 
-    /// Returns the policy of ports with neither classifier nor filter.
+    /// Returns the name of the policy of ports with neither classifier nor filter.
     pub(super) fn default_arrival(&mut self) -> String {
         self.report.enter(Scope::Part(DEFAULT_CLASSIFIER.to_owned()));
         self.report.assumed(
@@ -192,7 +192,8 @@ impl Builder<'_> {
         self.add_policy(policy)
     }
 
-    /// Returns the policy of the filters of a unit; `None`: it has no filters.
+    /// Returns the name of the policy of a unit's filters; `None`: it has none. The names of its parts are added to
+    /// `parts`.
     fn filters(&mut self, own: &Arrival, port: &str, parts: &mut BTreeSet<String>) -> Option<String> {
         let mut found = [None, None];
         for (v6, slot) in [(false, 0usize), (true, 1)] {
@@ -208,7 +209,7 @@ impl Builder<'_> {
                 *made = Some(self.filter(v6, &name, &filter));
             }
         }
-        let one = |inner: &Option<String>, name: &str| {
+        let class_of = |inner: &Option<String>, name: &str| {
             inner.as_ref().map(|inner| Class {
                 name: name.to_owned(),
                 queue: Queue::Policy(inner.clone()),
@@ -216,7 +217,7 @@ impl Builder<'_> {
             })
         };
         let classes: Vec<Class> =
-            found.iter().zip(["ip", "ipv6"]).filter_map(|(inner, name)| one(inner, name)).collect();
+            found.iter().zip(["ip", "ipv6"]).filter_map(|(inner, name)| class_of(inner, name)).collect();
         let inner: Vec<&str> = found.iter().flatten().map(String::as_str).collect();
         let name = inner.join(" and ");
         if classes.is_empty() {
@@ -233,7 +234,7 @@ impl Builder<'_> {
         Some(self.add_policy(policy))
     }
 
-    /// Returns the policy of a filter.
+    /// Returns the name of the policy of a filter; the first call for a filter adds the policy.
     fn filter(&mut self, v6: bool, name: &str, filter: &Filter) -> String {
         let key = (v6, name.to_owned());
         if let Some(known) = self.filter_policies.get(&key) {
@@ -300,7 +301,7 @@ impl Builder<'_> {
         Some(self.firewall.policers.get(name?)?.police.clone())
     }
 
-    /// Reports the unsupported actions of a filter.
+    /// Reports what is not simulated of a filter; `arriving`: the filter is for arriving packets.
     pub(super) fn filter_notes(&mut self, name: &str, filter: &Filter, arriving: bool) {
         self.report.enter(part("filter", name));
         let mut meters: BTreeMap<&str, usize> = BTreeMap::new();
@@ -360,7 +361,7 @@ impl Builder<'_> {
     }
 }
 
-/// Returns the code points of each class.
+/// Returns the code points of each class, by the index of the class.
 fn by_class(table: &Table) -> BTreeMap<usize, Vec<u8>> {
     let mut found: BTreeMap<usize, Vec<u8>> = BTreeMap::new();
     for (code, (class, _)) in table.of.iter().enumerate() {

@@ -82,6 +82,7 @@ pub(super) fn read(tree: &mut Tree, from: Id, cos: &Cos, name: &str, report: &mu
     understood.then_some(made)
 }
 
+/// Returns the condition of a keyword whose values are single words; `None`: a value or the keyword is not supported.
 fn values(key: &str, words: &[String], cos: &Cos) -> Option<Match> {
     let (base, except) = match key.strip_suffix("-except") {
         Some(base) => (base, true),
@@ -125,6 +126,7 @@ fn values(key: &str, words: &[String], cos: &Cos) -> Option<Match> {
     Some(if except { Match::Not(Box::new(made)) } else { made })
 }
 
+/// Returns the disjunction of conditions.
 fn any(mut all: Vec<Match>) -> Match {
     match all.pop() {
         Some(one) if all.is_empty() => one,
@@ -203,6 +205,8 @@ fn sides(key: &str) -> &'static [bool] {
     }
 }
 
+/// Returns the disjunction of the conditions on the addresses that a keyword refers to; `made` is called with `true` for
+/// the source and `false` for the destination.
 fn both(key: &str, made: impl Fn(bool) -> Option<Match>) -> Option<Match> {
     Some(any(sides(key).iter().map(|source| made(*source)).collect::<Option<_>>()?))
 }
@@ -219,6 +223,7 @@ fn addresses(tree: &mut Tree, key: Id, word: &str) -> Option<Match> {
     listed(&list, word)
 }
 
+/// Returns the condition of a list of networks, each with `true` if it is excluded; `word` is the keyword.
 fn listed(list: &[(String, bool)], word: &str) -> Option<Match> {
     both(word, |source| {
         let nets = |except: bool| -> Option<Vec<Match>> {

@@ -62,12 +62,14 @@ pub(super) struct Scheduler {
     pub exact: bool,
     /// `true` if packets above the transmit rate are dropped (`rate-limit`).
     pub limited: bool,
+    /// Maximum rate; `None`: unlimited.
     pub shaping: Option<Transmit>,
     pub buffer: Buffer,
     /// Priority; 0 is served first. See [`PRIORITIES`].
     pub priority: usize,
     /// Drop profiles: loss priority, `true` for TCP or `false` for other protocols, and name of the profile.
     pub drops: Vec<(usize, bool, String)>,
+    /// `true` if ECN-capable packets are marked instead of dropped.
     pub ecn: bool,
     pub at: Place,
 }
@@ -95,26 +97,34 @@ pub(super) struct DropProfile {
     pub at: Place,
 }
 
-/// A traffic control profile.
+/// A traffic control profile; `None`: not stated.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Profile {
+    /// Name of the scheduler map, and its place.
     pub map: Option<(String, Place)>,
+    /// Maximum rate.
     pub shaping: Option<Transmit>,
+    /// Burst of the maximum rate in bytes.
     pub burst: Option<u64>,
 }
 
 /// A scheduler map: index of the class, and name of its scheduler.
 pub(super) type SchedulerMap = Vec<(usize, String, Place)>;
 
-/// The section `class-of-service`.
+/// The section `class-of-service`; maps are by the name of the object.
 #[derive(Debug, Default)]
 pub(super) struct Cos {
+    /// Forwarding classes, in the order of their queues.
     pub classes: Vec<ForwardingClass>,
+    /// Classifiers by field and name.
     pub tables: BTreeMap<(Field, String), Table>,
     /// Schedulers; `true`: strict priority (`strict-high` or `low-latency`).
     pub schedulers: BTreeMap<String, (Scheduler, bool)>,
+    /// Scheduler maps.
     pub maps: BTreeMap<String, (SchedulerMap, Place)>,
+    /// Drop profiles.
     pub drops: BTreeMap<String, DropProfile>,
+    /// Traffic control profiles.
     pub profiles: BTreeMap<String, Profile>,
 }
 
@@ -375,7 +385,7 @@ impl Cos {
                     "shaping-rate" => {
                         let (rate, rest) = amount(&words);
                         made.shaping = rate;
-                        // The burst after the rate is not simulated: it is shorter than any queue here.
+                        // A burst after the rate is not simulated, which is reported.
                         understood = rate.is_some() && rest.is_empty();
                     }
                     "buffer-size" => match buffer(&words) {

@@ -22,6 +22,7 @@ enum Curve {
     Other,
 }
 
+/// Returns the shape of a drop profile.
 fn curve(profile: &DropProfile) -> Curve {
     let mut points = profile.points.clone();
     if !profile.interpolate {
@@ -132,8 +133,8 @@ impl Builder<'_> {
             );
             self.report.unsupported(scheduler.at, message, None);
         }
-        let one = alike || known.is_none();
-        if let (true, Curve::Tail(percent)) = (one, low) {
+        let uses_low_only = alike || known.is_none();
+        if let (true, Curve::Tail(percent)) = (uses_low_only, low) {
             *limit = (percent < 100).then_some(Limit::Percent(percent));
             return None;
         }
@@ -144,7 +145,7 @@ impl Builder<'_> {
         );
         let losses = known.unwrap_or_default();
         let profiles = (0..64u8).map(|code| {
-            let loss = if one { 0 } else { losses.get(usize::from(code)).copied().unwrap_or(0) };
+            let loss = if uses_low_only { 0 } else { losses.get(usize::from(code)).copied().unwrap_or(0) };
             let (min, max, denominator) = match curves.get(usize::from(loss)).copied().unwrap_or(low) {
                 Curve::Ramp(min, max, denominator) => (min, max, denominator),
                 Curve::Tail(level) => (level, level, 1),

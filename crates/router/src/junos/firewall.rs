@@ -20,19 +20,25 @@ pub(super) struct Policer {
 /// Final action of a term.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum End {
+    /// The packet passes the filter.
     #[default]
     Accept,
+    /// The packet is dropped.
     Discard,
+    /// The next term is evaluated.
     Next,
 }
 
-/// A term of a filter.
+/// A term of a filter; `None`: it does not have that action.
 #[derive(Clone, Debug)]
 pub(super) struct Term {
     pub name: String,
     pub when: Match,
+    /// Index of the forwarding class that it assigns.
     pub class: Option<usize>,
+    /// DSCP that it sets.
     pub dscp: Option<u8>,
+    /// Name of its policer.
     pub policer: Option<String>,
     pub end: End,
     pub at: Place,
@@ -42,6 +48,7 @@ pub(super) struct Term {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Filter {
     pub terms: Vec<Term>,
+    /// `true` if each interface has policers of its own.
     pub interface_specific: bool,
     pub at: Place,
 }

@@ -46,13 +46,14 @@ pub(super) fn expand(tree: &mut Tree, report: &mut Report) {
 fn counterparts(tree: &Tree, group: Id, place: Id) -> Vec<Id> {
     let mut at = vec![group];
     for word in tree.front(place, usize::MAX) {
-        let behind = at.iter().flat_map(|id| tree.children(*id));
-        at = behind.filter(|id| matches_pattern(tree.word(*id), word)).collect();
+        let children = at.iter().flat_map(|id| tree.children(*id));
+        at = children.filter(|id| matches_pattern(tree.word(*id), word)).collect();
         at.truncate(100);
     }
     at
 }
 
+/// Adds the statements below `source`, a node of a group, to `target`; `budget` is the number of words that may be added.
 fn merge(tree: &mut Tree, source: Id, target: Id, budget: &mut usize) {
     let mut todo = vec![(source, target)];
     while let Some((source, target)) = todo.pop() {

@@ -71,6 +71,7 @@ struct Base {
 }
 
 impl Base {
+    /// Returns the bandwidth of a transmit rate; `None`: it states none, or depends on other queues.
     fn share(self, transmit: Transmit) -> Option<Share> {
         match transmit {
             Transmit::Rate(rate) => Some(Share::Rate(rate)),
@@ -85,6 +86,7 @@ impl Base {
             None => Share::Percent(u32::try_from(millionths / 10_000).unwrap_or(100)),
         }
     }
+    /// Returns the fraction of a bandwidth in millionths; `None`: the port's rate is unknown.
     fn fraction(self, share: Share) -> Option<u64> {
         match share {
             Share::Percent(percent) => Some(u64::from(percent) * 10_000),
@@ -94,6 +96,7 @@ impl Base {
     }
 }
 
+/// Returns `value` times `by` / `of`, rounded down.
 fn scaled(value: u64, by: u64, of: u64) -> u64 {
     u64::try_from(u128::from(value) * u128::from(by) / u128::from(of.max(1))).unwrap_or(u64::MAX)
 }
@@ -200,6 +203,7 @@ impl Builder<'_> {
         queues
     }
 
+    /// Adds the policy of the queues of a port, unless there is an equal one; returns its name.
     fn policy(
         &mut self,
         own: &Departure,

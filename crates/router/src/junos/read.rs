@@ -18,6 +18,7 @@ enum Token<'a> {
     End,
     ListOpen,
     ListClose,
+    /// End of a line, at which commands end.
     Line,
 }
 
@@ -30,6 +31,7 @@ struct Tokens<'a> {
 }
 
 impl<'a> Tokens<'a> {
+    /// Skips bytes of the text, and moves the place beyond them.
     fn skip(&mut self, bytes: usize) {
         let end = (self.at + bytes).min(self.text.len());
         for character in self.text.get(self.at..end).unwrap_or_default().chars() {
@@ -43,6 +45,7 @@ impl<'a> Tokens<'a> {
         self.at = end;
     }
 
+    /// Returns the next token with its place; comments and prompts are skipped.
     fn next(&mut self) -> Option<(Token<'a>, Place)> {
         loop {
             let rest = self.text.get(self.at..)?;
@@ -269,6 +272,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
+    /// Handles an opening brace: the current statement becomes the container of those that follow.
     fn open(&mut self, at: Place) {
         if self.stack.len() >= MAX_DEPTH {
             if self.too_deep == 0 {
@@ -316,6 +320,8 @@ impl<'a> Reader<'a, '_> {
         self.put(base, &words, &lists, inactive)
     }
 
+    /// Adds a statement below `base`. `lists` are its lists, each with the number of words before it. Returns the nodes at
+    /// which the statement ends.
     fn put(
         &mut self,
         base: Id,
@@ -353,6 +359,7 @@ impl<'a> Reader<'a, '_> {
         ends
     }
 
+    /// Handles the end of a statement or command.
     fn statement(&mut self) {
         if self.too_deep > 0 || (self.words.is_empty() && self.lists.is_empty()) {
             self.words.clear();
@@ -374,6 +381,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
+    /// Executes the command in the current words.
     fn command(&mut self) {
         let words = core::mem::take(&mut self.words);
         let lists = core::mem::take(&mut self.lists);
@@ -443,6 +451,7 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
+    /// Reports a statement or brace that is still open at the end of the text.
     fn finish(&mut self) {
         if let Some((_, at)) = self.words.first().copied() {
             self.report.error(at, "the last statement has no end", "end it with `;`, or paste the whole block");

@@ -75,6 +75,7 @@ pub(super) fn report(tree: &Tree, report: &mut Report) {
     report.enter(Scope::Everything);
 }
 
+/// Returns the remark on a statement that no reader supports.
 fn judge(tree: &Tree, id: Id) -> Found {
     let words = tree.front(id, 64);
     let word = |index: usize| words.get(index).copied().unwrap_or_default();

@@ -46,7 +46,9 @@ pub(super) const OPAQUE: usize = usize::MAX;
 #[derive(Debug)]
 pub(super) struct Tree {
     nodes: Vec<Node>,
+    /// Nodes by parent and word.
     index: BTreeMap<(Id, String), Id>,
+    /// Number of words entered so far.
     clock: u32,
 }
 

@@ -15,7 +15,8 @@ pub(super) fn within(outer: Option<&Value>, inner: &Value) -> Value {
     }
 }
 
-/// Returns the condition simplified: without empty parts, nested conjunctions, and conjunctions or disjunctions of one.
+/// Returns the condition simplified: without empty parts, without nested conjunctions, and without conjunctions or
+/// disjunctions of a single condition.
 pub(super) fn simple(when: &Value) -> Value {
     match when {
         Value::Array(any) if any.len() == 1 => any.first().map(simple).unwrap_or_default(),
@@ -77,7 +78,7 @@ impl Lifting<'_> {
                 ));
                 continue;
             }
-            let found = match self.class_conditions.iter().position(|class| class.when == when) {
+            let attached = match self.class_conditions.iter().position(|class| class.when == when) {
                 Some(index) => self.attach(index, made, marks),
                 None if root.queue == Queue::Fifo && root.wred.is_none() => {
                     let name = self.unused("policed");
@@ -101,7 +102,7 @@ impl Lifting<'_> {
                 }
                 None => false,
             };
-            if !found {
+            if !attached {
                 self.not_exported(format!(
                     "the conditioner {} is not exported: its condition is not that of a class",
                     index + 1
@@ -114,8 +115,8 @@ impl Lifting<'_> {
         }
     }
 
-    /// Adds a policer or marks to the class at `index`, or to its rule; returns `false` if there is a policer already,
-    /// or the rule would need marks.
+    /// Adds a policer or marks to the class at `index`, or to its rule. Returns `false` if there is a policer already,
+    /// or if a rule would have to set marks, which it cannot.
     fn attach(&mut self, index: usize, made: Option<Police>, marks: Vec<Mark>) -> bool {
         let Some(ClassCondition { policy, class, rule, .. }) = self.class_conditions.get(index) else { return false };
         let Some(policy) = self.config.policies.iter_mut().find(|own| own.name == *policy) else { return false };

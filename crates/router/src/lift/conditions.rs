@@ -7,8 +7,8 @@ use serde_json::Value;
 use tailback_diffserv::Dscp;
 
 impl Lifting<'_> {
-    /// Returns a condition. With a `class`, which MQC needs, it is a class map; it has the name of the class unless the
-    /// scenario names one.
+    /// Converts a condition of the scenario. With `class`, the result refers to a class map, as MQC requires: the one
+    /// that the scenario names, or else a new one with the name `class`.
     pub(super) fn condition(&mut self, when: &Value, class: Option<&str>) -> Match {
         let made = self.plain(when, 0);
         let Some(class) = class else { return made };
@@ -36,6 +36,8 @@ impl Lifting<'_> {
         }
     }
 
+    /// Returns a condition in which class maps replace nested conjunctions and disjunctions; their names begin with
+    /// `name`.
     fn flat(&mut self, condition: Match, name: &str) -> Match {
         match condition {
             Match::All(all) => {
@@ -54,6 +56,7 @@ impl Lifting<'_> {
         }
     }
 
+    /// Converts a condition of the scenario with its nesting; `depth` is that of the condition.
     fn plain(&mut self, when: &Value, depth: usize) -> Match {
         if depth > MAX_DEPTH {
             self.not_exported(format!("conditions nested more than {MAX_DEPTH} deep are not exported"));
@@ -78,6 +81,7 @@ impl Lifting<'_> {
         }
     }
 
+    /// Converts the class map of that name, unless it has been converted.
     fn named(&mut self, name: &str, depth: usize) {
         if self.config.class_map(name).is_some() {
             return;
@@ -92,6 +96,7 @@ impl Lifting<'_> {
         self.map(name, all, conditions);
     }
 
+    /// Converts one key of a condition; `None`: it has no counterpart, which is reported.
     fn key(&mut self, key: &str, value: &Value, depth: usize) -> Option<Match> {
         let each = |value: &Value| match value {
             Value::Array(all) => all.clone(),
@@ -127,7 +132,7 @@ impl Lifting<'_> {
         })
     }
 
-    /// Returns a condition on groups of flows as one on their DSCPs. Other groups with these DSCPs are reported.
+    /// Converts a condition on groups of flows into one on their DSCPs. Other groups with these DSCPs are reported.
     fn flows(&mut self, names: &[String]) -> Match {
         let (mut codes, mut others) = (Vec::new(), Vec::new());
         for flow in self.document.get("flows").and_then(Value::as_array).into_iter().flatten() {

@@ -133,7 +133,8 @@ impl Lifting<'_> {
         })
     }
 
-    /// Converts the discipline `inside` of a class; `name` is that of a policy within it.
+    /// Writes the discipline `inside` into its class; `name` is that of the policy that a discipline with classes
+    /// becomes.
     fn inside(&mut self, class: &mut Class, inside: &Value, name: &str, depth: usize) {
         if depth > MAX_DEPTH {
             self.not_exported(format!("disciplines nested more than {MAX_DEPTH} deep are not exported"));
@@ -190,6 +191,7 @@ impl Lifting<'_> {
         }
     }
 
+    /// Converts a discipline with classes into a policy, adds that to the configuration, and returns its name.
     fn policy(&mut self, table: &Value, kind: &str, name: &str, depth: usize) -> String {
         let scheduler = match kind {
             "priority" => Scheduler::Priority,
@@ -294,6 +296,7 @@ impl Lifting<'_> {
         found
     }
 
+    /// Converts a class; `quantum` is that of its discipline in bytes.
     fn class(&mut self, table: &Value, name: &str, quantum: u64, depth: usize) -> Class {
         let mut made = Class { name: name.to_owned(), ..Class::default() };
         made.limit = table.get("limit").and_then(limit);
@@ -340,7 +343,7 @@ impl Lifting<'_> {
     }
 }
 
-/// Replaces the last name.
+/// Replaces the last of `names` by `name`.
 fn class_name(names: &mut [String], name: &str) {
     if let Some(last) = names.last_mut() {
         name.clone_into(last);

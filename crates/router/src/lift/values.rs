@@ -6,7 +6,8 @@ use serde_json::Value;
 use tailback_diffserv::Dscp;
 use tailback_units::{parse_bytes, parse_duration, parse_rate};
 
-/// `true` if a setting is stated and is not the default: null, an empty list, or the discipline `drop-tail`.
+/// `true` if a setting is stated and differs from the defaults, which are null, an empty list and the discipline
+/// `drop-tail`.
 pub(super) fn is_given(value: Option<&Value>) -> bool {
     value.is_some_and(|value| match value {
         Value::Null => false,

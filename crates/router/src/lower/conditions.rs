@@ -12,7 +12,7 @@ pub(super) struct Conditions<'a> {
     pub config: &'a Config,
     pub traffic: &'a Traffic,
     /// `true` if the policy sets DSCPs: all conditions are then resolved, with the headers that the rows have before
-    /// it.
+    /// the policy.
     pub resolve: bool,
     /// Names of the class maps to which the scenario refers.
     pub used: BTreeSet<String>,

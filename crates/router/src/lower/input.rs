@@ -125,8 +125,9 @@ fn choice_has_no_effect(config: &Config, several: &[&Port]) -> bool {
     config.arrival.is_some() && !rest.is_empty() && !metered && rest.iter().all(|other| other.input == one.input)
 }
 
-/// Returns a header with the marks of the input policy: that of all ports if they have the same one, else that of ports
-/// without one.
+/// Returns a header with the marks of the input policy. This is the one policy that all other ports with an input
+/// policy have; if there is no such port, that of the output port; otherwise the default, [`Config::arrival`]. Without
+/// a default the header is unchanged.
 pub(super) fn classified(config: &Config, output: &Port, header: &Header) -> Header {
     let others = config.ports.iter().filter(|port| port.name != output.name);
     let mut names = others.filter_map(|port| port.input.as_deref());
@@ -176,6 +177,7 @@ fn common_mark(conform: &[Act], exceed: &[Act], violate: &[Act]) -> Option<Mark>
     }
 }
 
+/// Sets the field of a mark in a header.
 fn write(mark: Mark, header: &mut Header) {
     match mark {
         Mark::Dscp(code) => header.dscp = code,

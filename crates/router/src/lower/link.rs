@@ -28,7 +28,7 @@ pub struct Overhead {
     pub name: &'static str,
     /// Bytes per packet that shapers, policers and guarantees count in addition to layer 3.
     pub counted: u16,
-    /// Minimum length in bytes of a frame as counted; shorter ones are padded.
+    /// Minimum length in bytes of a frame as counted; shorter ones are padded. 0: there is no minimum.
     pub least: u16,
     /// Bytes per packet on the link in addition to those counted.
     pub line: u16,
@@ -283,6 +283,7 @@ fn has_queues(port: &Port, config: &Config) -> bool {
     })
 }
 
+/// Formats a rate in bit/s as Gbit/s if it is a multiple of 0.1 Gbit/s from 1 Gbit/s up, else as Mbit/s.
 fn megabits(rate: u64) -> String {
     if rate >= 1_000_000_000 && rate.is_multiple_of(100_000_000) {
         format!("{} Gbit/s", rate as f64 / 1e9)

@@ -4,11 +4,11 @@ use super::state::Lower;
 use crate::ir::{Class, Queue, Scheduler};
 
 impl Lower<'_> {
-    /// Reports the difference of a `tbf` with an inner scheduler. A shaper here dequeues a packet when there are tokens
-    /// for the largest packet. tbf peeks at the next packet (`tbf_dequeue`, `net/sched/sch_tbf.c`) and sends it with
-    /// the tokens of its own length: if a packet of a higher band arrives meanwhile, prio selects that (`prio_peek`);
-    /// other schedulers keep their selection (`qdisc_peek_dequeued`). docs/validation-linux.md compares both with the
-    /// kernel.
+    /// Reports how a `tbf` with an inner scheduler differs from the simulated shaper of `rate` bit/s. The simulated
+    /// shaper dequeues a packet when there are tokens for the largest packet. tbf peeks at the next packet
+    /// (`tbf_dequeue`, `net/sched/sch_tbf.c`) and sends it with the tokens of its own length: if a packet of a higher
+    /// band arrives while tbf waits, prio selects that packet (`prio_peek`); other schedulers keep their selection
+    /// (`qdisc_peek_dequeued`). docs/validation-linux.md compares both cases with the kernel.
     pub(super) fn look_ahead(&mut self, class: &Class, rate: u64) {
         // A shaper that counts from layer 3 is that of cake, not a tbf.
         let Queue::Policy(name) = &class.queue else { return };

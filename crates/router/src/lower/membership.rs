@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 const MAX_DEPTH: usize = 8;
 
 /// Returns the classes with their groups of flows, in the order of the rows.
-pub(super) fn of(traffic: &Traffic, config: &Config, port: &Port, _: &mut Report) -> Vec<Membership> {
+pub(super) fn of(traffic: &Traffic, config: &Config, port: &Port) -> Vec<Membership> {
     let mut found: Vec<Membership> = Vec::new();
     for row in &traffic.rows {
         let class = class_of(&row.header, config, port);

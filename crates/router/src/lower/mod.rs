@@ -56,11 +56,11 @@ pub struct Options {
 pub struct Lowered {
     /// Canonical document of the scenario; `None`: an error is in the report.
     pub document: Option<Value>,
-    /// Groups of flows in each class.
+    /// Classes of the port with their groups of flows, in the order of the traffic table.
     pub classes: Vec<Membership>,
     /// Errors, assumptions, approximations and omissions of the compilation.
     pub report: Report,
-    /// Name of the interface that is simulated.
+    /// Name of the interface that is simulated; empty: an error is in the report.
     pub interface: String,
     /// Link of the interface; `None`: an error is in the report.
     pub link: Option<Link>,
@@ -138,7 +138,7 @@ fn lowered(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
     }
     lint::lint(config, &port, &made, &link, &mut report);
     lint::shadowed(config, &reached, &mut report);
-    let classes = membership::of(&made, config, &port, &mut report);
+    let classes = membership::of(&made, config, &port);
     membership::moved(&named, &made, &classes, config, &port, &mut report);
     let mut lower = Lower {
         conditions: Conditions::new(config, &made, marks(config, &reach::of(&port, &[], config))),
@@ -158,7 +158,8 @@ fn lowered(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
     let mut conditioners = lower.input_conditioners(&inputs);
     if !conditioners.is_empty() {
         if let Some(Value::Array(own)) = port_table.get_mut("conditioners") {
-            // The first conditioner that matches a packet applies.
+            // Only the first conditioner that matches a packet applies to it, and those of the input policy
+            // come first.
             if own.iter().any(|one| one.get("meter").is_some()) {
                 let message = "packets that an input policer has metered bypass the policers of the output policy here";
                 lower.report.unsupported(
@@ -178,7 +179,7 @@ fn lowered(config: &Config, traffic: &Traffic, options: &Options) -> Lowered {
     Lowered { document: Some(document), classes, report: lower.report, interface: port.name, link: Some(link), reached }
 }
 
-/// Returns the port that the options select.
+/// Returns the port that the options select; `None`: no port or several ports match, which is reported as an error.
 fn chosen(config: &Config, options: &Options, report: &mut Report) -> Option<Port> {
     let nowhere = crate::Place::default();
     if let Some(policy) = &options.policy {

@@ -16,7 +16,7 @@ impl Lower<'_> {
     pub(super) fn conditioners(&mut self, name: &str, rate: u64, outer: Option<&Value>, depth: usize) -> Vec<Value> {
         let mut made = Vec::new();
         let Some(policy) = self.conditions.config.policy(name).filter(|_| depth <= MAX_DEPTH) else { return made };
-        if !self.conditions_anywhere(policy, depth) {
+        if !self.has_conditioners(policy, depth) {
             return made;
         }
         for rule in &policy.rules {
@@ -57,16 +57,18 @@ impl Lower<'_> {
         made
     }
 
-    fn conditions_anywhere(&self, policy: &Policy, depth: usize) -> bool {
+    /// `true` if the policy or an inner policy polices or marks packets.
+    fn has_conditioners(&self, policy: &Policy, depth: usize) -> bool {
         policy.rules.iter().any(|rule| rule.police.is_some())
             || policy.classes.iter().any(|class| {
                 class.police.is_some()
                     || !class.set.is_empty()
                     || matches!(&class.queue, crate::ir::Queue::Policy(name) if depth <= MAX_DEPTH
-                        && self.conditions.config.policy(name).is_some_and(|inner| self.conditions_anywhere(inner, depth + 1)))
+                        && self.conditions.config.policy(name).is_some_and(|inner| self.has_conditioners(inner, depth + 1)))
             })
     }
 
+    /// Returns the conditioner that sets marks in the packets that meet `when`; `None`: no mark is simulated.
     fn marker(&mut self, marks: &[Mark], when: &Value, at: Place) -> Option<Value> {
         let mut table = json!({});
         for mark in marks {
@@ -89,6 +91,8 @@ impl Lower<'_> {
         }
     }
 
+    /// Returns the conditioner of a policer for the packets that meet `when`; `rate` in bit/s is the reference of
+    /// percentages. `None`: the policer has no rate, which is reported.
     pub(super) fn police(&mut self, police: &Police, when: &Value, rate: u64, at: Place) -> Option<Value> {
         let Some(committed) = police.rate.of(rate) else {
             self.report.unsupported(at, "a policer with a share of the remaining bandwidth is not simulated", None);
@@ -127,6 +131,7 @@ impl Lower<'_> {
     }
 }
 
+/// Returns the conjunction of two conditions; `None`: all packets.
 fn both(outer: Option<&Value>, inner: Value) -> Value {
     match outer {
         Some(outer) => json!({ "all": [outer, inner] }),

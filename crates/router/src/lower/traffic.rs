@@ -47,7 +47,7 @@ pub struct Row {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Model {
-    /// Constant bit rate, with gaps that vary by 10 % so that flows do not stay in phase.
+    /// Constant bit rate; each gap varies by up to 10 % to either side, so that flows do not stay in phase.
     #[default]
     Cbr,
     /// Poisson: independent exponential gaps.
@@ -89,8 +89,10 @@ const MAX_RTT: u64 = 60_000_000_000_000;
 const MAX_ROWS: usize = 10_000;
 
 impl Traffic {
-    /// Parses a table. The first line names the columns, of which `name` and `packet` are required. Every row but those
-    /// of TCP needs a `rate`. Errors are in the report, with their lines; rows with errors are left out.
+    /// Parses a table of at most 10000 rows. The first line names the columns, of which `name` and `packet` are
+    /// required. Every row but those of TCP needs a `rate`. Cells are separated by commas, or, if the first line has no
+    /// comma, by semicolons or tabs; empty lines and lines that begin with `#` are skipped. Errors are in the report,
+    /// with their lines; rows with errors are left out.
     pub fn from_csv(text: &str) -> (Traffic, Report) {
         let mut report = Report::default();
         let mut traffic = Traffic::default();
@@ -139,6 +141,8 @@ impl Traffic {
     }
 }
 
+/// Returns the column of each cell of the heading; `None`: unknown, which is reported. `number` is the index of the
+/// line, from 0.
 fn headings<'a>(line: &str, separator: char, number: usize, report: &mut Report) -> Vec<Option<&'a str>> {
     let at = Place::new(u32::try_from(number + 1).unwrap_or(u32::MAX), 1);
     let found: Vec<Option<&str>> = cells(line, separator)
@@ -196,6 +200,7 @@ fn cells(line: &str, separator: char) -> Vec<String> {
 /// Message and advice.
 type CellError = (String, String);
 
+/// Parses the non-empty cells of a row, each with the name of its column.
 fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, CellError> {
     let get = |name: &str| fields.iter().find(|(column, _)| *column == name).map(|(_, cell)| *cell);
     let need =
@@ -249,8 +254,8 @@ fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, CellError> {
             "write two IPv4 or two IPv6 addresses".to_owned(),
         ));
     }
-    let four = |address: Option<IpAddr>| if let Some(IpAddr::V4(own)) = address { Some(u32::from(own)) } else { None };
-    let six = |address: Option<IpAddr>| if let Some(IpAddr::V6(own)) = address { Some(u128::from(own)) } else { None };
+    let ipv4 = |address: Option<IpAddr>| if let Some(IpAddr::V4(own)) = address { Some(u32::from(own)) } else { None };
+    let ipv6 = |address: Option<IpAddr>| if let Some(IpAddr::V6(own)) = address { Some(u128::from(own)) } else { None };
     let wrong =
         || ("`vlan` is not a number from 0 to 4094".to_owned(), "write a whole number from 0 to 4094".to_owned());
     let vlan = get("vlan").map(|text| text.parse().ok().filter(|n| *n < 4095).ok_or_else(wrong)).transpose()?;
@@ -267,10 +272,10 @@ fn row(fields: &[(&str, &str)], at: Place) -> Result<Row, CellError> {
         experimental: small("exp")?,
         cos: small("cos")?,
         protocol: protocol.or((model == Model::Tcp).then_some(6)),
-        source: four(source),
-        destination: four(destination),
-        source6: six(source),
-        destination6: six(destination),
+        source: ipv4(source),
+        destination: ipv4(destination),
+        source6: ipv6(source),
+        destination6: ipv6(destination),
         vlan,
         qos_group: None,
         traffic_class: None,

@@ -315,8 +315,8 @@ fn ports(cursor: &mut Cursor<'_>, condition: fn(PortRange) -> Match) -> Result<V
                 let next = port(cursor)?;
                 all.push(range(next, next));
             }
-            let one = all.len() == 1;
-            let any = if one { all.pop().unwrap_or(Match::Any) } else { Match::AnyOf(all) };
+            let is_single = all.len() == 1;
+            let any = if is_single { all.pop().unwrap_or(Match::Any) } else { Match::AnyOf(all) };
             if operator == "eq" { any } else { Match::Not(Box::new(any)) }
         }
         "gt" => {

@@ -85,8 +85,8 @@ impl Maker {
                 for (index, class) in classes.iter_mut().enumerate() {
                     let strict = policy.scheduler == Scheduler::Priority
                         || (policy.scheduler == Scheduler::Ets && class.quantum.is_none());
-                    let rest = policy.default.as_ref() == Some(&class.name);
-                    if strict && rest {
+                    let is_default = policy.default.as_ref() == Some(&class.name);
+                    if strict && is_default {
                         self.note(
                             class.at,
                             format!("`{}`: the default class gets the remaining bandwidth in any band", class.name),
@@ -115,12 +115,12 @@ impl Maker {
 
     /// Converts a policy of HTB: its top classes become a policy, and so do the child classes of each class.
     fn htb(&mut self, policy: &Policy) {
-        let within = |parent: Option<&str>| -> Vec<Class> {
+        let children = |parent: Option<&str>| -> Vec<Class> {
             policy.classes.iter().filter(|class| class.parent.as_deref() == parent).cloned().collect()
         };
         let is_inner = |name: &str| policy.classes.iter().any(|class| class.parent.as_deref() == Some(name));
         for outer in [None].into_iter().chain(policy.classes.iter().filter(|class| is_inner(&class.name)).map(Some)) {
-            let mut classes = within(outer.map(|class| class.name.as_str()));
+            let mut classes = children(outer.map(|class| class.name.as_str()));
             let ceiling = outer.and_then(|class| class.htb).map(|htb| htb.ceil.unwrap_or(htb.rate));
             let sum = classes.iter().filter_map(|class| class.htb).fold(0u64, |sum, htb| sum.saturating_add(htb.rate));
             let scale = ceiling.filter(|ceiling| sum > *ceiling);

@@ -75,10 +75,10 @@ fn references(config: &Config, report: &mut Report) {
             report.warning(map.at, message, "add a `match` line");
         }
     }
-    for map in in_cycles(config) {
+    for (name, at) in in_cycles(config) {
         report.error(
-            map.1,
-            format!("the class map `{}` is in a cycle of class maps, or refers to one", map.0),
+            at,
+            format!("the class map `{name}` is in a cycle of class maps, or refers to one"),
             "break the cycle",
         );
     }
@@ -127,6 +127,7 @@ fn inner_map(condition: &Match) -> Option<&str> {
 
 /// Returns the nodes from which a cycle is reachable.
 fn cyclic(nodes: usize, edges: &[(usize, usize)]) -> Vec<usize> {
+    // Number of edges of each node that lead to nodes which may reach a cycle.
     let mut left: Vec<usize> = vec![0; nodes];
     let mut users: Vec<Vec<usize>> = vec![Vec::new(); nodes];
     for (from, to) in edges {
@@ -199,8 +200,8 @@ fn actions(class: &Class, policy: &Policy, both_allowed: bool, report: &mut Repo
 /// Reports a maximum threshold of WRED above the queue limit.
 fn thresholds(class: &Class, wred: &Wred, profile: Profile, report: &mut Report) {
     let limit = if let Some(Limit::Packets(limit)) = class.limit { limit } else { QUEUE_LIMIT };
-    let other = !matches!(class.limit, None | Some(Limit::Packets(_)));
-    if profile.unit != Unit::Packets || other || u64::from(profile.max) <= limit {
+    let has_other_unit = !matches!(class.limit, None | Some(Limit::Packets(_)));
+    if profile.unit != Unit::Packets || has_other_unit || u64::from(profile.max) <= limit {
         return;
     }
     let code = profile.code.map_or_else(|| "rsvp".to_owned(), |code| code.to_string());

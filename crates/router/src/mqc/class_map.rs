@@ -17,6 +17,7 @@ impl Reader {
         if let Some(kind) = typed(cursor)? {
             return Err(self.foreign_type("class-map", &kind, at));
         }
+        // `match-a` alone does not distinguish `match-all` from `match-any`.
         let mode = cursor.peek().map_or("", |word| word.text).to_ascii_lowercase();
         if mode.starts_with("match-a") && mode.len() > 7 {
             all = cursor.expect(&["match-all", "match-any"])? == "match-all";
@@ -234,8 +235,8 @@ pub(super) fn queuing(cursor: &Cursor<'_>) -> bool {
         && is(&["queuing", "queueing"], ahead.take().map(|word| word.text))
 }
 
-/// Parses `type TYPE`; returns the type, unless it is one of classification or queueing (NX-OS, EOS) or there is no
-/// `type`.
+/// Parses `type TYPE`; returns the type. `None`: there is no `type`, or it is one of classification or queueing (NX-OS,
+/// EOS), whose objects are read.
 pub(super) fn typed(cursor: &mut Cursor<'_>) -> Result<Option<String>, Trouble> {
     let mut ahead = cursor.clone();
     if !ahead.take().is_some_and(|word| word.text.eq_ignore_ascii_case("type")) || ahead.is_done() {

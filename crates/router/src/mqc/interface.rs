@@ -330,8 +330,8 @@ impl Reader {
     }
 }
 
-/// Returns the command, at most 60 characters of it, if it configures queues, fragmentation or compression although
-/// most commands with the keyword have no effect on queues.
+/// Returns the command, cut to 60 characters, if it configures queues, fragmentation or compression. `None`: it has no
+/// effect on queues, as most commands with this keyword.
 fn queueing(keyword: &'static str, cursor: &Cursor<'_>) -> Option<String> {
     let text = cursor.clone().rest().to_ascii_lowercase();
     let words: Vec<&str> = text.split(' ').collect();

@@ -34,6 +34,7 @@ pub(super) fn legalise(config: &mut Config) {
         let plain: String =
             name.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).collect();
         let plain = if plain.starts_with(|c: char| c.is_ascii_alphabetic()) { plain } else { format!("class-{plain}") };
+        // Leaves room for a hyphen and a number of up to five digits.
         let plain: String = plain.chars().take(MAX_NAME_LENGTH - 6).collect();
         let mut found = plain.clone();
         for number in 2..100_000 {
@@ -60,20 +61,21 @@ pub(super) fn legalise(config: &mut Config) {
     config.access_lists.iter_mut().for_each(|list| rename(&mut list.name));
     for policy in &mut config.policies {
         rename(&mut policy.name);
-        let own = policy.scheduler == Scheduler::ClassBased;
+        // In a policy map a class has the name of its class map.
+        let has_class_maps = policy.scheduler == Scheduler::ClassBased;
         policy.classes.iter_mut().for_each(|class| {
-            if own {
+            if has_class_maps {
                 rename(&mut class.name);
             }
             queue(class, &rename);
         });
         for rule in &mut policy.rules {
             condition(&mut rule.when, &rename);
-            if own {
+            if has_class_maps {
                 rename(&mut rule.class);
             }
         }
-        if let Some(default) = policy.default.as_mut().filter(|_| own) {
+        if let Some(default) = policy.default.as_mut().filter(|_| has_class_maps) {
             rename(default);
         }
     }
@@ -83,14 +85,16 @@ pub(super) fn legalise(config: &mut Config) {
     }
 }
 
+/// Renames the inner policy of a class.
 fn queue(class: &mut Class, rename: &dyn Fn(&mut String)) {
     if let Queue::Policy(name) = &mut class.queue {
         rename(name);
     }
 }
 
-fn condition(condition_: &mut Match, rename: &dyn Fn(&mut String)) {
-    match condition_ {
+/// Renames the class maps and access lists in a condition.
+fn condition(when: &mut Match, rename: &dyn Fn(&mut String)) {
+    match when {
         Match::ClassMap(name) | Match::AccessList(name) => rename(name),
         Match::Not(inner) => condition(inner, rename),
         Match::All(all) | Match::AnyOf(all) => all.iter_mut().for_each(|one| condition(one, rename)),

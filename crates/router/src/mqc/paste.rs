@@ -38,8 +38,9 @@ pub fn paste(text: &str, changed: &BTreeSet<u32>) -> String {
         }
         for (_, opener) in &open {
             if !entered.contains(opener) && *opener != index {
-                let is_sibling = |other: &usize| open.iter().any(|(_, own)| own == other);
-                entered.retain(is_sibling);
+                // A mode that has been left since must be entered again.
+                let is_open = |opener: &usize| open.iter().any(|(_, own)| own == opener);
+                entered.retain(is_open);
                 out.push_str(lines.get(*opener).unwrap_or(&"").trim_end());
                 out.push('\n');
                 entered.push(*opener);

@@ -328,14 +328,14 @@ pub(super) fn shape(cursor: &mut Cursor<'_>) -> Result<Shape, Trouble> {
     for burst in &mut bursts {
         if cursor.is_number() {
             let at = cursor.at();
-            // On routers, bursts of shapers are in bits, those of policers in bytes.
-            let bits = cursor.number("burst in bits", 0, u64::from(u32::MAX) * 8)?;
+            // On routers, bursts of shapers without a unit are in bits, those of policers in bytes.
+            let amount = cursor.number("burst in bits", 0, u64::from(u32::MAX) * 8)?;
             let bytes = match (cursor.one_of(&["ms", "milliseconds", "us", "bytes", "kbytes", "mbytes"]), rate) {
-                (None, _) => bits.div_ceil(8),
-                (Some("bytes"), _) => bits,
-                (Some("kbytes"), _) => bits.saturating_mul(1_000),
-                (Some("mbytes"), _) => bits.saturating_mul(1_000_000),
-                (Some(unit), Share::Rate(rate)) => super::police::in_time(rate, bits, unit == "us"),
+                (None, _) => amount.div_ceil(8),
+                (Some("bytes"), _) => amount,
+                (Some("kbytes"), _) => amount.saturating_mul(1_000),
+                (Some("mbytes"), _) => amount.saturating_mul(1_000_000),
+                (Some(unit), Share::Rate(rate)) => super::police::in_time(rate, amount, unit == "us"),
                 (Some(_), _) => {
                     return Err(Trouble::unsupported(at, "a burst as a time, with a rate in percent"));
                 }

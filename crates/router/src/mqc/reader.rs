@@ -37,7 +37,9 @@ impl Mode {
 
 /// Result of looking up a command in a mode.
 pub(super) enum Known {
+    /// The mode has handled the command.
     Yes,
+    /// The mode has no such command.
     No,
     /// The first word is a prefix of several commands of the mode, which are listed.
     Ambiguous(Vec<&'static str>),
@@ -50,8 +52,8 @@ pub(super) struct Reader {
     pub(super) config: Config,
     pub(super) lists: Lists,
     pub(super) report: Report,
-    /// Names of class maps and policies in the intermediate representation, by kind, `true` for type `queuing`, and
-    /// name in the text.
+    /// Names of class maps and policies in the intermediate representation. The key is the kind of the object, `true`
+    /// if its type is `queuing`, and its name in the text.
     pub(super) names: BTreeMap<(Named, bool, String), String>,
     /// Names of the input and the output policy of interfaces without one of their own (NX-OS `system qos`).
     pub(super) system: (Option<String>, Option<String>),
@@ -338,7 +340,7 @@ const GLOBAL: [&str; 32] = [
 ];
 
 /// Returns the length in bytes of the prompt at the beginning of a line copied from a session, such as
-/// `R1(config-pmap-c)#`.
+/// `R1(config-pmap-c)#`; `None`: the line has no prompt.
 fn prompt(line: &str) -> Option<usize> {
     let end = line.find(['#', '>'])?;
     let name = line.get(..end)?;
@@ -380,9 +382,9 @@ pub(super) type Lists = BTreeMap<u32, List>;
 #[derive(Debug, Default)]
 pub(super) struct List {
     pub(super) rules: Vec<Rule>,
-    /// Level of packets that match no rule.
+    /// Level of packets that match no rule; `None`: normal.
     pub(super) default: Option<&'static str>,
-    /// Queue limits in packets, from high to low; 0: unlimited.
+    /// Queue limits in packets, from high to low, where 0 is unlimited; `None`: the defaults.
     pub(super) limits: Option<[u64; 4]>,
     pub(super) at: Place,
 }

@@ -39,8 +39,11 @@ impl Trouble {
 /// Result of matching an abbreviation.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Pick {
+    /// The keyword.
     One(&'static str),
+    /// The keywords of which the word is a prefix.
     Several(Vec<&'static str>),
+    /// The word is a prefix of no keyword.
     None,
 }
 

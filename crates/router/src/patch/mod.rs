@@ -125,7 +125,7 @@ pub fn patch(
 /// Returns a traffic table with the names, DSCPs, MPLS traffic classes and packet sizes of a scenario's flows; a
 /// scenario has no addresses and ports.
 fn flows(scenario: &Value) -> Traffic {
-    let word = |value: Option<&Value>, default: &str| match value {
+    let text = |value: Option<&Value>, default: &str| match value {
         Some(Value::String(text)) => text.clone(),
         Some(Value::Number(number)) => number.to_string(),
         _ => default.to_owned(),
@@ -134,8 +134,8 @@ fn flows(scenario: &Value) -> Traffic {
     for flow in scenario.get("flows").and_then(Value::as_array).into_iter().flatten() {
         let source = flow.get("source").unwrap_or(&Value::Null);
         let packet = source.get("packet").and_then(Value::as_str).and_then(|size| parse_bytes(size).ok());
-        let name = word(flow.get("name"), "flow");
-        let (dscp, exp) = (word(flow.get("dscp"), "0"), word(flow.get("exp"), ""));
+        let name = text(flow.get("name"), "flow");
+        let (dscp, exp) = (text(flow.get("dscp"), "0"), text(flow.get("exp"), ""));
         let _ = writeln!(table, "{name},{dscp},{exp},1kbit/s,{},poisson", packet.unwrap_or(1500));
     }
     Traffic::from_csv(&table).0

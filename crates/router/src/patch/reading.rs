@@ -45,9 +45,9 @@ impl Reading<'_> {
     pub(super) fn values(&self, text: &str) -> Option<(Values, bool)> {
         let Imported { config, report } = import(self.language, text);
         let lowered = lower(&config, &self.traffic, &self.options);
-        let sound = !report.has_errors() && !lowered.report.has_errors();
+        let accepted = !report.has_errors() && !lowered.report.has_errors();
         let document = (self.canonical)(&lowered.document?)?;
-        Some((values::of(&document, PORT.0, PORT.1)?, sound))
+        Some((values::of(&document, PORT.0, PORT.1)?, accepted))
     }
 }
 

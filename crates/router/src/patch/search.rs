@@ -95,7 +95,7 @@ impl<'a> Search<'a> {
     }
 
     /// Returns the original with some of its words replaced, by index in `tokens`.
-    fn with(&self, words: &BTreeMap<usize, String>) -> String {
+    fn text_with(&self, words: &BTreeMap<usize, String>) -> String {
         let (mut made, mut from) = (String::with_capacity(self.original.len() + 64), 0);
         for (index, word) in words {
             let Some(token) = self.tokens.get(*index) else { continue };
@@ -182,7 +182,7 @@ impl<'a> Search<'a> {
             let Some(number) = token.number else {
                 for literal in literals.iter().take(MAX_LITERALS) {
                     let words = BTreeMap::from([(index, literal.clone())]);
-                    let Some((values, _)) = self.read(&self.with(&words)) else { continue };
+                    let Some((values, _)) = self.read(&self.text_with(&words)) else { continue };
                     let Some(effect) = effect(&self.against(base, &values), 1.0) else { continue };
                     let reaches = |(path, (unit, value)): (&String, &(Unit, f64))| {
                         values.get(path).is_some_and(|leaf| leaf.same(&Leaf::Quantity(*unit, *value)))
@@ -206,14 +206,14 @@ impl<'a> Search<'a> {
                 let plain = Token { unit: String::new(), ..token.clone() };
                 let Some(digits) = plain.written(other, unit, self.reading.language) else { continue };
                 let words = BTreeMap::from([(index, format!("{digits}{}", token.unit))]);
-                let Some((values, sound)) = self.read(&self.with(&words)) else { continue };
+                let Some((values, accepted)) = self.read(&self.text_with(&words)) else { continue };
                 let Some(effect) = effect(&self.against(base, &values), other - number) else { continue };
                 // The effect of a text that a router accepts is preferred to that of one that it refuses.
                 let known = self.effects.contains_key(&index);
-                if sound || !known {
+                if accepted || !known {
                     let _ = self.effects.insert(index, effect);
                 }
-                if sound {
+                if accepted {
                     break;
                 }
             }
@@ -282,7 +282,7 @@ impl<'a> Search<'a> {
     ) -> Result<Outcome, Report> {
         let mut words: BTreeMap<usize, String> = BTreeMap::new();
         let mut now = base.clone();
-        let mut sound = true;
+        let mut accepted = true;
         for _ in 0..MAX_ITERATIONS {
             let mut has_changed = false;
             for (index, sought) in &mut chosen {
@@ -292,7 +292,7 @@ impl<'a> Search<'a> {
             if !has_changed {
                 break;
             }
-            let Some((values, is_sound)) = self.read(&self.with(&words)) else {
+            let Some((values, is_accepted)) = self.read(&self.text_with(&words)) else {
                 report.error(
                     Place::default(),
                     "the text with these values cannot be converted into a scenario",
@@ -300,7 +300,7 @@ impl<'a> Search<'a> {
                 );
                 return Err(report);
             };
-            (now, sound) = (values, is_sound);
+            (now, accepted) = (values, is_accepted);
             // A value that changed as a side effect is restored by a word that determines only this value, if there is
             // one.
             let side_effects: BTreeMap<String, (Unit, f64)> = self
@@ -318,7 +318,7 @@ impl<'a> Search<'a> {
                 let _ = chosen.entry(index).or_insert(sought);
             }
         }
-        if !sound {
+        if !accepted {
             let message = "a router would refuse the text with these values";
             report.error(Place::default(), message, "see the report of `tailback import`; choose other values");
             self.explain(&words, &mut report);
@@ -329,7 +329,7 @@ impl<'a> Search<'a> {
 
     /// Reports the errors of a text that a router would refuse.
     fn explain(&self, words: &BTreeMap<usize, String>, report: &mut Report) {
-        let text = self.with(words);
+        let text = self.text_with(words);
         let read = import(self.reading.language, &text).report;
         for notice in read.notices().iter().filter(|notice| notice.level == crate::Level::Error) {
             let advice = notice.advice.as_deref().unwrap_or("correct it");
@@ -386,7 +386,7 @@ impl<'a> Search<'a> {
         words: &BTreeMap<usize, String>,
         mut report: Report,
     ) -> Result<Outcome, Report> {
-        let text = self.with(words);
+        let text = self.text_with(words);
         for (path, is, should) in self.against(now, wanted) {
             let word = chosen.iter().find(|(_, sought)| sought.path == path);
             let place = word.and_then(|(index, _)| self.tokens.get(*index)).map(|t| Place::new(t.line, t.column));
@@ -405,7 +405,7 @@ impl<'a> Search<'a> {
                         shown(should),
                         shown(is)
                     ),
-                    "judge the new text",
+                    "check that the new text is what you want",
                 );
             } else if word.is_none()
                 && base.get(path).is_some_and(|leaf| should.is_some_and(|should| should.same(leaf)))
@@ -417,7 +417,7 @@ impl<'a> Search<'a> {
                         shown(should),
                         shown(is)
                     ),
-                    "judge the new text",
+                    "check that the new text is what you want",
                 );
             } else {
                 refuse(&mut report, self.reading.language, path, is, should);
@@ -453,7 +453,7 @@ impl<'a> Search<'a> {
         let change = |number: u64| {
             let mut words = words.clone();
             let _ = words.insert(index, format!("{number}{rest}"));
-            match self.read(&self.with(&words))?.0.get(path) {
+            match self.read(&self.text_with(&words))?.0.get(path) {
                 Some(Leaf::Quantity(_, other)) => Some((other - value).abs()),
                 _ => None,
             }

@@ -68,6 +68,7 @@ pub fn import(text: &str) -> Imported {
     Imported { config, report }
 }
 
+/// Reads commands into a configuration; what is not simulated is reported.
 fn read(commands: &[Command], report: &mut Report) -> Config {
     let mut config = Config::default();
     let (mut mangle, mut kinds, mut all) = (Mangle::default(), types::defaults(), Vec::new());

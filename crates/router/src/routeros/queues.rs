@@ -45,7 +45,7 @@ pub(super) struct TreeQueue {
     pub bucket: u64,
     /// Direction of a simple queue: `true` to the target, `false` from it. `None`: a queue of a tree.
     pub side: Option<bool>,
-    /// Remarks that are reported if the queue is used.
+    /// Remarks that are reported if the queue is used: level, place, message and advice.
     pub notes: Vec<(Level, Place, String, Option<&'static str>)>,
 }
 
@@ -282,6 +282,7 @@ fn is_other(name: &str, other: &str) -> bool {
     name != other && (everywhere(other) || everywhere(name)) && !(simple(name) && simple(other))
 }
 
+/// Returns the policy of the queues at a port.
 fn policy(
     port: &str,
     queues: &[&TreeQueue],

@@ -8,7 +8,7 @@ use crate::{Place, Report};
 pub(super) struct Word {
     /// Text before the first `=` outside of quotes.
     pub key: String,
-    /// Text after it; `None`: no `=`.
+    /// Text after the `=`; `None`: the word has no `=`.
     pub value: Option<String>,
     pub at: Place,
 }
@@ -23,7 +23,7 @@ pub(super) struct Command {
 }
 
 impl Command {
-    /// Returns the last value of a key.
+    /// Returns the last value of a key, with the place of its word; `None`: the key has no value.
     pub fn get(&self, key: &str) -> Option<(&str, Place)> {
         let word = self.words.iter().rev().find(|word| word.key == key)?;
         Some((word.value.as_deref()?, word.at))
@@ -34,6 +34,7 @@ impl Command {
     }
 }
 
+/// Commands that act on the entries of a menu.
 const VERBS: [&str; 20] = [
     "add",
     "set",
@@ -86,11 +87,11 @@ fn lines(text: &str) -> Vec<Vec<(char, Place)>> {
         }
         let mut own = open.take().unwrap_or_default();
         let line = line.trim_end();
-        let ends = line.chars().rev().take_while(|c| *c == '\\').count() % 2 == 1;
-        let body = if ends { line.strip_suffix('\\').unwrap_or(line) } else { line };
+        let is_continued = line.chars().rev().take_while(|c| *c == '\\').count() % 2 == 1;
+        let body = if is_continued { line.strip_suffix('\\').unwrap_or(line) } else { line };
         let skipped = if goes_on { body.chars().take_while(|c| c.is_whitespace()).count() } else { 0 };
         own.extend(body.chars().enumerate().skip(skipped).map(|(column, c)| (c, at(column))));
-        if ends {
+        if is_continued {
             open = Some(own);
         } else {
             found.push(own);
@@ -105,10 +106,10 @@ fn lines(text: &str) -> Vec<Vec<(char, Place)>> {
 fn split(line: &[(char, Place)]) -> Vec<Vec<Word>> {
     let (mut all, mut words) = (Vec::new(), Vec::new());
     let mut own: Option<Word> = None;
-    let (mut quoted, mut deep) = (false, 0usize);
+    let (mut quoted, mut depth) = (false, 0usize);
     let mut chars = line.iter().copied();
     while let Some((c, at)) = chars.next() {
-        if !quoted && deep == 0 && (c.is_whitespace() || c == ';') {
+        if !quoted && depth == 0 && (c.is_whitespace() || c == ';') {
             words.extend(own.take());
             if c == ';' {
                 all.push(core::mem::take(&mut words));
@@ -119,17 +120,17 @@ fn split(line: &[(char, Place)]) -> Vec<Vec<Word>> {
         let valued = word.value.is_some();
         let mut push = |c: char| word.value.as_mut().unwrap_or(&mut word.key).push(c);
         match c {
-            '"' if deep == 0 => quoted = !quoted,
+            '"' if depth == 0 => quoted = !quoted,
             '\\' if quoted => push(escaped(&mut chars)),
             '[' | '{' | '(' if !quoted => {
-                deep += 1;
+                depth += 1;
                 push(c);
             }
             ']' | '}' | ')' if !quoted => {
-                deep = deep.saturating_sub(1);
+                depth = depth.saturating_sub(1);
                 push(c);
             }
-            '=' if !quoted && deep == 0 && !valued => word.value = Some(String::new()),
+            '=' if !quoted && depth == 0 && !valued => word.value = Some(String::new()),
             c => push(c),
         }
     }
@@ -154,6 +155,8 @@ fn escaped(chars: &mut impl Iterator<Item = (char, Place)>) -> char {
     }
 }
 
+/// Parses a command and updates the current menu. `None`: the words only name a menu, or are no command, which is
+/// reported.
 fn command(words: Vec<Word>, menu: &mut String, report: &mut Report) -> Option<Command> {
     let mut words = words.into_iter().peekable();
     let at = words.peek()?.at;
@@ -200,6 +203,7 @@ fn command(words: Vec<Word>, menu: &mut String, report: &mut Report) -> Option<C
     Some(Command { menu: here, verb, words: words.collect(), at })
 }
 
+/// Returns the path of a menu, whose parts are separated by `/` or spaces, with single spaces.
 fn joined(path: &[String]) -> String {
     let parts = path.iter().flat_map(|part| part.split(['/', ' '])).filter(|part| !part.is_empty());
     parts.collect::<Vec<_>>().join(" ")

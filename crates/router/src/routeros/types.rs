@@ -13,7 +13,7 @@ use std::collections::BTreeMap;
 pub(super) struct Kind {
     pub queue: Queue,
     pub limit: Option<Limit>,
-    /// Remarks that are reported if a queue uses the type.
+    /// Remarks that are reported if a queue uses the type: level, place, message and advice.
     pub notes: Vec<(Level, Place, String, Option<&'static str>)>,
 }
 
@@ -180,6 +180,7 @@ pub(super) fn read(command: &Command, report: &mut Report) -> Option<(String, Ki
     Some((name, made))
 }
 
+/// Reads FQ-CoDel or CoDel; `known` gets the keys that are read.
 fn fq_codel(kind: &str, command: &Command, made: &mut Kind, known: &mut Vec<&str>, report: &mut Report) {
     let keys: [&'static str; 7] = if kind == "codel" {
         ["codel-limit", "codel-target", "codel-interval", "codel-ecn", "codel-ce-threshold", "", ""]
@@ -265,8 +266,8 @@ fn pcq(name: &str, command: &Command, made: &mut Kind, known: &mut Vec<&str>, re
     }
     let (classifier, at) = command.get("pcq-classifier").unwrap_or(("src-address", command.at));
     let fields: Vec<&str> = classifier.split(',').map(str::trim).collect();
-    let flows = ["src-address", "dst-address", "src-port", "dst-port"].iter().all(|field| fields.contains(field));
-    if !flows {
+    let by_flow = ["src-address", "dst-address", "src-port", "dst-port"].iter().all(|field| fields.contains(field));
+    if !by_flow {
         let message = format!(
             "`{name}`: each flow of the traffic table is assumed to have a {classifier}, and so a sub-queue, of its own"
         );

@@ -1,5 +1,6 @@
 //! Parsers of quantities in the notation of RouterOS: rates with the factors `k`, `M` and `G` (10^3, 10^6, 10^9), sizes
-//! with `KiB` and `MiB` (2^10, 2^20), times such as `1m30s`.
+//! with `KiB` and `MiB` (2^10, 2^20), times such as `1m30s`. A parser returns `None` for another text, and for a
+//! quantity that is too large.
 
 /// Parses a rate, such as `10M` or `256k`, into bit/s; at most 10 Tbit/s.
 pub(super) fn rate(text: &str) -> Option<u64> {

@@ -58,7 +58,7 @@ pub(super) struct BoundPort {
     pub whole: Option<Place>,
 }
 
-/// The maps of a port.
+/// Names of the maps of a port, each with the place of its binding; `None`: no map is bound.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Maps {
     pub codes: Option<(String, Place)>,
@@ -71,7 +71,7 @@ pub(super) struct Maps {
     pub notes: Notes,
 }
 
-/// Bindings of a queue.
+/// Names of the profiles of a queue, each with the place of its binding; `None`: no profile is bound.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Row {
     pub at: Place,
@@ -259,7 +259,7 @@ impl Tables {
             report.assumed(bound.at, message, "write tc_to_queue_map in PORT_QOS_MAP");
         }
         let mut rules: BTreeMap<u8, (Vec<Match>, Place)> = BTreeMap::new();
-        let mut rest = 0;
+        let mut default_queue = 0;
         for class in classes {
             let found = map.as_ref().and_then(|map| map.get(class)).copied();
             if let (None, Some(_)) = (found, &map) {
@@ -272,7 +272,7 @@ impl Tables {
             }
             let (queue, at) = found.unwrap_or((0, bound.at));
             if *class == 0 {
-                rest = queue;
+                default_queue = queue;
             }
             let own = rules.entry(queue).or_insert_with(|| (Vec::new(), at));
             own.0.push(Match::ClassMap(class_name(*class)));
@@ -280,7 +280,7 @@ impl Tables {
         // A queue with a limit alone, which no class selects, gets no packets and is left out.
         let named = bound.rows.iter().filter(|(_, row)| row.scheduler.is_some() || row.wred.is_some());
         let numbers: BTreeSet<u8> =
-            named.map(|(number, _)| number).chain(rules.keys()).copied().chain([rest]).collect();
+            named.map(|(number, _)| number).chain(rules.keys()).copied().chain([default_queue]).collect();
         let (mut made, mut reported) = (Vec::new(), Reported::default());
         for number in numbers {
             let row = bound.rows.get(&number).cloned().unwrap_or(Row { at: bound.at, ..Row::default() });
@@ -317,7 +317,7 @@ impl Tables {
         }
         let mut policy = Policy { name: bound.name.clone(), at: bound.at, ..Policy::default() };
         order(&mut policy, made, report);
-        policy.default = Some(queue_name(rest));
+        policy.default = Some(queue_name(default_queue));
         policy.rules = rules
             .into_iter()
             .map(|(queue, (mut any, at))| {
@@ -328,6 +328,8 @@ impl Tables {
         policy
     }
 
+    /// Returns a queue with the profiles of its row. Remarks on a profile are reported once; assumptions are collected in
+    /// `reported`.
     fn queue(&mut self, number: u8, row: &Row, reported: &mut Reported, report: &mut Report) -> BuiltQueue {
         let mut class = Class { name: queue_name(number), at: row.at, ..Class::default() };
         let missing = |report: &mut Report, table: &str, (name, at): &(String, Place)| {
@@ -480,9 +482,9 @@ fn order(policy: &mut Policy, mut made: Vec<BuiltQueue>, report: &mut Report) {
         );
         report.assumed(lower.class.at, message, "switches differ in this: give strict queues the highest numbers");
     }
-    let least = rest.clone().map(|own| own.weight).min().unwrap_or(1);
+    let min_weight = rest.clone().map(|own| own.weight).min().unwrap_or(1);
     policy.packets = packets && !bytes;
-    let unit = if policy.packets { 1 } else { FRAME.div_ceil(least) };
+    let unit = if policy.packets { 1 } else { FRAME.div_ceil(min_weight) };
     if rest.count() > 1 {
         let message = if policy.packets {
             "each round of round robin serves as many packets of a queue as its weight".to_owned()

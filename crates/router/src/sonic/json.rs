@@ -99,6 +99,7 @@ impl Reader<'_> {
     fn error(&self, message: impl Into<String>, advice: &'static str) -> SyntaxError {
         SyntaxError { at: self.place(), message: message.into(), advice }
     }
+    /// Takes the next character, and moves the place beyond it.
     fn next(&mut self) -> Option<char> {
         let c = self.rest.next()?;
         if c == '\n' {
@@ -109,11 +110,13 @@ impl Reader<'_> {
         }
         Some(c)
     }
+    /// Skips white space.
     fn space(&mut self) {
         while self.rest.peek().is_some_and(|c| matches!(c, ' ' | '\t' | '\r' | '\n')) {
             let _ = self.next();
         }
     }
+    /// Skips white space, and takes the next character if it is `wanted`; returns `true` if it was.
     fn is(&mut self, wanted: char) -> bool {
         self.space();
         let found = self.rest.peek() == Some(&wanted);
@@ -219,6 +222,7 @@ impl Reader<'_> {
         }
     }
 
+    /// Parses a string, from its opening quote on.
     fn text(&mut self) -> Result<String, SyntaxError> {
         let _ = self.next();
         let mut made = String::new();
@@ -235,6 +239,7 @@ impl Reader<'_> {
         }
     }
 
+    /// Parses an escape sequence after its backslash.
     fn escape(&mut self) -> Result<char, SyntaxError> {
         let c = self.next().unwrap_or(' ');
         Ok(match c {

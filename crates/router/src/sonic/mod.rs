@@ -41,6 +41,7 @@ fn rows<'a>(root: &'a [Entry], name: &str) -> &'a [Entry] {
     root.iter().find(|table| table.key == name).map_or(&[], |table| table.node.entries())
 }
 
+/// Reads the tables into a configuration.
 fn read(root: &[Entry], report: &mut Report) -> crate::ir::Config {
     for table in root.iter().filter(|table| other::READ.contains(&table.key.as_str())) {
         for row in table.node.entries().iter().filter(|row| !matches!(row.node.value, Value::Table(_))) {
@@ -138,9 +139,9 @@ fn ports(root: &[Entry], db: &mut Tables, report: &mut Report) {
 /// Reads a row of QUEUE.
 fn queue(own: &mut Row, row: &Entry, report: &mut Report) {
     let mut fields = Fields::new(row);
-    for (key, place) in [("scheduler", &mut own.scheduler), ("wred_profile", &mut own.wred)] {
+    for (key, slot) in [("scheduler", &mut own.scheduler), ("wred_profile", &mut own.wred)] {
         let named = fields.text(key).map(|(text, at)| (reference(&text), at));
-        set(place, named, key, row, report);
+        set(slot, named, key, row, report);
     }
     for entry in fields.left() {
         let message = format!("unknown field `{}` of a queue", entry.key);
@@ -159,20 +160,20 @@ fn queue(own: &mut Row, row: &Entry, report: &mut Report) {
 
 /// Binds a profile to a queue. Two different profiles are an error, since rows have no order.
 fn set(
-    place: &mut Option<(String, Place)>,
+    slot: &mut Option<(String, Place)>,
     named: Option<(String, Place)>,
     what: &str,
     row: &Entry,
     report: &mut Report,
 ) {
     let Some((name, at)) = named else { return };
-    match place {
+    match slot {
         Some((other, _)) if *other != name => {
             let message =
                 format!("row `{}` binds {what} `{name}` to a queue to which another row binds `{other}`", row.key);
             report.error(at, message, "bind it in one row alone");
         }
-        _ => *place = Some((name, at)),
+        _ => *slot = Some((name, at)),
     }
 }
 

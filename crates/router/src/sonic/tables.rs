@@ -52,7 +52,7 @@ pub(super) struct Scheduler {
     pub weight: u64,
     /// Peak rate in B/s; `None`: unlimited.
     pub peak: Option<u64>,
-    /// Burst of the peak rate in bytes.
+    /// Burst of the peak rate in bytes; `None`: there is no peak rate.
     pub burst: Option<u64>,
     pub at: Place,
     pub notes: Notes,

@@ -1,4 +1,4 @@
-//! Actions of a filter besides selecting a class: `police` and the actions of tc-actions(8).
+//! Actions of a filter in addition to the selection of a class: `police` and the actions of tc-actions(8).
 
 use super::args::{Args, Trouble};
 use super::handle::Handle;
@@ -20,11 +20,11 @@ pub(crate) enum Edit {
 /// Actions of a filter.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Actions {
-    /// Policer.
+    /// Policer; `None`: the filter has none.
     pub police: Option<Police>,
     /// Modifications of the packet, in order.
     pub edits: Vec<Edit>,
-    /// Device to which packets are redirected.
+    /// Device to which packets are redirected; `None`: they are not.
     pub redirect: Option<String>,
     /// `true` if all packets are dropped.
     pub drop: bool,
@@ -35,14 +35,15 @@ pub(super) struct Actions {
 }
 
 impl Actions {
-    /// Parses the rest of a filter after its conditions; returns the actions, and the class that it selects.
+    /// Parses the rest of a filter after its conditions; returns the actions, and the class that it selects, if any.
+    /// `major` is the major number of a class that is written without one.
     pub fn read(args: &mut Args<'_>, major: u16, report: &mut Report) -> Result<(Actions, Option<Handle>), Trouble> {
-        let (mut made, mut target) = (Actions::default(), None);
+        let (mut actions, mut target) = (Actions::default(), None);
         while let Some(word) = args.take() {
             match word.text.as_str() {
                 "flowid" | "classid" => target = Some(args.handle(Some(major))?),
-                "police" => made.policer(args)?,
-                "action" => made.action(word.at, args, report)?,
+                "police" => actions.policer(args)?,
+                "action" => actions.action(word.at, args, report)?,
                 "skip_hw" | "skip_sw" | "verbose" => {}
                 // `action pass flowid …` may be followed by an index.
                 "index" => {
@@ -51,15 +52,17 @@ impl Actions {
                 other => return Err(Trouble::unsupported(word.at, format!("`{other}` of a filter"))),
             }
         }
-        Ok((made, target))
+        Ok((actions, target))
     }
 
+    /// Parses the arguments of `police`.
     fn policer(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
         self.any = true;
         self.police = Some(policer(args)?);
         Ok(())
     }
 
+    /// Parses the arguments of `action`, which is at `at`.
     fn action(&mut self, at: Place, args: &mut Args<'_>, report: &mut Report) -> Result<(), Trouble> {
         self.any = true;
         let kind = args.word("action")?;
@@ -77,7 +80,7 @@ impl Actions {
             word if self.control(word) => {}
             other => return Err(Trouble::unsupported(at, format!("the action `{other}`"))),
         }
-        // Control after the action: the next action, the next filter, or the end.
+        // A control keyword may follow: it continues with the next action or the next filter, or ends the evaluation.
         if let Some(word) = args.peek()
             && self.control(&word.text)
         {
@@ -86,7 +89,7 @@ impl Actions {
         Ok(())
     }
 
-    /// Applies a control keyword, which may follow an action; `false`: the word is another one.
+    /// Applies a control keyword, which may be an action or follow one; `false`: the word is no such keyword.
     fn control(&mut self, word: &str) -> bool {
         match word {
             "ok" | "pass" | "pipe" => {}

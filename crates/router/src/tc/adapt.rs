@@ -17,7 +17,7 @@ const LIMIT: u64 = 64;
 const DEFAULT_RATE: u64 = 100_000_000;
 /// Maximum nesting of policies and conditions.
 const MAX_DEPTH: usize = 8;
-/// Maximum number of classes.
+/// Maximum number of classes of all policies together.
 const MAX_CLASSES: usize = 1000;
 
 /// Returns the configuration with policies that `tc` supports; approximations are reported.
@@ -52,6 +52,7 @@ struct Maker<'a> {
     config: &'a Config,
     made: Config,
     report: Report,
+    /// Number of classes converted so far.
     classes: usize,
 }
 
@@ -62,7 +63,8 @@ impl Maker<'_> {
         self.report.warning(class.at, message, "check that the approximation is what you want");
     }
 
-    /// Returns a class whose queue is one of Linux, and whose policy is written on `device`.
+    /// Returns the class with a queue that Linux has; its child policy, if any, is converted for `device`. `rate` is
+    /// the rate in bit/s that the class may use.
     fn class(&mut self, class: &Class, rate: u64, device: &str, depth: usize) -> Class {
         let mut made = class.clone();
         let rate = class.shape.and_then(|shape| shape.bps(rate)).unwrap_or(rate);
@@ -124,7 +126,8 @@ impl Maker<'_> {
         made
     }
 
-    /// Converts the policy of that name; `None`: it does not exist or is nested too deeply.
+    /// Converts the policy of that name; `None`: it does not exist, is nested too deeply, or no handle is left. `rate`
+    /// is the rate in bit/s to which its shares refer.
     fn policy(&mut self, name: &str, rate: u64, device: &str, depth: usize) -> Option<Inner> {
         let policy = self.config.policy(name)?;
         self.classes += policy.classes.len();
@@ -158,7 +161,7 @@ impl Maker<'_> {
         }
     }
 
-    /// Assigns handles to a policy and its classes, unless their names are handles already.
+    /// Renames a policy and its classes after handles of `device`, unless their names are valid handles already.
     fn handles(&mut self, policy: &mut Policy, device: &str) {
         let major =
             |name: &str| name.strip_prefix(&format!("{device}-")).and_then(|major| u16::from_str_radix(major, 16).ok());
@@ -167,24 +170,26 @@ impl Maker<'_> {
             return;
         }
         // Classes whose names are handles of one discipline keep them.
-        let one =
+        let stated =
             policy.classes.first().and_then(|class| class.name.split_once(':')).map(|(major, _)| major.to_owned());
-        let handle =
-            one.as_ref().and_then(|one| u16::from_str_radix(one, 16).ok()).filter(|one| (1..0x4000).contains(one));
-        if let Some((one, number)) = one.zip(handle) {
+        let valid = stated
+            .as_ref()
+            .and_then(|major| u16::from_str_radix(major, 16).ok())
+            .filter(|major| (1..0x4000).contains(major));
+        if let Some((stated, number)) = stated.zip(valid) {
             let name = format!("{device}-{number:x}");
             let legal = |class: &Class| {
-                let minor = class.name.strip_prefix(&one).and_then(|rest| rest.strip_prefix(':'));
+                let minor = class.name.strip_prefix(&stated).and_then(|rest| rest.strip_prefix(':'));
                 minor.is_some_and(|minor| {
                     u16::from_str_radix(minor, 16).is_ok_and(|n| n > 0 && format!("{n:x}") == minor)
                 })
             };
             let free = self.made.policy(&name).is_none() && self.config.policy(&name).is_none();
-            // The kernel numbers bands from 1.
-            let banded = matches!(policy.scheduler, Scheduler::Priority | Scheduler::Ets);
-            let numbered = |(index, class): (usize, &Class)| class.name == format!("{one}:{:x}", index + 1);
-            let named = !banded || policy.classes.iter().enumerate().all(numbered);
-            if format!("{number:x}") == one && free && named && policy.classes.iter().all(legal) {
+            // The kernel numbers bands from 1, so a band can keep only that number.
+            let has_bands = matches!(policy.scheduler, Scheduler::Priority | Scheduler::Ets);
+            let is_numbered = |(index, class): (usize, &Class)| class.name == format!("{stated}:{:x}", index + 1);
+            let fits = !has_bands || policy.classes.iter().enumerate().all(is_numbered);
+            if format!("{number:x}") == stated && free && fits && policy.classes.iter().all(legal) {
                 policy.name = name;
                 return;
             }
@@ -213,7 +218,7 @@ impl Maker<'_> {
         policy.default.iter_mut().for_each(renamed);
     }
 
-    /// Returns a handle that no policy of the device has.
+    /// Returns the lowest major number, from 1, that no policy of the device has; `None`: all are used.
     fn unused(&self, device: &str) -> Option<usize> {
         (1..=0x3fff).find(|major| {
             let name = format!("{device}-{major:x}");
@@ -274,9 +279,9 @@ impl Maker<'_> {
             }
             (one.bandwidth, one.priority, one.shape) = (None, None, None);
             one.limit = one.limit.or_else(|| Some(Limit::Packets(LIMIT)).filter(|_| one.queue == Queue::Fifo));
-            // With the policed rate as its rate, the class would need to borrow for a burst that passes the policer,
-            // and the burst would not drain while calls use that rate. With its ceiling as the rate it is served first,
-            // and the policer limits it.
+            // If the rate of a priority class were that of its policer, the class would have to borrow for a burst that
+            // passes the policer, and the burst would not drain while calls use the rate. If its rate is its ceiling,
+            // the class is served first, and the policer limits it.
             let bounded = strict.is_some() && default != Some(&class.name) && rule_police.as_ref().is_some_and(drops);
             let own = if bounded { ceil } else { own.min(ceil) };
             one.htb = Some(HtbClass { rate: own, ceil: Some(ceil), prio, ..HtbClass::default() });
@@ -302,7 +307,8 @@ impl Maker<'_> {
         Some(Inner::Policy(name))
     }
 
-    /// Returns a policer with one rate and two outcomes, as `tc` supports.
+    /// Returns a policer with one rate and two outcomes, as `tc` supports; `rate` in bit/s is that to which shares
+    /// refer.
     fn plain(&mut self, class: &Class, police: &Police, rate: u64) -> Police {
         let committed = police.rate.of(rate).unwrap_or(rate).max(1);
         let act = |acts: &[Act]| if acts.contains(&Act::Drop) { Act::Drop } else { Act::Transmit };
@@ -325,14 +331,14 @@ impl Maker<'_> {
         }
     }
 
-    /// Converts a rule into filters. A condition without an IP version becomes a filter for each version, unless the
-    /// rule has a policer, or a condition on an IPv4 address, a label or a tag.
+    /// Converts a rule into filters. A condition without an IP version becomes a filter for each version. With a
+    /// policer, or a condition on an IPv4 address, an MPLS label or a VLAN tag, it becomes one filter.
     fn of_both_versions(&mut self, rule: &Rule) -> Vec<Rule> {
         let made = self.rules(rule);
         if names_a_version(&rule.when) || rule.police.is_some() {
             return made;
         }
-        let is_one = |when: &Match| {
+        let has_one_version = |when: &Match| {
             matches!(when, Match::Source(_) | Match::Destination(_) | Match::Experimental(_) | Match::Cos(_))
         };
         let both = |one: Rule| {
@@ -341,7 +347,7 @@ impl Maker<'_> {
                 Match::All(all) => all.clone(),
                 single => vec![single.clone()],
             };
-            if conditions.iter().any(is_one) {
+            if conditions.iter().any(has_one_version) {
                 return vec![one];
             }
             let of = |version: u8| {
@@ -398,7 +404,7 @@ fn guaranteed(class: &Class, rate: u64) -> Option<u64> {
     if matches!(share, Share::RemainingPercent(_)) { None } else { share.of(rate) }
 }
 
-/// Returns the weight of a class in the remaining rate.
+/// Returns the weight with which a class shares the remaining rate.
 fn weight(class: &Class) -> u64 {
     match class.bandwidth {
         Some(Share::RemainingPercent(n) | Share::RemainingRatio(n)) => u64::from(n),
@@ -411,7 +417,8 @@ fn drops(police: &Police) -> bool {
     police.exceed.contains(&Act::Drop) && (police.violate.is_empty() || police.violate.contains(&Act::Drop))
 }
 
-/// Returns the policer of a priority class; in `tc` it applies without congestion, too.
+/// Returns the policer of a priority class; `None`: it has no rate. In `tc` the policer applies without congestion,
+/// too.
 fn priority_police(class: &Class, rate: u64) -> Option<Police> {
     let committed = class.priority?.rate?.of(rate)?;
     let burst = class.priority?.burst.unwrap_or(committed / 40);
@@ -435,7 +442,8 @@ fn packets(limit: Limit) -> Limit {
     }
 }
 
-/// Returns RED with the lowest minimum and the highest maximum threshold of the profiles, and its limit in bytes.
+/// Returns RED with the lowest minimum and the highest maximum threshold of the profiles, and its limit in bytes;
+/// `rate` in bit/s is that of the class.
 fn red(wred: &Wred, limit: Option<Limit>, rate: u64) -> (Red, u64) {
     let packets = if let Some(Limit::Packets(n)) = limit { n } else { LIMIT };
     let min = wred.profiles.iter().map(|profile| profile.min).min().unwrap_or(20);
@@ -457,8 +465,8 @@ fn red(wred: &Wred, limit: Option<Limit>, rate: u64) -> (Red, u64) {
     (red, limit)
 }
 
-/// Returns a condition as a disjunction of conjunctions of simple conditions; `None`: it is not expressible, or too
-/// long.
+/// Returns a condition as a disjunction of conjunctions of simple conditions; `None`: filters do not express it, or it
+/// has more terms than `budget`.
 fn conjunctions(when: &Match, config: &Config, depth: usize, budget: &mut usize) -> Option<Vec<Vec<Match>>> {
     *budget = budget.checked_sub(1)?;
     if depth > MAX_DEPTH {
@@ -522,7 +530,7 @@ fn names_a_version(when: &Match) -> bool {
     }
 }
 
-/// A disjunction of conjunctions; `None`: not expressible.
+/// A disjunction of conjunctions; `None`: filters do not express the condition, or it has too many terms.
 type Lists = Option<Vec<Vec<Match>>>;
 
 /// Returns the disjunction of all conditions.

@@ -42,7 +42,8 @@ enum Token {
     Sign(char),
 }
 
-/// Splits an expression into tokens; variables are replaced by their values.
+/// Splits an expression into tokens, with the values of variables; `None`: another character, or a variable that is
+/// unknown or not an integer.
 fn tokens(text: &str, variables: &BTreeMap<String, String>) -> Option<Vec<Token>> {
     let mut found = Vec::new();
     let mut rest = text.trim_start();
@@ -65,6 +66,7 @@ fn tokens(text: &str, variables: &BTreeMap<String, String>) -> Option<Vec<Token>
     Some(found)
 }
 
+/// Evaluates a sum of products from `position` on, which it moves; `depth` is the number of open parentheses.
 fn sum(tokens: &[Token], position: &mut usize, depth: usize) -> Option<i64> {
     let mut value = product(tokens, position, depth)?;
     while let Some(Token::Sign(sign @ ('+' | '-'))) = tokens.get(*position).copied() {
@@ -75,6 +77,7 @@ fn sum(tokens: &[Token], position: &mut usize, depth: usize) -> Option<i64> {
     Some(value)
 }
 
+/// Evaluates a product of factors, as [`sum`].
 fn product(tokens: &[Token], position: &mut usize, depth: usize) -> Option<i64> {
     let mut value = factor(tokens, position, depth)?;
     while let Some(Token::Sign(sign @ ('*' | '/' | '%'))) = tokens.get(*position).copied() {
@@ -89,6 +92,7 @@ fn product(tokens: &[Token], position: &mut usize, depth: usize) -> Option<i64> 
     Some(value)
 }
 
+/// Evaluates a number, an expression in parentheses, or the negative of either, as [`sum`].
 fn factor(tokens: &[Token], position: &mut usize, depth: usize) -> Option<i64> {
     let mut negative = false;
     loop {

@@ -64,6 +64,7 @@ fn medium(name: &str) -> Medium {
     KINDS.iter().find(|(prefix, _)| name.starts_with(prefix)).map_or(Medium::Unknown, |(_, medium)| *medium)
 }
 
+/// Returns the name of the policy of the discipline `major:` of a device.
 fn policy_name(device: &str, major: u16) -> String {
     format!("{device}-{major:x}")
 }

@@ -11,7 +11,7 @@ use crate::ir::{
 };
 use crate::{Place, Report};
 
-/// Assignment of packets to tins.
+/// Number of tins, and the table by which DSCPs select them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Tins {
     BestEffort,
@@ -28,9 +28,9 @@ pub(super) struct Cake {
     /// Rate in bit/s; `None`: unlimited.
     bandwidth: Option<u64>,
     tins: Tins,
-    /// Target delay of CoDel in microseconds.
+    /// Target delay of CoDel in microseconds, before the adaptation to the rate of a tin.
     target: u64,
-    /// Interval of CoDel in microseconds.
+    /// Interval of CoDel in microseconds, before the adaptation.
     interval: u64,
     counts: Counting,
     /// `true` if each tin has a single queue instead of one per flow.
@@ -222,8 +222,8 @@ pub(super) fn read(at: Place, args: &mut Args<'_>, report: &mut Report) -> Resul
 }
 
 impl Cake {
-    /// Returns the shaper before the tins, without a burst: CAKE sends a packet once the transmission time of the last
-    /// one at the shaped rate is over. `None`: unlimited.
+    /// Returns the shaper before the tins; `None`: the rate is unlimited. Its burst of 1 byte stands for none: CAKE
+    /// sends a packet once the transmission time of the previous one at the shaped rate is over.
     pub fn shape(&self) -> Option<Shape> {
         self.bandwidth.map(|rate| Shape { rate: Share::Rate(rate), burst: Some(1), excess: None, peak: false })
     }
@@ -236,8 +236,8 @@ impl Cake {
         (self.tins == Tins::BestEffort).then(|| (self.queue(self.bandwidth), self.limit()))
     }
 
-    /// Returns the threshold of each tin as a fraction (numerator, denominator) of the bandwidth, and the numbers of
-    /// the tins in descending order of priority.
+    /// Returns the threshold of each tin as a fraction (numerator, denominator) of the bandwidth, by number of the tin,
+    /// and the numbers of the tins in descending order of priority.
     fn thresholds(&self) -> (Vec<(u64, u64)>, Vec<usize>) {
         let eighths = || (0..8).map(|tin| (7u64.pow(tin), 8u64.pow(tin))).collect();
         match self.tins {
@@ -248,13 +248,13 @@ impl Cake {
         }
     }
 
-    /// Returns the number of the tin of a DSCP, from 0.
+    /// Returns the number of the tin, from 0, of a DSCP, 0 to 63.
     fn tin(&self, code: u8) -> usize {
         let class = code >> 3;
         let found = match self.tins {
             Tins::BestEffort => 0,
             Tins::Precedence => class,
-            // CS1 is 8 (and LE is 1), CS2 16, AF1x 10 to 14 and so on.
+            // LE is 1, CS1 to CS7 are 8 to 56 in steps of 8, AF11 to AF43 are 10 to 38, VA is 44 and EF is 46.
             Tins::Four => match code {
                 1 | 8 => 1,
                 4 | 16 | 18 | 20 | 22 | 24 | 26 | 28 | 30 | 34 | 36 | 38 => 2,
@@ -280,7 +280,7 @@ impl Cake {
         usize::from(found)
     }
 
-    /// Returns the queue of a tin at a rate in bit/s (`cake_set_rate`).
+    /// Returns the queue of a tin at a rate in bit/s (`cake_set_rate`); `None`: unlimited.
     fn queue(&self, rate: Option<u64>) -> Queue {
         let bytes = rate.map(|rate| (rate / 8).max(64));
         let full = bytes.map_or(0, |bytes| FRAME * 1_000_000 / bytes);
@@ -305,7 +305,8 @@ impl Cake {
         Limit::Packets((memory / TRUE_SIZE).clamp(1, 10_240))
     }
 
-    /// Returns the policy whose classes are the tins, in descending order of priority.
+    /// Returns the policy whose classes are the tins, in descending order of priority; with a bandwidth, a root class
+    /// precedes them. `handle` returns the name of a class by its minor number.
     pub fn policy(&self, name: String, handle: &dyn Fn(u16) -> String) -> Policy {
         let (thresholds, order) = self.thresholds();
         let best = handle(best_effort(self.tins));
@@ -314,7 +315,8 @@ impl Cake {
         let root = handle(0xff);
         if let Some(rate) = self.bandwidth {
             policy.scheduler = Scheduler::Htb;
-            // The root class lends to tins above their thresholds; the shaper before it limits their total rate.
+            // The root class lends to tins above their thresholds. Its rate is so high that it does not limit them: the
+            // shaper before it limits their total rate.
             let whole =
                 HtbClass { rate: rate.saturating_mul(10), burst: Some(1), cburst: Some(1), ..HtbClass::default() };
             policy.classes.push(Class { name: root.clone(), htb: Some(whole), at: self.at, ..Class::default() });
@@ -388,10 +390,10 @@ mod tests {
         ];
         for (word, table) in [("diffserv8", eight), ("diffserv4", four), ("diffserv3", three)] {
             let words = [super::super::shell::Word { text: word.to_owned(), at: Place::default() }];
-            let made = read(Place::default(), &mut Args::new(&words, Place::default()), &mut Report::default());
-            let cake = made.expect("an option");
-            let found: Vec<usize> = (0..64).map(|code| cake.tin(code)).collect();
-            assert_eq!(found, table, "{word}");
+            let parsed = read(Place::default(), &mut Args::new(&words, Place::default()), &mut Report::default());
+            let cake = parsed.expect("an option");
+            let tins: Vec<usize> = (0..64).map(|code| cake.tin(code)).collect();
+            assert_eq!(tins, table, "{word}");
         }
     }
 }

@@ -13,14 +13,14 @@ pub(super) struct Counts {
     pub mtu: Option<u64>,
 }
 
-/// Maximum overhead in bytes; the kernel stores 16 bits.
+/// Maximum overhead in bytes. The kernel, which stores 16 bits, permits more.
 const MAX_OVERHEAD: i64 = 1_000;
 /// Minimum overhead in bytes.
 const MIN_OVERHEAD: i64 = -255;
 
 impl Counts {
-    /// Takes one of the parameters; `false`: another word follows. `negative` permits a negative overhead, as in a size
-    /// table.
+    /// Takes one of the parameters; `false`: another word follows, which is not taken. `negative`: a negative overhead
+    /// is valid, as in a size table.
     pub fn take(&mut self, args: &mut Args<'_>, negative: bool) -> Result<bool, Trouble> {
         let at = args.at();
         if args.is("overhead") {
@@ -67,7 +67,8 @@ pub(super) fn table(args: &mut Args<'_>) -> Result<Counting, Trouble> {
     let mut counts = Counts::default();
     loop {
         if args.is("tsize") {
-            // Granularity of the table; 4 B at the default mtu of 2047, which divides a cell's 48.
+            // The size sets the granularity of the table, which is not simulated. By default it is 4 B, which divides
+            // the 48 B of a cell's payload.
             let _ = args.number()?;
         } else if !counts.take(args, true)? {
             return Ok(counts.made);
@@ -75,8 +76,8 @@ pub(super) fn table(args: &mut Args<'_>) -> Result<Counting, Trouble> {
     }
 }
 
-/// Composes two accountings: the size table of the root, then the parameters of a rate. `None`: the composition is not
-/// a sum followed by one minimum and one rounding to cells.
+/// Composes two accountings: the size table of the root, then the parameters of a rate. `None`: no single accounting, a
+/// sum followed by one minimum and one rounding to cells, has their effect.
 pub(super) fn both(outer: Counting, inner: Counting) -> Option<Counting> {
     if outer.is_plain() {
         return Some(inner);
@@ -108,7 +109,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_size_table_and_an_overhead_add_up_without_cells_or_minimum_between() {
+    fn a_size_table_and_an_overhead_add_up_unless_the_table_has_cells() {
         let plain = |overhead| Counting { overhead, ..Counting::default() };
         let cells = Counting { overhead: 10, cells: true, ..Counting::default() };
         assert_eq!(both(plain(4), plain(-2)), Some(plain(2)));

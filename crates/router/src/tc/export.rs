@@ -46,14 +46,14 @@ pub fn name_device(config: &mut Config, name: Option<&str>) -> Report {
 
 /// Maximum nesting of policies.
 const MAX_DEPTH: usize = 8;
-/// Major numbers of disciplines without classes begin after this one.
+/// Major numbers of disciplines whose handle is chosen here (shapers and gred) begin after this one.
 const LEAF_HANDLES: u32 = 0x4000;
 
 struct Writer<'a> {
     config: &'a Config,
     out: String,
     report: crate::Report,
-    /// Number of disciplines without classes so far.
+    /// Number of handles after [`LEAF_HANDLES`] assigned so far.
     queues: u32,
 }
 
@@ -65,7 +65,7 @@ macro_rules! line {
 }
 
 impl Writer<'_> {
-    /// Writes the queue of a class at `place` of a device.
+    /// Writes the shaper and the queue of a class at `place` of a device: `root`, or `parent` with a handle.
     fn queue(&mut self, class: &Class, device: &str, place: &str, depth: usize) {
         let is_policy = matches!(class.queue, Queue::Policy(_));
         let mut place = place.to_owned();
@@ -105,6 +105,7 @@ impl Writer<'_> {
         }
     }
 
+    /// Writes a discipline of several RED queues, if the class has one.
     fn gred(&mut self, class: &Class, device: &str, place: &str) {
         let Queue::Gred(gred) = &class.queue else { return };
         self.queues += 1;
@@ -128,6 +129,7 @@ impl Writer<'_> {
         }
     }
 
+    /// Writes the discipline of a policy, then its classes, its filters, and the queues of its classes.
     fn policy(&mut self, policy: &Policy, device: &str, place: &str, depth: usize) {
         // The handle is part of the policy's name, which `adapt` assigns for this device.
         let stated =
@@ -210,6 +212,7 @@ impl Writer<'_> {
         }
     }
 
+    /// Writes the filter of a rule at the discipline with that major number.
     fn filter(&mut self, rule: &Rule, device: &str, major: u32, prio: usize) {
         let conditions = match &rule.when {
             Match::All(all) => all.as_slice(),
@@ -245,6 +248,7 @@ fn bits(rate: u64) -> String {
     }
 }
 
+/// Returns the arguments of a policer, with a leading space; empty if its rate is not absolute.
 fn police_text(police: &Police) -> String {
     let Share::Rate(rate) = police.rate else { return String::new() };
     let act = |acts: &[Act]| if acts.contains(&Act::Drop) { "drop" } else { "pass" };
@@ -306,6 +310,7 @@ fn queue_text(class: &Class) -> Option<String> {
     })
 }
 
+/// Returns the arguments of netem but for the limit, each with a leading space.
 fn netem_text(netem: &Netem) -> String {
     let percent = |millionths: u32| format!("{}.{:04}%", millionths / 10_000, millionths % 10_000);
     let mut text = String::new();
@@ -333,6 +338,7 @@ fn netem_text(netem: &Netem) -> String {
     text
 }
 
+/// Returns the parameters of CoDel or PIE, each with a leading space; `interval` is the keyword of its period.
 fn timed(law: Timed, interval: &str) -> String {
     let time = |word: &str, value: Option<u64>| value.map_or_else(String::new, |us| format!(" {word} {us}us"));
     let ecn = match law.ecn {
@@ -343,7 +349,7 @@ fn timed(law: Timed, interval: &str) -> String {
     format!("{}{}{ecn}", time("target", law.target), time(interval, law.interval))
 }
 
-/// Returns the arguments of RED but for the limit.
+/// Returns the arguments of RED but for the limit, each with a leading space.
 fn red_text(red: &Red) -> String {
     let word = |word: &str, value: Option<u64>| value.map_or_else(String::new, |n| format!(" {word} {n}"));
     let probability =

@@ -6,28 +6,28 @@ use crate::ir::{Curve, HfscClass};
 
 /// Parses the arguments of `hfsc` in a class (tc-hfsc(7), `q_hfsc.c`).
 pub(super) fn class(at: Place, args: &mut Args<'_>) -> Result<HfscClass, Trouble> {
-    let mut made = HfscClass::default();
+    let mut class = HfscClass::default();
     loop {
         if args.is("rt") {
-            made.rt = Some(curve(args)?);
+            class.rt = Some(curve(args)?);
         } else if args.is("ls") {
-            made.ls = Some(curve(args)?);
+            class.ls = Some(curve(args)?);
         } else if args.is("sc") {
-            let found = curve(args)?;
-            (made.rt, made.ls) = (Some(found), Some(found));
+            let both = curve(args)?;
+            (class.rt, class.ls) = (Some(both), Some(both));
         } else if args.is("ul") {
-            made.ul = Some(curve(args)?);
+            class.ul = Some(curve(args)?);
         } else {
             break;
         }
     }
-    if made.rt.is_none() && made.ls.is_none() {
+    if class.rt.is_none() && class.ls.is_none() {
         return Err(Trouble::wrong(at, "an hfsc class needs a curve", "write `hfsc sc rate 1mbit`, or rt and ls"));
     }
-    if made.ul.is_some() && made.ls.is_none() {
+    if class.ul.is_some() && class.ls.is_none() {
         return Err(Trouble::wrong(at, "an upper-limit curve without a link-sharing curve", "add an `ls` curve"));
     }
-    Ok(made)
+    Ok(class)
 }
 
 /// Parses `[m1 BPS] [d SEC] m2 BPS`, or `[umax BYTE] [dmax SEC] rate BPS`.
@@ -81,8 +81,8 @@ fn slope(args: &mut Args<'_>) -> Result<u64, Trouble> {
 }
 
 /// Returns the curve that serves `umax` bytes within `dmax` microseconds, and `rate` bit/s in the long run
-/// (`hfsc_get_sc2`): concave if `umax` over `dmax` exceeds the rate, else convex. `None`: `umax` without `dmax`, or
-/// overflow.
+/// (`hfsc_get_sc2`): concave if `umax` over `dmax` exceeds the rate, else convex. `None`: `umax` is above 0 and `dmax`
+/// is 0, or the slope overflows.
 fn by_delay(umax: u64, dmax: u64, rate: u64) -> Option<Curve> {
     if dmax == 0 {
         return (umax == 0).then_some(Curve { m1: 0, d: 0, m2: rate });
@@ -116,7 +116,7 @@ mod tests {
     fn a_delay_for_a_number_of_bytes_makes_a_concave_or_a_convex_curve() {
         // 1500 B in 10 ms are 150000 B/s, 1.2 Mbit/s: more than 400 kbit/s.
         assert_eq!(by_delay(1500, 10_000, 400_000), Some(Curve { m1: 1_200_000, d: 10_000, m2: 400_000 }));
-        // 1500 B at 2 Mbit/s take 6 ms of the 10: no service for 4 ms.
+        // 1500 B at 2 Mbit/s take 6 ms of the 10 ms, so there is no service for the first 4 ms.
         assert_eq!(by_delay(1500, 10_000, 2_000_000), Some(Curve { m1: 0, d: 4_000, m2: 2_000_000 }));
         assert_eq!(by_delay(0, 0, 1_000), Some(Curve { m1: 0, d: 0, m2: 1_000 }));
         assert_eq!(by_delay(1, 0, 1_000), None);

@@ -6,22 +6,22 @@ use super::handle::Handle;
 use crate::ir::Match;
 use std::rc::Rc;
 
-/// Sets a field in the packets that meet a condition; the condition is evaluated on the packet as modified by the
-/// earlier steps.
+/// A modification of the packets that meet a condition, which is evaluated on the packet as modified by the earlier
+/// steps.
 #[derive(Clone, Debug)]
 pub(crate) struct Step {
     pub when: Match,
     pub edit: Edit,
-    /// Further conditions, which were evaluated before some of those steps: the packet was sent to this chain, and did
-    /// not leave it.
+    /// Further conditions, which were evaluated before some of those steps: that the packet was sent to the step's
+    /// chain, and did not leave the chain before the step.
     pub earlier: Vec<Rc<Earlier>>,
 }
 
-/// A condition that was evaluated before some of the steps: a packet that was sent to a chain remains in it, even if
-/// the chain modifies it.
+/// A condition that was evaluated before some of the steps. A packet that was sent to a chain because of a condition
+/// remains in the chain, even if the chain modifies the packet so that it no longer meets the condition.
 #[derive(Debug)]
 pub(crate) enum Earlier {
-    /// Condition on the packet as modified by the first steps, and their number.
+    /// A condition on the packet as modified by the first steps, and the number of these steps.
     At(Match, usize),
     Not(Rc<Earlier>),
     All(Vec<Rc<Earlier>>),
@@ -38,14 +38,15 @@ impl Step {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Marking {
     pub steps: Vec<Step>,
-    /// `true` if packets arrive with mark 0, since the script sets marks; otherwise the traffic table states the mark.
+    /// `true` if packets arrive with mark 0, since the script sets marks. If `false`, the traffic table states the mark
+    /// with which they arrive.
     unmarked: bool,
     /// Number of terms of conditions that may still be generated.
     left: usize,
 }
 
-/// Maximum number of terms in the conditions of one discipline's filters: each step may contribute to the condition of
-/// each filter.
+/// Maximum number of terms in the conditions of one discipline's filters. It bounds the time, since each step may
+/// contribute to the condition of each filter.
 const MAX_TERMS: usize = 20_000;
 
 /// Returns the condition that no packet meets.
@@ -53,7 +54,7 @@ fn never() -> Match {
     Match::AnyOf(Vec::new())
 }
 
-/// Returns the disjunction, simplified.
+/// Returns the condition of the packets that meet `when` or `before`.
 fn or(when: Match, before: Match) -> Match {
     match before {
         Match::AnyOf(mut any) => {
@@ -78,7 +79,7 @@ fn and_not(when: Match, before: Match) -> Match {
     }
 }
 
-/// Returns the conjunction, simplified.
+/// Returns the condition of the packets that meet both conditions.
 fn both(one: Match, other: Match) -> Match {
     match (one, other) {
         (Match::Any, other) | (other, Match::Any) => other,
@@ -121,7 +122,8 @@ impl Marking {
         })
     }
 
-    /// Converts a condition on a packet after `steps` steps.
+    /// Converts a condition on a packet after the first `steps` steps into one on the packet before all steps; `None`:
+    /// it has too many terms.
     fn at(&mut self, when: &Match, steps: usize) -> Option<Match> {
         self.left = self.left.checked_sub(1)?;
         Some(match when {
@@ -145,10 +147,10 @@ impl Marking {
         })
     }
 
-    /// Returns the condition under which a packet has these bits of the mark after `steps` steps; `first` is that
-    /// condition before all steps.
+    /// Returns the condition under which the mark of a packet equals `value` in the bits of `mask` after the first
+    /// `steps` steps; `first` is the condition under which it does so before all steps. `None`: too many terms.
     fn mark(&mut self, first: Match, value: u32, mask: u32, steps: usize) -> Option<Match> {
-        let mut made = first;
+        let mut condition = first;
         for index in 0..steps {
             let Some(step) = self.steps.get(index).cloned() else { break };
             let Edit::Mark { value: own, mask: under } = step.edit else { continue };
@@ -156,30 +158,32 @@ impl Marking {
                 continue;
             }
             let when = self.met(&step, index)?;
-            // Bits outside the mask are unchanged.
-            let rest = mask & !under;
-            made = if (own ^ value) & under & mask != 0 {
-                and_not(when, made)
-            } else if rest == 0 {
-                or(when, made)
+            // The step leaves these bits unchanged.
+            let unchanged = mask & !under;
+            condition = if (own ^ value) & under & mask != 0 {
+                and_not(when, condition)
+            } else if unchanged == 0 {
+                or(when, condition)
             } else {
-                let others = self.at(&Match::FirewallMark { value: value & rest, mask: rest }, index)?;
-                or(both(when.clone(), others), and_not(when, made))
+                let others = self.at(&Match::FirewallMark { value: value & unchanged, mask: unchanged }, index)?;
+                or(both(when.clone(), others), and_not(when, condition))
             };
         }
-        Some(made)
+        Some(condition)
     }
 
-    /// Returns the condition, on the packet before all steps, under which a step is applied.
+    /// Returns the condition, on the packet before all steps, under which the step with that index is applied; `None`:
+    /// too many terms.
     fn met(&mut self, step: &Step, index: usize) -> Option<Match> {
-        let mut made = self.at(&step.when, index)?;
+        let mut condition = self.at(&step.when, index)?;
         for earlier in &step.earlier {
             let earlier = self.earlier(earlier)?;
-            made = both(earlier, made);
+            condition = both(earlier, condition);
         }
-        Some(made)
+        Some(condition)
     }
 
+    /// Converts an earlier condition into one on the packet before all steps; `None`: too many terms.
     fn earlier(&mut self, earlier: &Earlier) -> Option<Match> {
         Some(match earlier {
             Earlier::At(when, steps) => self.at(when, *steps)?,
@@ -191,7 +195,8 @@ impl Marking {
         })
     }
 
-    /// Converts a condition on the DSCP, which `holds` evaluates for a value.
+    /// Converts a condition on the DSCP after the first `steps` steps; `holds` returns whether a DSCP meets it. `None`:
+    /// too many terms.
     fn code(&mut self, when: &Match, steps: usize, holds: impl Fn(u8) -> bool) -> Option<Match> {
         self.after(when.clone(), steps, |edit| match edit {
             Edit::Dscp(code) => Some(holds(code)),
@@ -199,17 +204,18 @@ impl Marking {
         })
     }
 
-    /// Converts a condition on one field after `steps` steps; `first` is the condition before all steps. `outcome`
-    /// returns whether the value that a step sets meets the condition; `None`: the step does not set the field.
+    /// Converts a condition on one field after the first `steps` steps; `first` is the condition before all steps.
+    /// `outcome` returns whether the value that a step sets meets the condition, or `None` if the step does not set the
+    /// field. The result is `None` if there are too many terms.
     fn after(&mut self, first: Match, steps: usize, outcome: impl Fn(Edit) -> Option<bool>) -> Option<Match> {
-        let mut made = first;
+        let mut condition = first;
         for index in 0..steps {
             let Some(step) = self.steps.get(index).cloned() else { break };
             let Some(meets) = outcome(step.edit) else { continue };
             let when = self.met(&step, index)?;
-            made = if meets { or(when, made) } else { and_not(when, made) };
+            condition = if meets { or(when, condition) } else { and_not(when, condition) };
         }
-        Some(made)
+        Some(condition)
     }
 }
 
@@ -230,7 +236,7 @@ mod tests {
 
     #[test]
     fn the_last_step_that_sets_a_mark_decides_and_a_step_may_depend_on_the_mark() {
-        // Ports 1 and 2 get mark 1, then port 2 mark 2, then packets without a mark get 3.
+        // Ports 1 and 2 get mark 1, then port 2 gets mark 2, then packets with mark 0 get mark 3.
         let steps = vec![sets(Match::AnyOf(vec![port(1), port(2)]), 1), sets(port(2), 2), sets(mark(0), 3)];
         let mut marking = Marking::new(steps, false);
         for (number, expected) in [(1, 1), (2, 2), (9, 3)] {
@@ -250,8 +256,8 @@ mod tests {
     fn filters_see_a_dscp_that_was_set() {
         let mut marking = Marking::new(vec![Step::new(port(5060), Edit::Dscp(46))], false);
         let ef = marking.resolve(&Match::Dscp(vec![46])).expect("it has few terms");
-        let of = |port, dscp| Header { destination_port: Some(port), dscp, ..Header::default() };
-        let holds = |port, dscp| ef.holds(&of(port, dscp), &Config::default());
+        let header = |port, dscp| Header { destination_port: Some(port), dscp, ..Header::default() };
+        let holds = |port, dscp| ef.holds(&header(port, dscp), &Config::default());
         assert_eq!([holds(5060, 0), holds(80, 0), holds(80, 46)], [Some(true), Some(false), Some(true)]);
     }
 

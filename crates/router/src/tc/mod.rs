@@ -118,12 +118,12 @@ fn object(args: &mut Args<'_>, tables: &mut Tables, report: &mut Report) -> Resu
         return Err(Trouble::unsupported(args.start(), format!("`tc {object}`")));
     }
     if args.is_done() {
-        report.ignored(args.start(), "it only shows the configuration");
+        report.ignored(args.start(), "a command that only shows the configuration");
         return Ok(());
     }
     match args.prefix_of(&["add", "replace", "change", "delete", "del", "link", "show", "list", "ls", "get"])? {
         "show" | "list" | "ls" | "get" => {
-            report.ignored(args.start(), "it only shows the configuration");
+            report.ignored(args.start(), "a command that only shows the configuration");
             Ok(())
         }
         verb => {

@@ -14,7 +14,7 @@ const CERTAIN: u32 = 1_000_000;
 /// Parses the arguments of `netem` (tc-netem(8)). Unsupported ones are reported with their places.
 pub(super) fn read(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
     let (mut made, mut limit) = (Netem::default(), LIMIT);
-    let left = "it is left out";
+    let left_out = "it is left out";
     loop {
         let at = args.at();
         if args.is("limit") {
@@ -71,7 +71,7 @@ pub(super) fn read(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Tro
                 numbers.push(args.signed()?);
             }
             if numbers.iter().any(|n| *n != 0) {
-                report.unsupported(at, "overhead and cells of netem's `rate`", Some(left));
+                report.unsupported(at, "overhead and cells of netem's `rate`", Some(left_out));
             }
         } else if let Some(word) = args
             .peek()
@@ -90,7 +90,7 @@ pub(super) fn read(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Tro
                 is_zero = false;
             }
             if !is_zero {
-                report.unsupported(at, format!("`{}` of netem", word.text), Some(left));
+                report.unsupported(at, format!("`{}` of netem", word.text), Some(left_out));
             }
         } else if args.is("seed") {
             let _ = args.word("seed")?;
@@ -138,6 +138,7 @@ mod tests {
     use super::*;
     use crate::Place;
 
+    /// Parses arguments of netem; `None`: they are invalid.
     fn parsed(text: &str) -> Option<Netem> {
         let words: Vec<Word> =
             text.split(' ').map(|text| Word { text: text.to_owned(), at: Place::default() }).collect();

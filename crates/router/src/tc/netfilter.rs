@@ -13,7 +13,7 @@ use crate::{Place, Report};
 use std::rc::Rc;
 use tailback_diffserv::Dscp;
 
-/// Rules in the order of the script.
+/// Rules of all chains; those of one chain are in the order of their evaluation.
 #[derive(Debug, Default)]
 pub(super) struct Rules {
     rules: Vec<Rule>,
@@ -23,7 +23,7 @@ pub(super) struct Rules {
 struct Rule {
     chain: String,
     conditions: Vec<Match>,
-    /// Output device, as a name or prefix; `true` if it is excluded.
+    /// Output device, as a name, or a prefix followed by `+` or `*`; `true`: all other devices. `None`: any device.
     out: Option<(String, bool)>,
     target: Target,
     at: Place,
@@ -32,7 +32,7 @@ struct Rule {
 #[derive(Clone, Debug)]
 enum Target {
     Edit(Edit),
-    /// Ends all evaluation.
+    /// Ends the evaluation at this hook.
     Accept,
     /// Ends the evaluation of the chain.
     Return,
@@ -44,7 +44,7 @@ enum Target {
 
 /// Hooks of a forwarded packet, in order.
 const HOOKS: [&str; 4] = ["prerouting", "forward", "output", "postrouting"];
-/// Maximum nesting of chains; deeper ones are not evaluated.
+/// Maximum nesting of chains; more deeply nested ones are not evaluated.
 const MAX_DEPTH: usize = 8;
 /// Maximum number of rules.
 const MAX_RULES: usize = 500;
@@ -52,10 +52,10 @@ const MAX_RULES: usize = 500;
 const MAX_VISITS: usize = 5000;
 
 impl Rules {
-    /// Returns the modifications of packets that leave by that device. The error, the place of the first rule, means
-    /// that more than [`MAX_VISITS`] rules would be evaluated.
+    /// Returns the modifications of packets that leave by that device, in order. It is an error, with the place of the
+    /// first rule, if [`MAX_VISITS`] rules or more would be evaluated.
     pub fn steps(&self, device: &str) -> Result<Vec<Step>, Place> {
-        let (mut found, mut left) = (Vec::new(), MAX_VISITS);
+        let (mut steps, mut left) = (Vec::new(), MAX_VISITS);
         for hook in HOOKS {
             let mut names: Vec<&str> = self.rules.iter().map(|rule| rule.chain.as_str()).collect();
             names.dedup();
@@ -68,10 +68,10 @@ impl Rules {
             names.sort_unstable();
             names.dedup();
             for name in names {
-                let _ = self.chain(name, device, &[], &mut found, &mut left, 0);
+                let _ = self.chain(name, device, &[], &mut steps, &mut left, 0);
             }
         }
-        if left == 0 { Err(self.rules.first().map_or_else(Place::default, |rule| rule.at)) } else { Ok(found) }
+        if left == 0 { Err(self.rules.first().map_or_else(Place::default, |rule| rule.at)) } else { Ok(steps) }
     }
 
     /// `true` if a rule sets a mark, for any device.
@@ -79,19 +79,19 @@ impl Rules {
         self.rules.iter().any(|rule| matches!(rule.target, Target::Edit(Edit::Mark { .. })))
     }
 
-    /// Returns the place of a rule for packets that this host generates (chain OUTPUT).
+    /// Returns the place of the first rule for packets that this host generates (chain OUTPUT); `None`: there is none.
     pub fn output(&self) -> Option<Place> {
         self.rules.iter().find(|rule| rule.chain.eq_ignore_ascii_case("output")).map(|rule| rule.at)
     }
 
-    /// Adds the steps of a chain, for packets that met the conditions `outer`, to `found`; returns the conditions,
-    /// within the chain, under which all evaluation ends (ACCEPT).
+    /// Adds the steps of a chain to `steps`, for packets that met the conditions `outer`. Returns the conditions of
+    /// packets in the chain under which the evaluation at the hook ends (ACCEPT).
     fn chain(
         &self,
         name: &str,
         device: &str,
         outer: &[Rc<Earlier>],
-        found: &mut Vec<Step>,
+        steps: &mut Vec<Step>,
         left: &mut usize,
         depth: usize,
     ) -> Vec<Rc<Earlier>> {
@@ -103,29 +103,29 @@ impl Rules {
             return accepted;
         }
         for rule in self.rules.iter().filter(|rule| rule.chain == name) {
-            if let Some((out, not)) = &rule.out {
-                let is = match out.strip_suffix('+').or_else(|| out.strip_suffix('*')) {
+            if let Some((out, is_negated)) = &rule.out {
+                let is_out = match out.strip_suffix('+').or_else(|| out.strip_suffix('*')) {
                     Some(start) => device.starts_with(start),
                     None => device == out,
                 };
-                if is == *not {
+                if is_out == *is_negated {
                     continue;
                 }
             }
             *left = left.saturating_sub(1);
-            if found.len() >= MAX_RULES || *left == 0 {
+            if steps.len() >= MAX_RULES || *left == 0 {
                 break;
             }
             let when = one_of(rule.conditions.clone());
-            let met = Rc::new(Earlier::At(when.clone(), found.len()));
-            // Relative to the calling chain, which adds its own conditions.
+            let met = Rc::new(Earlier::At(when.clone(), steps.len()));
+            // Without the conditions `outer`, which the calling chain adds.
             let within_chain = |last: Rc<Earlier>, here: &[Rc<Earlier>]| {
                 let mut all = here.get(outer_count..).unwrap_or_default().to_vec();
                 all.push(last);
                 Rc::new(Earlier::All(all))
             };
             match &rule.target {
-                Target::Edit(edit) => found.push(Step { when, edit: *edit, earlier: here.clone() }),
+                Target::Edit(edit) => steps.push(Step { when, edit: *edit, earlier: here.clone() }),
                 Target::Accept => {
                     accepted.push(within_chain(Rc::clone(&met), &here));
                     here.push(Rc::new(Earlier::Not(met)));
@@ -134,7 +134,7 @@ impl Rules {
                 Target::Jump(to) | Target::Goto(to) => {
                     let mut path = here.clone();
                     path.push(Rc::clone(&met));
-                    for ended in self.chain(to, device, &path, found, left, depth + 1) {
+                    for ended in self.chain(to, device, &path, steps, left, depth + 1) {
                         let both = Rc::new(Earlier::All(vec![Rc::clone(&met), ended]));
                         accepted.push(within_chain(Rc::clone(&both), &here));
                         here.push(Rc::new(Earlier::Not(both)));
@@ -148,14 +148,14 @@ impl Rules {
         accepted
     }
 
-    /// Adds a rule at the end of its chain, or in front of it.
+    /// Adds a rule at the end of its chain, or at the beginning if `first`.
     fn add(&mut self, rule: Rule, first: bool, report: &mut Report) {
         if self.rules.len() >= MAX_RULES {
             report.unsupported(rule.at, format!("more than {MAX_RULES} firewall rules"), None);
             return;
         }
-        let place = self.rules.iter().position(|own| own.chain == rule.chain).filter(|_| first);
-        self.rules.insert(place.unwrap_or(self.rules.len()), rule);
+        let index = self.rules.iter().position(|own| own.chain == rule.chain).filter(|_| first);
+        self.rules.insert(index.unwrap_or(self.rules.len()), rule);
     }
 
     /// Reads `iptables …` for IPv4, or `ip6tables …` for IPv6.
@@ -170,6 +170,7 @@ impl Rules {
         }
     }
 
+    /// Reads the arguments of `iptables` or `ip6tables`.
     fn iptables_rule(&mut self, version: u8, args: &mut Args<'_>, report: &mut Report) -> Result<(), Trouble> {
         let start = args.start();
         let (mut table, mut chain, mut first) = ("filter".to_owned(), None, false);
@@ -205,7 +206,7 @@ impl Rules {
                 }
                 "-D" | "--delete" | "-R" | "--replace" | "-N" | "--new-chain" | "-X" | "--delete-chain" | "-P"
                 | "--policy" | "-Z" | "--zero" | "-L" | "--list" | "-S" | "--list-rules" | "-C" | "--check" => {
-                    report.ignored(start, "it does not modify packets");
+                    report.ignored(start, "a command that does not modify packets");
                     return Ok(());
                 }
                 "-p" | "--protocol" => {
@@ -283,7 +284,7 @@ impl Rules {
             }
         }
         let Some(chain) = chain else {
-            report.ignored(start, "it does not modify packets");
+            report.ignored(start, "a command that does not modify packets");
             return Ok(());
         };
         let Some((target_at, target)) = target else {
@@ -291,7 +292,7 @@ impl Rules {
             if let Some(trouble) = unknown {
                 return Err(trouble);
             }
-            report.ignored(start, "it only counts packets");
+            report.ignored(start, "a rule that only counts packets");
             return Ok(());
         };
         if !matches!(table.as_str(), "mangle") {
@@ -344,6 +345,7 @@ impl Rules {
         }
     }
 
+    /// Reads the arguments of `nft`.
     fn nft_rule(&mut self, args: &mut Args<'_>, report: &mut Report) -> Result<(), Trouble> {
         let start = args.start();
         let first = match args.word("command")?.text.as_str() {
@@ -356,7 +358,7 @@ impl Rules {
             other => return Err(Trouble::unsupported(start, format!("`nft {other}`"))),
         };
         if !args.is("rule") {
-            report.ignored(start, "it does not modify packets");
+            report.ignored(start, "a command that does not modify packets");
             return Ok(());
         }
         // The default family is IPv4 (nft(8), "ADDRESS FAMILIES").
@@ -430,11 +432,13 @@ impl Rules {
     }
 }
 
+/// Returns the disjunction of the conditions.
 fn any_of(mut any: Vec<Match>) -> Match {
     if any.len() == 1 { any.remove(0) } else { Match::AnyOf(any) }
 }
 
-/// Parses an address of that version, of the source or the destination.
+/// Parses an address of that IP version, and returns the condition on the source or the destination; `None`: other
+/// text.
 fn address(version: u8, source: bool, text: &str) -> Option<Match> {
     Some(match (version, source) {
         (6, true) => Match::Source6(network6(text)?),
@@ -454,7 +458,7 @@ fn no_mark(word: &Word) -> Trouble {
     Trouble::unsupported(word.at, format!("the mark `{}`", word.text))
 }
 
-/// Parses a DSCP, by number from 0 to 63 or by name in any case.
+/// Parses a DSCP, by number from 0 to 63 or by name in any case; `None`: other text.
 fn code(text: &str) -> Option<u8> {
     let number = units::based(text).and_then(|n| u8::try_from(n).ok()).filter(|n| *n < 64);
     number.or_else(|| match text.to_ascii_lowercase().as_str() {
@@ -463,7 +467,7 @@ fn code(text: &str) -> Option<u8> {
     })
 }
 
-/// Parses `VALUE` or `VALUE/MASK`, each at most `all`, the default of the mask.
+/// Parses `VALUE` or `VALUE/MASK`, each at most `all`, which is the default of the mask; `None`: other text.
 fn pair(text: &str, all: u32) -> Option<(u32, u32)> {
     let number = |text: &str| units::based(text).and_then(|n| u32::try_from(n).ok()).filter(|n| *n <= all);
     match text.split_once('/') {
@@ -473,7 +477,7 @@ fn pair(text: &str, all: u32) -> Option<(u32, u32)> {
 }
 
 /// Parses a list of ports and ranges, separated by commas; `between` separates the ends of a range. Returns the
-/// condition that `made` builds of each range.
+/// disjunction of the conditions that `made` builds of each range; `None`: other text.
 pub(crate) fn port_list(text: &str, between: char, made: fn(PortRange) -> Match) -> Option<Match> {
     let range = |text: &str| {
         let (low, high) = text.split_once(between).unwrap_or((text, text));
@@ -484,6 +488,7 @@ pub(crate) fn port_list(text: &str, between: char, made: fn(PortRange) -> Match)
     text.split(',').map(range).collect::<Option<Vec<Match>>>().map(any_of)
 }
 
+/// Takes a list of ports, as in [`port_list`].
 fn ports(args: &mut Args<'_>, between: char, made: fn(PortRange) -> Match) -> Result<Match, Trouble> {
     let word = args.word("ports")?;
     port_list(&word.text, between, made)
@@ -498,8 +503,8 @@ fn edit(at: Place, args: &mut Args<'_>) -> Result<Edit, Trouble> {
     let mark = || pair(text, u32::MAX);
     let found = match option.text.as_str() {
         "--set-mark" => mark().map(|(value, mask)| Edit::Mark { value, mask: mask | value }),
-        // Bits under the mask are cleared, then those of the value are inverted: outside the mask the result depends on
-        // the old mark.
+        // The kernel clears the bits under the mask, then inverts those of the value. A bit of the value outside the
+        // mask would depend on the old mark, which is unsupported.
         "--set-xmark" => {
             mark().filter(|(value, mask)| value & !mask == 0).map(|(value, mask)| Edit::Mark { value, mask })
         }
@@ -515,14 +520,14 @@ fn edit(at: Place, args: &mut Args<'_>) -> Result<Edit, Trouble> {
     found.ok_or_else(|| Trouble::unsupported(at, format!("`{} {text}`", option.text)))
 }
 
-/// Parses a handle `MAJOR:MINOR`.
+/// Parses a handle `MAJOR:MINOR`, both hexadecimal; `None`: other text.
 fn handle(text: &str) -> Option<Handle> {
     let (major, minor) = text.split_once(':')?;
     let part = |text: &str| u16::from_str_radix(text, 16).ok();
     Some(Handle { major: part(major)?, minor: part(minor)? })
 }
 
-/// Parses a value of nft, or a set `{ A, B }`.
+/// Parses a value of nft, or a set `{ A, B }`; returns the values.
 fn values(args: &mut Args<'_>) -> Result<Vec<String>, Trouble> {
     let first = args.word("value")?;
     if !first.text.starts_with('{') {
@@ -536,7 +541,7 @@ fn values(args: &mut Args<'_>) -> Result<Vec<String>, Trouble> {
     Ok(inner.split(',').map(|value| value.trim().to_owned()).filter(|value| !value.is_empty()).collect())
 }
 
-/// Returns the condition that a field of nft has a value; `None`: the field is unsupported.
+/// Returns the condition that a field of nft has a value; `None`: the field or the value is unsupported.
 fn nft_match(key: (&str, &str), value: &str) -> Option<Match> {
     Some(match key {
         ("meta", "l4proto") | ("ip", "protocol") => Match::IpProtocol(protocol_named(value)?),
@@ -553,7 +558,7 @@ fn nft_match(key: (&str, &str), value: &str) -> Option<Match> {
     })
 }
 
-/// Returns the modification by `set` of nft; `None`: the field is unsupported.
+/// Returns the modification by `set` of nft; `None`: the field or the value is unsupported.
 fn nft_edit(key: (&str, &str), value: &Word) -> Option<Edit> {
     let text = value.text.trim_matches('"');
     Some(match key {

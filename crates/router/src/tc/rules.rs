@@ -1,4 +1,4 @@
-//! Rules of policies from the filters of a device and the earlier modifications of packets.
+//! Rules of policies, from the filters of a device and the modifications of packets before them.
 
 use super::action::{Edit, drop_all};
 use super::filters::one_of;
@@ -9,20 +9,21 @@ use crate::Report;
 use crate::ir::{Match, Policy, Rule};
 
 /// Returns the modifications of a device's packets before its disciplines: by the firewall, then by egress filters of
-/// `clsact`. If packets are redirected to the device on reception, only the filters before their redirection apply.
+/// `clsact`. If packets are redirected to the device on reception, only the filters of the receiving device up to the
+/// one that redirects them apply.
 pub(super) fn marking(name: &str, tables: &Tables, report: &mut Report) -> Marking {
     let mut found = Vec::new();
-    let mut arrives = false;
+    let mut is_redirected_here = false;
     for (from, device) in &tables.devices {
         let filters: Vec<&Filter> = device.filters.iter().filter(|filter| filter.hook == Hook::Ingress).collect();
         for (index, filter) in filters.iter().enumerate() {
             if filter.actions.redirect.as_deref() != Some(name) {
                 continue;
             }
-            arrives = true;
+            is_redirected_here = true;
             let before = filters.get(..=index).unwrap_or_default();
-            let through = before.iter().filter(|own| own.actions.next || core::ptr::eq(**own, *filter));
-            found.extend(through.flat_map(|own| edits(own)));
+            let passed = before.iter().filter(|own| own.actions.next || core::ptr::eq(**own, *filter));
+            found.extend(passed.flat_map(|own| edits(own)));
             if !matches!(filter.when, Match::Any | Match::Version(4)) {
                 report.assumed(
                     filter.at,
@@ -35,7 +36,7 @@ pub(super) fn marking(name: &str, tables: &Tables, report: &mut Report) -> Marki
             }
         }
     }
-    if arrives {
+    if is_redirected_here {
         return Marking::new(found, false);
     }
     match tables.firewall.steps(name) {
@@ -98,8 +99,8 @@ pub(super) fn report_ingress(device: &Device, report: &mut Report) {
     }
 }
 
-/// Sets the rules of a discipline: first those for packets whose kernel priority selects one of its classes, then its
-/// filters.
+/// Sets the rules of a discipline's policy: first those for packets whose kernel priority selects one of its classes,
+/// then those of its filters. `before` are the modifications of packets before the discipline.
 pub(super) fn rules(policy: &mut Policy, device: &Device, qdisc: &Qdisc, before: &Marking, report: &mut Report) {
     let mut marking = before.again();
     let classes: Vec<String> = policy.classes.iter().map(|class| class.name.clone()).collect();
@@ -157,24 +158,24 @@ pub(super) fn rules(policy: &mut Policy, device: &Device, qdisc: &Qdisc, before:
 
 /// Joins each pair of consecutive rules that differ only in the IP version, 4 before 6, into one.
 fn joined(rules: Vec<Rule>) -> Vec<Rule> {
-    let mut made: Vec<Rule> = Vec::new();
+    let mut joined: Vec<Rule> = Vec::new();
     for rule in rules {
-        if let Some(last) = made.last_mut()
+        if let Some(last) = joined.last_mut()
             && last.class == rule.class
             && last.police.is_none()
             && rule.police.is_none()
-            && let (Some((4, one)), Some((6, other))) = (of_version(&last.when), of_version(&rule.when))
-            && one == other
+            && let (Some((4, of_ipv4)), Some((6, of_ipv6))) = (of_version(&last.when), of_version(&rule.when))
+            && of_ipv4 == of_ipv6
         {
-            last.when = one;
+            last.when = of_ipv4;
             continue;
         }
-        made.push(rule);
+        joined.push(rule);
     }
-    made
+    joined
 }
 
-/// Returns the IP version that a condition begins with, and the rest of the condition.
+/// Returns the IP version with which a condition begins, and the rest of the condition; `None`: it begins otherwise.
 fn of_version(when: &Match) -> Option<(u8, Match)> {
     match when {
         Match::Version(version) => Some((*version, Match::Any)),
@@ -189,19 +190,19 @@ fn of_version(when: &Match) -> Option<(u8, Match)> {
 /// Flattens a conjunction and removes duplicates, which arise from the substitution of marks.
 fn flat(when: Match) -> Match {
     let Match::All(all) = when else { return when };
-    let mut made: Vec<Match> = Vec::new();
-    for one in all {
-        let inner = match flat(one) {
+    let mut conditions: Vec<Match> = Vec::new();
+    for part in all {
+        let inner = match flat(part) {
             Match::All(inner) => inner,
-            one => vec![one],
+            single => vec![single],
         };
-        for one in inner {
-            if !made.contains(&one) {
-                made.push(one);
+        for condition in inner {
+            if !conditions.contains(&condition) {
+                conditions.push(condition);
             }
         }
     }
-    one_of(made)
+    one_of(conditions)
 }
 
 /// Reports actions of a discipline's filter that are not simulated or have an unexpected effect.
@@ -229,15 +230,15 @@ fn report_actions(device: &Device, filter: &Filter, report: &mut Report) {
             "write `flowid`",
         );
     }
-    // Filters of inner disciplines are evaluated on the modified packet.
+    // The kernel evaluates filters of inner disciplines on the modified packet, which is not simulated.
     let writes = actions.edits.iter().any(|edit| !matches!(edit, Edit::Priority(_)));
-    let within = filter.target.and_then(|target| {
+    let inner = filter.target.and_then(|target| {
         device
             .qdiscs
             .iter()
-            .find(|inner| inner.parent == Parent::Class(target) && !matches!(inner.kind, Kind::Leaf { .. }))
+            .find(|qdisc| qdisc.parent == Parent::Class(target) && !matches!(qdisc.kind, Kind::Leaf { .. }))
     });
-    if writes && within.is_some() && !actions.next {
+    if writes && inner.is_some() && !actions.next {
         report.unsupported(
             filter.at,
             "a filter that modifies packets before an inner discipline classifies them",
@@ -251,6 +252,7 @@ fn is_inner(policy: &Policy, class: &str) -> bool {
     policy.classes.iter().any(|own| own.parent.as_deref() == Some(class))
 }
 
+/// Reports that [`Marking`] gave up on a condition.
 fn too_long(qdisc: &Qdisc, report: &mut Report) {
     report.unsupported(
         qdisc.at,
@@ -259,7 +261,7 @@ fn too_long(qdisc: &Qdisc, report: &mut Report) {
     );
 }
 
-/// Parses a handle `MAJOR:MINOR`.
+/// Parses a handle `MAJOR:MINOR`, both hexadecimal; `None`: other text.
 fn handle(name: &str) -> Option<Handle> {
     let (major, minor) = name.split_once(':')?;
     let part = |text: &str| u16::from_str_radix(text, 16).ok();

@@ -16,7 +16,7 @@ const MAX_DEPTH: usize = 64;
 pub(super) struct Script<'a> {
     shell: Shell<'a>,
     blocks: Vec<Block<'a>>,
-    /// `true` if a loop was ended because `max_read` was reached.
+    /// `true` if a loop was ended because [`Script::max_read`] was reached.
     exhausted: bool,
     /// Number of characters read at which loops end.
     max_read: u64,
@@ -35,6 +35,7 @@ struct Block<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     For,
+    /// `while`, `until` or `select`.
     Loop,
     Condition,
     Case,

@@ -19,7 +19,7 @@ pub(super) enum Parent {
 #[derive(Debug, Default)]
 pub(super) struct Tables {
     pub(super) devices: BTreeMap<String, Device>,
-    /// Names in the order of first occurrence.
+    /// Names of the devices in the order of first occurrence.
     pub(super) order: Vec<String>,
     /// Firewall rules that modify packets.
     pub(super) firewall: Rules,
@@ -34,18 +34,18 @@ pub(super) struct Device {
 }
 
 impl Device {
-    /// Returns the discipline with that major number.
+    /// Returns the discipline with that major number; `None`: there is none.
     pub(super) fn qdisc(&self, major: u16) -> Option<&Qdisc> {
         self.qdiscs.iter().find(|qdisc| qdisc.major == major)
     }
-    /// Returns the root discipline.
+    /// Returns the root discipline; `None`: there is none.
     pub(super) fn root(&self) -> Option<&Qdisc> {
         self.qdiscs.iter().find(|qdisc| qdisc.parent == Parent::Root)
     }
     /// Removes a discipline with its classes, its filters, and its subtree.
     pub(super) fn remove(&mut self, major: u16) {
-        let mut left = vec![major];
-        while let Some(major) = left.pop() {
+        let mut to_remove = vec![major];
+        while let Some(major) = to_remove.pop() {
             self.qdiscs.retain(|qdisc| qdisc.major != major);
             self.classes.retain(|class| class.id.major != major);
             self.filters.retain(|filter| filter.hook != Hook::Qdisc(major));
@@ -53,13 +53,13 @@ impl Device {
                 self.filters.retain(|filter| matches!(filter.hook, Hook::Qdisc(_)));
             }
             let below = |qdisc: &&Qdisc| matches!(qdisc.parent, Parent::Class(handle) if handle.major == major);
-            left.extend(self.qdiscs.iter().filter(below).map(|qdisc| qdisc.major));
+            to_remove.extend(self.qdiscs.iter().filter(below).map(|qdisc| qdisc.major));
         }
     }
 }
 
 impl Tables {
-    /// Returns the tables of a device; a new one is empty.
+    /// Returns the tables of a device, which are empty for a new one.
     pub(super) fn device(&mut self, name: &str) -> &mut Device {
         if !self.devices.contains_key(name) {
             self.order.push(name.to_owned());
@@ -90,7 +90,7 @@ pub(super) enum Kind {
     },
     Prio {
         bands: u16,
-        /// Band, from 0, of each kernel priority.
+        /// Band, from 0, of each kernel priority, 0 to 15.
         map: [u16; 16],
     },
     Hfsc {
@@ -135,11 +135,11 @@ pub(super) struct Shaping {
 #[derive(Clone, Debug)]
 pub(super) struct Class {
     pub id: Handle,
-    /// Parent class; `None`: the discipline itself.
+    /// Minor number of the parent class; `None`: the parent is the discipline itself.
     pub parent: Option<u16>,
     pub htb: Option<HtbClass>,
     pub hfsc: Option<HfscClass>,
-    /// Quantum of DRR in bytes.
+    /// Quantum of DRR in bytes; `None`: the default.
     pub quantum: Option<u64>,
     pub at: Place,
 }
@@ -175,7 +175,7 @@ pub(super) struct Filter {
     /// Priority; filters with lower numbers are evaluated first.
     pub prio: u32,
     pub when: Match,
-    /// Class of the packets that match (`flowid`).
+    /// Class of the packets that match (`flowid`); `None`: the filter states none.
     pub target: Option<Handle>,
     pub actions: Actions,
     pub at: Place,

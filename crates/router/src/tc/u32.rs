@@ -9,7 +9,7 @@ use crate::Place;
 use crate::ir::{Match, Net, Net6, PortRange};
 use core::net::{Ipv4Addr, Ipv6Addr};
 
-/// Header to which an offset is relative.
+/// Header from whose beginning an offset counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Layer {
     /// IPv4 header.
@@ -18,7 +18,7 @@ enum Layer {
     Transport,
 }
 
-/// Conditions of a filter on bytes.
+/// Conditions of a filter, all of which must hold.
 #[derive(Debug, Default)]
 pub(super) struct Conditions {
     found: Vec<Match>,
@@ -31,14 +31,14 @@ impl Conditions {
     pub fn of(version: Option<u8>) -> Conditions {
         Conditions { found: version.map(Match::Version).into_iter().collect(), v6: version == Some(6) }
     }
-    /// Restricts the filter to IPv4, unless it is for IPv6: a filter for all protocols is also evaluated on packets
-    /// without an IPv4 header, where its fields have no meaning.
+    /// Restricts the filter to IPv4, unless it is for IPv6. Without the restriction, a filter for all protocols would
+    /// also be evaluated on packets without an IPv4 header, where its fields have no meaning.
     fn of_ipv4(&mut self) {
         if !self.v6 && !self.found.contains(&Match::Version(4)) {
             self.found.insert(0, Match::Version(4));
         }
     }
-    /// Returns the conditions, all of which must hold.
+    /// Returns the conditions in the order of the filter.
     pub fn into_vec(self) -> Vec<Match> {
         self.found
     }
@@ -104,13 +104,13 @@ impl Conditions {
     fn ip6(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
         let field = args.word("field")?;
         match field.text.as_str() {
-            // The traffic class is at the position of the DS field of IPv4 (`parse_ip6_class` in `f_u32.c`).
+            // `priority` is the traffic class, whose bits are those of the DS field (`parse_ip6_class` in `f_u32.c`).
             "priority" => {
                 let (value, mask) = (args.key(0xff)?, args.mask(0xff)?);
                 self.found.extend(ds_field(value, mask));
             }
             "protocol" => self.protocol(args)?,
-            // After a header of 40 bytes; packets with extension headers are not distinguished.
+            // The ports are expected after a header of 40 bytes; packets with extension headers are not distinguished.
             "sport" => self.port(args, Match::SourcePort)?,
             "dport" => self.port(args, Match::DestinationPort)?,
             "flowlabel" => {
@@ -126,6 +126,7 @@ impl Conditions {
         Ok(())
     }
 
+    /// Parses `VALUE MASK` of the IP protocol; the mask is 0 or 0xff.
     fn protocol(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
         let (at, value, mask) = (args.at(), args.key(0xff)?, args.mask(0xff)?);
         match mask {
@@ -136,9 +137,10 @@ impl Conditions {
         Ok(())
     }
 
-    fn port(&mut self, args: &mut Args<'_>, made: fn(PortRange) -> Match) -> Result<(), Trouble> {
+    /// Parses `VALUE MASK` of a port; `condition` makes the condition on the ports.
+    fn port(&mut self, args: &mut Args<'_>, condition: fn(PortRange) -> Match) -> Result<(), Trouble> {
         let (at, value, mask) = (args.at(), args.key(0xffff)?, args.mask(0xffff)?);
-        self.found.extend(ports(value as u16, mask as u16, at)?.map(made));
+        self.found.extend(ports(value as u16, mask as u16, at)?.map(condition));
         Ok(())
     }
 
@@ -172,7 +174,7 @@ impl Conditions {
         })
     }
 
-    /// Adds the condition on bytes at an offset; `None`: a byte of the mask is not in a supported field.
+    /// Adds the conditions on the `width` bytes at an offset; `None`: a byte of the mask is not in a supported field.
     fn bytes(&mut self, from: Layer, offset: u64, width: u64, value: u64, mask: u64) -> Option<()> {
         let value = value & mask;
         let part = |byte: u64| {
@@ -186,6 +188,7 @@ impl Conditions {
             if mask == 0 {
                 continue;
             }
+            // The IPv4 header has 20 bytes.
             let offset = offset + byte + if from == Layer::Transport { 20 } else { 0 };
             let address = |net: &mut Net, first: u64| {
                 let shift = 24 - 8 * (offset - first) as u32;
@@ -217,11 +220,11 @@ impl Conditions {
         if destination != Net::ANY {
             self.found.push(Match::Destination(destination));
         }
-        for ((value, mask), made) in [
+        for ((value, mask), condition) in [
             (from_port, Match::SourcePort as fn(PortRange) -> Match),
             (to_port, Match::DestinationPort as fn(PortRange) -> Match),
         ] {
-            self.found.extend(ports(value as u16, mask as u16, Place::default()).ok()?.map(made));
+            self.found.extend(ports(value as u16, mask as u16, Place::default()).ok()?.map(condition));
         }
         Some(())
     }
@@ -277,7 +280,7 @@ impl Conditions {
                 }
                 "mask" => mask &= units::based(value)?,
                 "eq" if after.is_empty() => {
-                    // Without a layer the offset is relative to the link header, whose length is not known here.
+                    // Without a layer, the offset counts from the link header, whose length is not known here.
                     let value = units::based(value)?;
                     if self.v6 {
                         return None;
@@ -298,8 +301,8 @@ pub(super) fn mark(value: u32, mask: u32) -> Match {
     Match::FirewallMark { value: value & mask, mask }
 }
 
-/// Returns the ports that equal `value` in the bits of `mask`; `None`: all ports. The error: the mask is not a prefix,
-/// so the ports are not a range.
+/// Returns the ports that equal `value` in the bits of `mask`; `None`: all ports. It is an error if the mask is not a
+/// prefix, since the ports are then not a range.
 fn ports(value: u16, mask: u16, at: Place) -> Result<Option<PortRange>, Trouble> {
     if mask == 0 {
         return Ok(None);
@@ -316,7 +319,7 @@ pub(super) fn ds_field(value: u64, mask: u64) -> Option<Match> {
     let (value, mask) = ((value & 0xff) as u8, (mask & 0xff) as u8);
     Some(match mask {
         0 => return None,
-        // The DSCP, or the whole field with ECN bits of 0, which packets without ECN have.
+        // The DSCP alone, or with the ECN bits 0, which the packets are assumed to have.
         0xfc | 0xff if mask == 0xfc || value & 3 == 0 => Match::Dscp(vec![value >> 2]),
         0xe0 => Match::Precedence(vec![value >> 5]),
         _ => Match::DsField { value: value & mask, mask },
@@ -347,7 +350,7 @@ pub(super) fn net6(args: &mut Args<'_>) -> Result<Net6, Trouble> {
     })
 }
 
-/// Parses `any`, `all`, `ADDRESS` or `ADDRESS/LENGTH` of IPv6.
+/// Parses `any`, `all`, `ADDRESS` or `ADDRESS/LENGTH` of IPv6; `None`: other text.
 pub(super) fn network6(text: &str) -> Option<Net6> {
     let (address, length) = text.split_once('/').unwrap_or((text, "128"));
     if matches!(address, "any" | "all") {
@@ -357,7 +360,7 @@ pub(super) fn network6(text: &str) -> Option<Net6> {
     Net6::prefix(address.into(), length.parse().ok()?)
 }
 
-/// Parses `any`, `all`, `ADDRESS`, `ADDRESS/LENGTH` or `ADDRESS/MASK` of IPv4.
+/// Parses `any`, `all`, `ADDRESS`, `ADDRESS/LENGTH` or `ADDRESS/MASK` of IPv4; `None`: other text.
 pub(crate) fn network(text: &str) -> Option<Net> {
     let (address, length) = text.split_once('/').unwrap_or((text, "32"));
     if matches!(address, "any" | "all") {
