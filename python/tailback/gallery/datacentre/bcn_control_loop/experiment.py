@@ -27,7 +27,7 @@ from tailback.study.experiment import (
 BOTTLENECK = "core->d"
 FRAME_US = 1538 * 8 / 10_000
 """Time of a full frame on a link of 10 Gbit/s, us."""
-# Delay of the control loop on the slide.
+# Delay of the control loop on the slide, us.
 SLIDE_US = 3.0
 
 
@@ -50,6 +50,7 @@ def _once(report: Report) -> float:
     return 1e6 * (last - sent_at)
 
 
+# Standard deviation of the congested queue after the warm-up, kB.
 def _deviation(report: Report) -> float:
     series = report.data["series"]
     assert series is not None, "settings set run.sample"
@@ -105,8 +106,8 @@ class Loop(Experiment):
             Claim(
                 "O2",
                 "With links of 20 us instead of 0.5 us between edge and core the delay of the control loop grows by "
-                "twice the difference, 39 us, to within a frame.",
-                "derived",
+                "twice the difference, 39 us, within the time of a frame.",
+                "derived: the message and the frames each cross the link once",
                 (once.where(delay=20.0)["loop"] - once.where(delay=0.5)["loop"]).within(
                     39 - FRAME_US - 0.1, 39 + FRAME_US + 0.1
                 ),
@@ -114,14 +115,14 @@ class Loop(Experiment):
             Claim(
                 "O3",
                 "With a control loop of 3 us the congested link is busy for more than 99 % of the time.",
-                "derived",
+                "derived: the equilibrium keeps the queue from running empty",
                 sweep.where(delay=0.5)["utilisation"] > 99,
             ),
             Claim(
                 "O4",
                 "The standard deviation of the queue is larger with links of 50 us between edge and core than with "
                 "links of 0.5 us.",
-                "derived",
+                "derived: with the same gains, a longer delay makes a control loop less stable",
                 sweep.where(delay=50.0)["deviation"] > sweep.where(delay=0.5)["deviation"],
             ),
             Claim.comparison(

@@ -33,17 +33,20 @@ START_S = 0.002
 """End of the first overshoot, which precedes the effect of the first messages, s."""
 
 
+# Times, s, and the bottleneck's queue, frames.
 def _queue(report: Report) -> tuple[list[float], list[float]]:
     series = report.data["series"]
     assert series is not None, "the scenario sets run.sample"
     return series["time_s"], [1e-3 / FRAME_KB * x for x in series["ports"][BOTTLENECK]["queue_bytes"]]
 
 
+# Samples of the queue after the warm-up, frames.
 def _measured(report: Report) -> list[float]:
     times, queue = _queue(report)
     return [length for at, length in zip(times, queue, strict=True) if at >= report.data["warmup_s"]]
 
 
+# Longest queue up to `START_S`, frames.
 def _first_peak(report: Report) -> float:
     times, queue = _queue(report)
     return max(length for at, length in zip(times, queue, strict=True) if at <= START_S)
@@ -59,6 +62,7 @@ def _point(report: Report) -> CongestionPointRow:
     return next(row for row in report.congestion()["points"] if row["port"] == BOTTLENECK)
 
 
+# Number of messages per second.
 def _signals(report: Report) -> float:
     row = _point(report)
     return (row["stop"] + row["slower"] + row["faster"]) / report.measured_s
@@ -140,7 +144,7 @@ class Derivative(Experiment):
             Claim(
                 "D5",
                 "With the derivative rule the congested link is busy for more than 99 % of the time.",
-                "derived",
+                "derived: the equilibrium of 16 frames keeps the queue from running empty",
                 rule["utilisation"] > 99,
             ),
         ]

@@ -215,7 +215,7 @@ def _draw(results: Results) -> Drawing:
             colour = plot.COLOURS[index]
             if index == 0:
                 near.plot(times, shown, color=colour, drawstyle="steps-post")
-            # The short run's limiter keeps the line.
+            # A run that is shorter than the panel keeps its last rate.
             far.plot([*times, 1e4], [*shown, shown[-1]], color=colour, label=label, drawstyle="steps-post")
         for axes in (near, far):
             axes.axhline(CHOSEN, color="#666666", linestyle="--", linewidth=0.9)

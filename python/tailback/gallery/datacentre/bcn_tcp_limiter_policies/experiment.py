@@ -94,6 +94,7 @@ CHOICES = (
     "one memory",
 )
 """Choices that the slides leave open. Each changes one property of the main variant, `EARLIER` five."""
+# Path of the setting that on/off transfers have new or persistent connections.
 FRESH = "flows[on/off].application.connections"
 
 
@@ -115,6 +116,7 @@ def _timeout(floor_ms: float) -> Settings:
     return _each("transport.timers.min-rto", f"{floor_ms:g}ms")
 
 
+# Receive windows of 64 kB for the reference connections.
 WIDE = _each("transport.receive-window", 44, ("ref1", "ref2"))
 CHANGES: dict[str, Settings] = {
     CHOSEN: {},
@@ -150,7 +152,7 @@ def _at(policies: Iterable[str], chosen: Iterable[tuple[str, str, int]], choice:
 
 
 def _near(found: Quantity, values: Iterable[float], relative: float) -> Condition:
-    """Return the condition that each policy's value is within a share of the slide's."""
+    """Return the condition that each policy's value differs from the slide's by at most the share `relative`."""
     conditions = [
         found.where(policy=name).within((1 - relative) * value, (1 + relative) * value)
         for name, value in zip(POLICIES, values, strict=True)
@@ -325,7 +327,7 @@ class Seed(Experiment):
         yield Claim(
             "S12",
             "No frame is lost in the core with flow control alone and with marking, where limiters drop nothing.",
-            "derived",
+            "derived: BCN keeps the core's queue short",
             keeping["core_drops"].is_zero(),
         )
         yield Claim.unasserted(
@@ -340,7 +342,7 @@ class Seed(Experiment):
             "S14",
             "With flow control alone no frame is lost at the edges; frames are lost there only without flow control "
             "and with dropping, and marked only with marking.",
-            "derived",
+            "derived from the definitions of the policies",
             flow["edge_drops"].is_zero()
             & (none["marks"] <= 0)
             & (flow["marks"] <= 0)
@@ -378,8 +380,9 @@ class Seed(Experiment):
             values = ", ".join(f"{value:g}" for value in PAPER[name])
             yield Claim.calibrated(
                 f"S{number}",
-                f"{chosen[name].label.split(' [')[0]} without flow control, with flow control, dropping and marking: "
-                f"{values} {chosen[name].unit}, within {100 * relative:g} %.",
+                f"The results are within {100 * relative:g} % of the slides' without flow control, with flow control, "
+                f"with dropping and with marking: {chosen[name].label.split(' [')[0]} "
+                f"({values} {chosen[name].unit}).",
                 slide,
                 _near(chosen[name], PAPER[name], relative),
                 "new connections for on/off transfers, framing, recovery, minimum RTO and the reference connections' "
@@ -399,7 +402,7 @@ class Seed(Experiment):
             "Ratio of bulk to on/off throughput by choice and policy.",
             "sensitivity of what the slides leave open",
             results.where(framing=framing, recovery=recovery, floor=floor)["ratio"],
-            "sensitivity",
+            "not judged: the slides have one ratio for each policy",
         )
         yield Claim.comparison(
             "S29",

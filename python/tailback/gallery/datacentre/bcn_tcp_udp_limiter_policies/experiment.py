@@ -1,4 +1,4 @@
-"""datacentre-udp, the second workload of July 2005: bursts of UDP of a fifth of the bottleneck's rate besides TCP."""
+"""datacentre-udp, the second workload of July 2005: TCP, and bursts of UDP of a fifth of the bottleneck's rate."""
 
 from __future__ import annotations
 
@@ -32,6 +32,7 @@ from tailback.study.experiment import (
 )
 
 
+# Largest number of UDP frames in any limiter's queue.
 def _most_udp(report: Report) -> float:
     return float(max(row["most_udp"] for row in limiters(report)))
 

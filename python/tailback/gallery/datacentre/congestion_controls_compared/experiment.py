@@ -71,14 +71,14 @@ DURATIONS: dict[ProfileName, dict[AxisValue, Settings]] = {
         "permutation": {"run.duration": "300ms", "run.warmup": "100ms"},
     },
 }
-"""Durations of the runs: TIMELY, the slowest control, needs 80 ms to fill the incast's link, and longer until its
-shares settle."""
+"""Durations of the runs by profile and pattern of traffic.
+ TIMELY, the slowest control, needs 80 ms to fill the incast's link, and longer until its shares settle. """
 Shares = tuple[list[float], list[list[float]]]
 """Ends of the intervals, s, and each sender's rate in them, Gbit/s on the wire; empty without samples."""
 
 
 def _layer_2(law: str) -> Settings:
-    """Return the settings of congestion points in all switches and rate limiters in all hosts, for 10 Gbit/s."""
+    """Return the settings of BCN ("bcn") or QCN ("qcn"): points in all switches and limiters in all hosts."""
     point: Value = {"kind": law}
     return {
         "network.discipline": {"kind": "drop-tail"},

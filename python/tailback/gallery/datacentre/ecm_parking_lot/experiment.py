@@ -46,6 +46,7 @@ def max_min(others: int) -> float:
     return PAYLOAD_MBIT / (1 + others)
 
 
+# Delivered rate of a group's flows together, Mbit/s.
 def _of(report: Report, group: str) -> float:
     return sum(f["delivered"]["bytes"] for f in report.data["flows"] if f["group"] == group) * 8e-6 / report.measured_s
 
@@ -140,7 +141,7 @@ class Ecm(Experiment):
         yield Claim(
             "P5",
             "With ECM the last link is busy for more than 97 % of the time.",
-            "derived: BCN holds its queue near Qeq",
+            "derived: ECM keeps the queue near its equilibrium Qeq",
             ecm["carried"] > 97,
         )
         yield Claim.comparison(

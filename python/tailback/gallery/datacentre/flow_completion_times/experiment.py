@@ -40,12 +40,12 @@ CONTROLS: dict[AxisValue, str] = {
     "Swift": "swift",
 }
 QUEUES = ("DCTCP", "DCQCN", "HPCC", "Swift")
-"""Controls by marks, delay or telemetry with queues of tens of kB or less as their target."""
-# Sum of the rates of the hosts' links.
+"""Controls by marks, delay or telemetry whose target is a queue of tens of kB or less."""
+# Sum of the rates of the 16 hosts' links.
 HOSTS_MBIT = 16 * 10_000
 PAYLOAD = 1000 / 1086
 """Payload per byte on the wire: 1000 B with 48 B of headers, 18 B of Ethernet's, 20 B of preamble and gap."""
-# Upper ends of the bins of flow sizes.
+# Upper ends of the bins of flow sizes; the last bin is open.
 BINS = ("10 kB", "100 kB", "1 MB", "10 MB", "all larger")
 STATISTICS = ("mean", "p50", "p95", "p99")
 
@@ -54,6 +54,7 @@ def _group(report: Report) -> ApplicationRow:
     return report.application("data")
 
 
+# Function that returns a statistic of the slowdown of the flows in a bin; NaN without flows.
 def _of_bin(at: int, statistic: str) -> Callable[[Report], float]:
     def value(report: Report) -> float:
         slowdown = _group(report)["slowdown_by_size"][at]["slowdown"]

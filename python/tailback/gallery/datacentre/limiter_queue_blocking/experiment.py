@@ -25,6 +25,7 @@ from tailback.study.experiment import (
     grid,
 )
 
+# Ports with limiters, and the congested port.
 EDGES = "es*->core"
 CONGESTED = "core->ed1"
 EXCHANGES = {"neighbour": 4, "same host": 1}
@@ -52,6 +53,7 @@ def _latency(group: str) -> Observable:
     return Observable(f"{name}_latency", f"{group}: latency", "us", value)
 
 
+# Mean backlog of an edge's limiter, averaged over the edges, kB.
 def _pool(report: Report) -> float:
     rows = [row for row in report.congestion()["limiters"] if fnmatch(row["port"], EDGES)]
     return 1e-3 * sum(row["mean_bytes"] for row in rows) / len(rows)
@@ -164,7 +166,7 @@ class Blocking(Experiment):
             Claim(
                 "K8",
                 "With a shared memory and queue management the congested link is busy for more than 99 % of the time.",
-                "derived",
+                "derived: the bulk connections offer more than the link carries",
                 managed["carried"] > 99,
             ),
             Claim.comparison(
@@ -176,8 +178,8 @@ class Blocking(Experiment):
             ),
             Claim(
                 "K10",
-                "With either memory, a host that also sends bulk transfers completes more transactions with queue "
-                "management, dropping or marking, than with flow control alone.",
+                "With shared and with separate memories, a host that also sends bulk transfers completes more "
+                "transactions with queue management, dropping or marking, than with flow control alone.",
                 SOURCE + ", and slide 12 (Ref2); no figures for this network",
                 (results.where(policy="drop")["same_host_tps"] > results.where(policy="flow control")["same_host_tps"])
                 & (
@@ -188,7 +190,7 @@ class Blocking(Experiment):
         ]
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Yield throughput and latency of transactions, time for which links are stopped, and the limiters' queue."""
+        """Yield throughput and latency of transactions, time in which links are stopped, and the limiters' queue."""
         for name, title, y, claims in (
             ("tps", "Transactions of 10 kB over paths without congestion", "throughput", ("K7", "K10")),
             ("latency", "Latency of transactions over paths without congestion", "latency", ("K9",)),

@@ -137,7 +137,7 @@ class Red(Experiment):
                 "with no queue management.",
                 slide,
                 red_longest["onoff_tps"] < none_longest["onoff_tps"],
-                "the timeout was chosen after the result: with 20 ms it is undecided",
+                "the minimum RTO was chosen after the result: with 20 ms the claim is undecided",
             ),
             Claim.calibrated(
                 "R3",
@@ -145,7 +145,7 @@ class Red(Experiment):
                 "simple management.",
                 slide,
                 red_longest["idle"] > simple_longest["idle"],
-                "the timeout was chosen after the result: with 20 ms it is undecided",
+                "the minimum RTO was chosen after the result: with 20 ms the claim is undecided",
             ),
             Claim.unasserted(
                 "R4",

@@ -39,7 +39,7 @@ EDGES = ("es1", "es2", "es3", "es4")
 BOTTLENECK = "core->es6"
 WAITS_US = {"bulk": 0.0, "on/off": 10_000.0, "ref1": 16.0, "ref2": 1.0}
 """Mean time from the end of a transaction to the beginning of the next, us."""
-# Number of connections by group.
+# Number of connections by group of flows.
 CONNECTIONS = {"bulk": 12, "on/off": 12, "ref1": 1, "ref2": 1}
 
 
@@ -63,8 +63,8 @@ def policy(name: str) -> Settings:
 def transactions(report: Report, group: str) -> float:
     """Return the number of transactions per second of a connection that ended in the measured time.
 
-    Their beginning does not matter: counting only those that also began in the measured time would miss long ones.
-    Raises KeyError for a group that is not in `WAITS_US`.
+    Transactions that began before it count, too: counting only those that also began in the measured time would miss
+    long ones. Raises KeyError for a group that is not in `WAITS_US`.
     """
     return report.application(group)["completed"]["count"] / report.measured_s / CONNECTIONS[group]
 
@@ -74,7 +74,7 @@ def _latency_us(report: Report, group: str) -> float:
 
 
 def tps(group: str) -> Observable:
-    """Return the observable of `transactions` of a group."""
+    """Return the observable of `transactions` of a group, Tps: transactions per second of one connection."""
     name = group.replace("/", "")
     return Observable(
         f"{name}_tps", f"throughput of one connection, {group}", "Tps", lambda report: transactions(report, group)

@@ -51,9 +51,9 @@ def claims_of(results: Results) -> list[Claim]:
 
 
 def at(usual: Results, configuration: str, inside: str | None = None) -> Results:
-    """Return the results of a configuration with a discipline within a class.
+    """Return the results of a configuration.
 
-    `None`: one queue, if the configuration has a choice.
+    `inside` is the discipline within a class; `None`: one queue if the configuration has a choice, else its only one.
     """
     if inside is None:
         inside = FLAT if configuration in {CBWFQ, LLQ, VPN[CBWFQ], VPN[LLQ]} else NONE
@@ -61,7 +61,7 @@ def at(usual: Results, configuration: str, inside: str | None = None) -> Results
 
 
 def _both(at: partial[Results], metric: str, configurations: Iterable[str]) -> list[Quantity]:
-    """Return a metric of each configuration, with one queue and with a queue for each flow where there is a choice."""
+    """Return a metric of each configuration; with one queue and with a queue for each flow if there is a choice."""
     found: list[Quantity] = []
     for configuration in configurations:
         choices = (FLAT, FAIR) if configuration in {CBWFQ, LLQ, VPN[CBWFQ], VPN[LLQ]} else (None,)
@@ -87,8 +87,8 @@ def _table_1(usual: Results) -> list[Claim]:
         ),
         Claim(
             "T3",
-            "The port's throughput is 100 Mbit/s in every configuration, within 0.2 Mbit/s; in a VPN the labels take "
-            "8 of 1508 B of it.",
+            "The port's throughput is 100 Mbit/s in every configuration, within 0.2 Mbit/s; in a VPN 8 of every 1508 "
+            "B sent are labels, which do not count.",
             "derived: work conservation",
             ce.all_of(
                 usual.where(configuration=c)["throughput"].within(rate - 0.2, rate + 0.2)
@@ -112,7 +112,7 @@ def _delays(at: partial[Results]) -> list[Claim]:
     return [
         Claim.calibrated(
             "D1",
-            "The delay of voice with LLQ (iv) is a third to a fourth of that with FIFO (i).",
+            "The delay of voice with LLQ (iv) is between a quarter and a third of that with FIFO (i).",
             'figure 6: "approximate 3.5 times decrease"',
             (fifo[ef] >= 3 * llq[ef]) & (fifo[ef] <= 4 * llq[ef]),
             "the transmit ring of 15 frames was chosen to meet this claim; S1 shows other rings",
@@ -133,26 +133,27 @@ def _delays(at: partial[Results]) -> list[Claim]:
         ),
         Claim(
             "D4",
-            "The delays of voice and video in a VPN are those without one, within 5 %, for iii, iv and v.",
+            "The delays of voice and video in a VPN are within 5 % of those without a VPN, with CBWFQ, LLQ and WRED "
+            "(iii to v).",
             'figure 6: "maintains the delay values to the same level"; the bound reconstructed',
             ce.all_of(twins),
         ),
         Claim(
             "D5",
-            "With FIFO (i) the delay of video and of each data class is that of voice, within 2 %.",
+            "With FIFO (i) the delays of video and of each data class are within 2 % of that of voice.",
             'figure 7: "similar to real time services measured delay"',
             same[FIFO],
         ),
         Claim.calibrated(
             "D5-wfq",
-            "With WFQ (ii) the delay of video and of each data class is that of voice, within 2 %.",
+            "With WFQ (ii) the delays of video and of each data class are within 2 % of that of voice.",
             'figure 7: "similar to real time services measured delay"',
             same[WFQ],
             "WFQ in one queue was chosen to meet this claim; edge-wfq has the other readings",
         ),
         Claim(
             "D6",
-            "The delay of AF1x with LLQ (iv) and WRED (v) is that with CBWFQ (iii), within 10 %.",
+            "The delays of AF1x with LLQ (iv) and with WRED (v) are within 10 % of that with CBWFQ (iii).",
             "figure 7",
             ce.all_of(q.close_to(cbwfq["delay_AF1x"], 0.1) for q in _both(at, "delay_AF1x", (CBWFQ, LLQ, WRED))),
         ),
@@ -211,7 +212,8 @@ def _losses(at: partial[Results]) -> list[Claim]:
         Claim(
             "L2",
             "With FIFO (i) video loses more than 18 %.",
-            'figure 8: "20% for videoconference"; derived: 18.7 % with frames of 1500 B; S2 counts the wire',
+            'figure 8: "20% for videoconference"; derived: 18.7 % with frames of 1500 B; S2 counts all bytes on the '
+            "wire",
             fifo["loss_af41"] > 18,
         ),
         Claim.calibrated(
@@ -235,27 +237,28 @@ def _losses(at: partial[Results]) -> list[Claim]:
         ),
         Claim.calibrated(
             "L5",
-            "In iii and iv with a queue for each flow, loss does not fall by more than 1 percentage point at any step "
-            "from AF31 over AF32, AF33, AF21 and AF22 to AF23.",
+            "With CBWFQ and LLQ (iii and iv) and a queue for each flow, loss does not fall by more than 1 percentage "
+            "point at any step from AF31 over AF32, AF33, AF21 and AF22 to AF23.",
             'figure 9: "increases progressively as xy … fluctuates between 31 and 23"',
             rising((CBWFQ, LLQ), FAIR),
             "the fair queue within a class was chosen to meet this claim",
         ),
         Claim.unasserted(
             "L5-one",
-            "In iii and iv with one queue within a class, loss does not fall by more than 1 percentage point at any "
-            "step from AF31 to AF23.",
+            "With CBWFQ and LLQ (iii and iv) and one queue within a class, loss does not fall by more than 1 "
+            "percentage point at any step from AF31 to AF23.",
             'figure 9: "increases progressively as xy … fluctuates between 31 and 23"',
             rising((CBWFQ, LLQ), FLAT),
             "in one queue all flows of a class lose nearly the same share; flows that send less lose slightly more",
         ),
         Claim.unasserted(
             "L5-codes",
-            "In iv with tail-drop limits of 64, 48 and 32 packets for drop precedence 1, 2 and 3, loss does not fall "
-            "by more than 1 percentage point at any step from AF31 to AF23.",
+            "With LLQ (iv) and tail-drop limits of 64, 48 and 32 packets for drop precedence 1, 2 and 3, loss does "
+            "not fall by more than 1 percentage point at any step from AF31 to AF23.",
             'figure 9: "increases progressively as xy … fluctuates between 31 and 23"',
             rising((LLQ,), CODES),
-            "with limits by code point y = 3 has most of the loss of its class, so that AF33 loses more than AF21",
+            "with limits by code point most of a class's loss is that of drop precedence 3, so that AF33 loses more "
+            "than AF21",
         ),
         Claim(
             "L6",
@@ -275,8 +278,8 @@ def _losses(at: partial[Results]) -> list[Claim]:
         ),
         Claim.calibrated(
             "L8",
-            "In AF3x and AF2x, drop precedence y = 3 loses less with WRED (v) than with LLQ (iv) and a queue for each "
-            "flow, and y = 1 loses more.",
+            "In AF3x and AF2x, the column of drop precedence y = 3 loses less with WRED (v) than with LLQ (iv) and a "
+            "queue for each flow, and that of y = 1 loses more.",
             'figure 9: "attenuation for inferior traffic classes (y = 3), but at disadvantage compared to superior"',
             ce.all_of(
                 condition
@@ -298,8 +301,8 @@ def _losses(at: partial[Results]) -> list[Claim]:
         ),
         Claim.calibrated(
             "L9-codes",
-            "In AF3x and AF2x, drop precedence y = 3 loses less with WRED (v) than with LLQ (iv) and tail-drop limits "
-            "of 64, 48 and 32 packets for y = 1, 2 and 3, and y = 1 and 2 lose more.",
+            "In AF3x and AF2x, the column of drop precedence y = 3 loses less with WRED (v) than with LLQ (iv) and "
+            "tail-drop limits of 64, 48 and 32 packets for y = 1, 2 and 3, and those of y = 1 and 2 lose more.",
             'figure 9: "attenuation for inferior traffic classes (y = 3), but at disadvantage compared to superior '
             'traffic classes (y = 1, 2)"',
             ce.all_of(
@@ -342,8 +345,8 @@ def _variation(at: partial[Results]) -> list[Claim]:
     return [
         Claim(
             "J1",
-            "The delay variation of voice and video (99.9th percentile) is within class 0 of Y.1541, 50 ms, in every "
-            "configuration.",
+            "The delay variation of voice and video (99.9th percentile) is below 50 ms, the limit of class 0 of "
+            "Y.1541, in every configuration.",
             'figure 10: "below thresholds, which are specific for this kind of services"',
             ce.all_of(limits),
         ),
@@ -383,8 +386,8 @@ def _fluid(at: partial[Results]) -> list[Claim]:
     return [
         Claim(
             f"M{number}",
-            f"With CBWFQ, LLQ and WRED (iii to v) {name} loses {expected[name]:.1f} %, within 1 percentage point: it "
-            "gets half of the 47 Mbit/s that EF, AF41 and AF1x leave.",
+            f"With CBWFQ, LLQ and WRED (iii to v) {name} loses {expected[name]:.1f} %, within 1 percentage point: "
+            f"{name} gets half of the 47 Mbit/s that EF, AF41 and AF1x leave.",
             "derived: weighted max-min",
             ce.all_of(
                 q.within(expected[name] - 1, expected[name] + 1) for q in _both(at, f"loss_{name}", (CBWFQ, LLQ, WRED))
@@ -403,8 +406,7 @@ def _choices(results: Results) -> list[Claim]:
         *(
             Claim.comparison(
                 f"S1-{ring}",
-                f"With a transmit ring of {ring} frames, the delay of voice with FIFO (i) minus 3.5 times that with "
-                "LLQ (iv).",
+                f"Delay of voice with FIFO (i) minus 3.5 times that with LLQ (iv), limit of the transmit ring: {ring}.",
                 "not in the paper",
                 fifo.where(ring=ring)["delay_ef"] - 3.5 * llq.where(ring=ring)["delay_ef"],
                 "sensitivity: zero is the paper's factor of 3.5",

@@ -96,7 +96,7 @@ class Configurations(ce.AtTheEdge):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return the points: every configuration; for FIFO and LLQ other rings and sources, for FIFO overheads."""
+        """Return the points: every configuration; FIFO and LLQ with other rings and sources; FIFO with overheads."""
         del profile
         usual: dict[str, list[AxisValue]] = {"ring": [RING], "overhead": [0], "source": [JITTER]}
         return [

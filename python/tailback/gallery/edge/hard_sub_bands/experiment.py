@@ -12,7 +12,7 @@ from tailback.study.experiment import Axis, Claim, Figure, Point, Profile, Profi
 
 HARD, SHARED = "hard sub-bands", "iii CBWFQ"
 VIDEO = (35, 30, 20, 10, 1)
-"""Offered rates of video in its sub-band of 35, Mbit/s."""
+"""Offered rates of video, Mbit/s; its sub-band has 35 Mbit/s."""
 
 
 class SubBands(ce.AtTheEdge):
@@ -52,26 +52,26 @@ class SubBands(ce.AtTheEdge):
     def claims(self, results: Results) -> Iterable[Claim]:
         """Return the claims: hard sub-bands waste unused capacity, and sharing harms no class."""
         hard, shared = results.where(sub_bands=HARD), results.where(sub_bands=SHARED)
-        # Capacity that voice, bulk, AF3x and AF2x leave to video in their hard sub-bands, Mbit/s.
+        # Capacity that voice, bulk, AF3x and AF2x do not use in hard sub-bands, Mbit/s: what is unused without video.
         waste = 100 - 15 - 8 - 40
         return [
             Claim(
                 "H1",
-                "With hard sub-bands AF3x and AF2x get 20 Mbit/s each, within 0.3, whatever the rate of video.",
-                "derived",
+                "With hard sub-bands AF3x and AF2x get 20 Mbit/s each, within 0.3 Mbit/s, at every rate of video.",
+                "derived: the ceiling of each class is 20 Mbit/s, and both offer more",
                 hard["throughput_AF3x"].within(19.7, 20.3) & hard["throughput_AF2x"].within(19.7, 20.3),
             ),
             Claim(
                 "H2",
-                "With sharing and 10 Mbit/s of video or more, the throughput is 100 Mbit/s within 0.4: voice, bulk, "
-                "AF3x and AF2x offer more than the rest of the link.",
-                "derived",
+                "With sharing and 10 Mbit/s of video or more, the throughput is 100 Mbit/s, within 0.4 Mbit/s: voice, "
+                "bulk, AF3x and AF2x offer more than the rest of the link.",
+                "derived: work conservation",
                 shared.where(video=[35, 30, 20, 10])["throughput"].within(99.6, 100.1),
             ),
             Claim(
                 "H3",
-                f"With hard sub-bands and 1 Mbit/s of video, {waste - 1} Mbit/s are unused, within 1, while AF3x loses "
-                "a third and AF2x half of its packets, within 1 percentage point.",
+                f"With hard sub-bands and 1 Mbit/s of video, {waste - 1} Mbit/s are unused, within 1 Mbit/s, while "
+                "AF3x loses a third and AF2x half of its packets, within 1 percentage point.",
                 "derived: 100 - 15 - 8 - 2 · 20 - 1",
                 hard.where(video=1)["throughput"].within(100 - waste, 102 - waste)
                 & hard.where(video=1)["loss_AF3x"].within(32.4, 34.4)

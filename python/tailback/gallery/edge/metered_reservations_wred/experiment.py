@@ -28,6 +28,7 @@ RESERVED = (0.5, 1.0, 1.5, 2.0)
 AF3X = ce.CLASSES["AF3x"]
 
 
+# Observable of the loss of AF3x's packets of a colour, %; the events are lost and offered packets.
 def _loss(colour: Literal["green", "red"]) -> Observable:
     def counts(report: Report) -> tuple[int, int]:
         rows = [c[colour] for f in report.flows("af3[123]") if (c := f["colours"]) is not None]
@@ -100,7 +101,7 @@ class Reservations(ce.AtTheEdge):
                 "I4",
                 "With one profile for all packets, the losses of conforming and non-conforming packets differ by at "
                 "most 3 percentage points.",
-                "derived",
+                "derived: with one profile WRED does not distinguish them; the bound reconstructed",
                 (blind["loss_red"] - blind["loss_green"]).within(-3, 3),
             ),
         ]

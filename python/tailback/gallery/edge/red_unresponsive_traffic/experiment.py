@@ -56,15 +56,15 @@ class Droppers(ce.AtTheEdge):
         return [
             Claim(
                 "U1",
-                f"Over capacity AF3x loses {expected:.1f} %, within 1 percentage point, with RED and with tail drop "
-                "and at every limit.",
+                f"If AF3x offers more than its capacity, it loses {expected:.1f} %, within 1 percentage point, with "
+                "RED and with tail drop and at every limit.",
                 "section 3 f; derived",
                 steady[loss].within(expected - 1, expected + 1),
             ),
             Claim(
                 "U2",
-                "Of bursts with a mean rate below capacity, RED loses more than tail drop with the same limit of 64 or "
-                "128 packets.",
+                "If bursts of AF3x have a mean rate below capacity, RED loses more than tail drop with the same "
+                "limit, for limits of 64 and 128 packets.",
                 'section 3 f: "better to use tail drop"',
                 bursty.where(dropper=RED, limit=[64, 128])[loss] > bursty.where(dropper=TAIL, limit=[64, 128])[loss],
             ),
@@ -78,9 +78,9 @@ class Droppers(ce.AtTheEdge):
             ),
             Claim(
                 "U4",
-                "Over capacity and with tail drop, the delay with a limit of 256 packets is more than three times that "
-                "with 64.",
-                "derived",
+                "If AF3x offers more than its capacity, its delay with tail drop and a limit of 256 packets is more "
+                "than three times that with a limit of 64.",
+                "derived: a queue that is four times as long takes four times as long to drain",
                 tail.where(limit=256)[delay] > 3 * tail.where(limit=64)[delay],
             ),
         ]

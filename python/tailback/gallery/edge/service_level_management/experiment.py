@@ -33,7 +33,7 @@ FIFO, WRED = "i FIFO", "v WRED"
 LOADS = (0, 15, 30, 45, 60, 80, 100)
 """Supplementary traffic, % of Table 1."""
 NEAR = 5
-"""Half-width of the range around a forecast that is not tested, because seconds differ there; percentage points."""
+"""Half-width of the range around a forecast in which no claim is made, because intervals differ; percentage points."""
 TARGETS = {
     "EF": Target("ef", delay_s=0.01, loss=0.001, jitter_s=0.001),
     "AF41": Target("af41", delay_s=0.02, loss=0.001, jitter_s=0.005),
@@ -44,6 +44,7 @@ TARGETS = {
 """Targets by class; each is checked for one group of the class's flows."""
 
 
+# Observable of the share of intervals in which a class keeps its targets, %.
 def _compliance(name: str) -> Observable:
     def value(report: Report) -> float:
         (found,) = service_levels.check(report, [TARGETS[name]])
@@ -55,8 +56,8 @@ def _compliance(name: str) -> Observable:
 def forecast(name: str, *, planned: bool) -> float | None:
     """Return the supplementary traffic in % of Table 1 at which a class's loss in the fluid model exceeds its target.
 
-    With `planned` the model is that of configuration v, else that of FIFO. `None`: the loss does not exceed the target
-    up to 200 %. Raises KeyError for an unknown class.
+    With `planned` the model is that of configuration v, else that of FIFO (configuration i). `None`: the loss does not
+    exceed the target up to 200 %. Raises KeyError for an unknown class.
     """
     limit = TARGETS[name].loss
     assert limit is not None
@@ -109,7 +110,7 @@ class ServiceLevels(ce.AtTheEdge):
         return ce.policy(low_latency=True, inside=ce.wred_inside()) | made
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the claims: targets are kept below the forecast and missed above; and claims on the scores."""
+        """Return the claims: targets are kept below the forecast and missed above it; scores of voice and video."""
         fifo, planned = results.where(configuration=FIFO), results.where(configuration=WRED)
         return [
             *(
@@ -132,13 +133,14 @@ class ServiceLevels(ce.AtTheEdge):
             ),
             Claim(
                 "S3",
-                "With v WRED voice has a MOS of 4 or more and video a score of 4 or more at every load.",
+                "With WRED (v) voice has a MOS of 4 or more and video a score of 4 or more at every load.",
                 "section 5; G.107 and G.1070",
                 (planned["mos"] >= 4.0) & (planned["video"] >= 4.0),
             ),
             Claim(
                 "S4",
-                "With i FIFO and 100 % of the supplementary traffic voice has a MOS below 3 and video a score below 2.",
+                "With FIFO (i) and 100 % of the supplementary traffic voice has a MOS below 3 and video a score below "
+                "2.",
                 "section 4; G.107 and G.1070",
                 (fifo.where(extra=100)["mos"] < 3) & (fifo.where(extra=100)["video"] < 2),
             ),

@@ -60,6 +60,7 @@ __all__ = [
 
 PORT = "switches.ce2.ports.ce1"
 """Path of the port towards the provider in the scenario document."""
+# Path of the port's queue discipline in the scenario document.
 DISCIPLINE = f"{PORT}.discipline"
 # Name of the port in reports.
 BOTTLENECK = "ce2->ce1"
@@ -78,6 +79,7 @@ class Row:
     """Supplementary traffic of each flow, Mbit/s."""
 
 
+# Columns of Table 1 by group of flows.
 TABLE_1: Mapping[str, Row] = {
     "ef": Row(10, 1.5, 0.0),
     "af41": Row(10, 3.0, 0.0),
@@ -92,6 +94,7 @@ TABLE_1: Mapping[str, Row] = {
     "af13": Row(3, 0.888, 0.0),
 }
 GROUPS = tuple(TABLE_1)
+# Groups of flows of each class.
 CLASSES: Mapping[str, tuple[str, ...]] = {
     "EF": ("ef",),
     "AF41": ("af41",),
@@ -152,10 +155,11 @@ def policy(
     by_exp: bool = False,
     shares: Mapping[str, str] = SHARES,
 ) -> Settings:
-    """Return the settings of configurations iii to v: classes with the planned bandwidths, each with 64 packets.
+    """Return the settings of configurations iii to v: classes with planned bandwidths and limits of 64 packets.
 
-    With `low_latency` voice has priority and a policer. `inside` has the discipline within a class by class map; the
-    other classes have one queue. With `by_exp` packets are classified by their labels only.
+    With `low_latency` voice has priority and a policer. `inside` has the discipline within a class by class map;
+    classes that are not in it have one queue. With `by_exp` packets are classified by the EXP of their labels. `shares`
+    are the planned bandwidths by class map, such as "15%".
     """
     classes: list[Value] = []
     for name, share in shares.items():
@@ -222,7 +226,8 @@ def wred_by_exp() -> dict[str, Value]:
 def labelled(mode: str = "short-pipe") -> Settings:
     """Return the settings of two labels on packets towards the provider.
 
-    Labels count for the shaper, not for the policer of voice.
+    `mode` is the MPLS mode of RFC 3270: "uniform", "pipe" or "short-pipe". Bytes of labels count for the shaper, not
+    for the policer of voice.
     """
     return {f"{PORT}.mpls": {"labels": 2, "mode": mode}, f"{DISCIPLINE}.accounting": "-8B"}
 
@@ -269,24 +274,26 @@ DATA_GROUPS = tuple(group for name in ("AF3x", "AF2x", "AF1x") for group in CLAS
 GAP = 5.0
 """Minimum difference of losses on different levels, percentage points.
 
-It exceeds the noise between flows, and is less than the differences between max-min shares.
+The gap exceeds the random differences between flows, and is less than the differences between max-min shares.
 """
 
 
+# Number of levels of the losses of `DATA_GROUPS`.
 def _levels(report: Report) -> float:
     losses = sorted(100 * report.loss(group) for group in DATA_GROUPS)
     return 1.0 + sum(b - a > GAP for a, b in pairwise(losses))
 
 
 LEVELS = Observable("levels", "number of loss levels of the data columns", "", _levels)
-"""Number of levels of the losses of the nine data columns; sorted losses more than `GAP` apart are on two levels."""
+"""Number of levels of the losses of the nine data columns, at least 1.
+ Neighbours in the sorted losses that are more than `GAP` apart are on different levels. """
 
 
 # Theory.
 
 
 def fluid_losses(supplement: float = 1.0, link: float = LINK) -> dict[str, float]:
-    """Return the loss of each class in % with the guarantees of `SHARES`, if unused capacity is shared in proportion.
+    """Return the loss in % by class if classes have the guarantees of `SHARES` and share unused capacity in proportion.
 
     `supplement` is as in `offered`; `link` is the port's rate, Mbit/s.
     """

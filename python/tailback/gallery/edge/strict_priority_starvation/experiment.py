@@ -65,13 +65,13 @@ class Starvation(ce.AtTheEdge):
             Claim(
                 "P2",
                 "With priority queueing and the traffic of Table 1, EF and AF41 lose nothing.",
-                "derived",
+                "derived: the two highest levels offer 45 Mbit/s",
                 pq.where(voice=15)["loss_EF"].is_zero() & pq.where(voice=15)["loss_AF41"].is_zero(),
             ),
             Claim(
                 "P3",
-                "With priority queueing and 90 Mbit/s of voice, AF3x loses more than 99 % and video two thirds, within "
-                "3 percentage points.",
+                "With priority queueing and 90 Mbit/s of voice, AF3x loses more than 99 % of its packets and video "
+                "two thirds, within 3 percentage points.",
                 "derived: 10 of 30 Mbit/s are left",
                 (pq.where(voice=90)["loss_AF3x"] > 99) & pq.where(voice=90)["loss_AF41"].within(63.7, 69.7),
             ),
@@ -83,9 +83,9 @@ class Starvation(ce.AtTheEdge):
             ),
             Claim(
                 "P5",
-                "With LLQ, whose policer limits voice under congestion, voice gets 15 Mbit/s, within 0.5, whatever it "
-                "offers, and AF1x and video lose nothing.",
-                "derived",
+                "With LLQ, whose policer limits voice under congestion, voice gets 15 Mbit/s, within 0.5 Mbit/s, at "
+                "every offered rate, and AF1x and video lose nothing.",
+                "derived: the policer's rate is 15 % of 100 Mbit/s",
                 llq["throughput_EF"].within(14.5, 15.5) & llq["loss_AF1x"].is_zero() & llq["loss_AF41"].is_zero(),
             ),
         ]
@@ -97,7 +97,7 @@ class Starvation(ce.AtTheEdge):
             yield fig.compare(
                 {name: at[f"throughput_{name}"] for name in ce.CLASSES},
                 f"throughput-{key}",
-                f"Throughput of each class, {scheduler}",
+                f"Throughput of each class, {'priority queueing' if scheduler == PQ else scheduler}",
                 x="voice",
                 y="throughput",
                 claims=("P1", "P3", "P4") if scheduler == PQ else ("P5",),

@@ -66,12 +66,13 @@ class Ramp(ce.AtTheEdge):
             Claim(
                 "R1",
                 "At the base load of 93.06 Mbit/s nothing is lost with any configuration.",
-                "derived",
+                "derived: the port has 100 Mbit/s",
                 results.where(extra=0)["loss"].is_zero(),
             ),
             Claim(
                 "R2",
-                "The flows offer 93.06 Mbit/s without and 123.04 Mbit/s with the supplementary traffic, within 0.1.",
+                "The flows offer 93.06 Mbit/s without and 123.04 Mbit/s with the supplementary traffic, within 0.1 "
+                "Mbit/s.",
                 "Table 1",
                 results.where(extra=0)["offered"].within(92.96, 93.16)
                 & results.where(extra=100)["offered"].within(122.94, 123.14),
@@ -79,7 +80,7 @@ class Ramp(ce.AtTheEdge):
             *(
                 Claim(
                     f"R3-{number}",
-                    f"With CBWFQ, LLQ and WRED (iii to v) {name} loses nothing, at any supplementary traffic.",
+                    f"With CBWFQ, LLQ and WRED (iii to v) {name} loses nothing at any load of supplementary traffic.",
                     "section 5",
                     planned[f"loss_{name}"].is_zero(),
                 )
@@ -89,7 +90,7 @@ class Ramp(ce.AtTheEdge):
                 Claim(
                     f"R4-{number}",
                     f"With CBWFQ, LLQ and WRED (iii to v) {name} has the loss of the fluid model, within 1 percentage "
-                    "point, at each supplementary traffic from 50 % up.",
+                    "point, with supplementary traffic of 50 % or more.",
                     "derived: weighted max-min",
                     _fluid(above, name),
                 )
@@ -137,6 +138,7 @@ class Ramp(ce.AtTheEdge):
         )
 
 
+# Condition that a class's loss is within 1 percentage point of the fluid model's at each load.
 def _fluid(results: Results, name: str) -> Condition:
     conditions = []
     for extra in results["loss"].values_of("extra"):

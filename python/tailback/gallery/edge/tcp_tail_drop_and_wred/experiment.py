@@ -65,13 +65,13 @@ def _thresholds(profile: str) -> tuple[tuple[int, int, int], tuple[int, int, int
 
 def _index(report: Report) -> float:
     """Return the mean of both classes' synchronisation indices."""
-    # A full queue of 64 frames of 12 kbit takes that time at the 23.5 Mbit/s of a class.
+    # Round trip, s, and time in which a full queue of 64 frames of 12 kbit drains at the 23.5 Mbit/s of a class.
     epoch = ROUND_TRIP_S + 64 * 12e-3 / 23.5
     return fmean(synchronisation_index(backoff_shares(report, epoch, key)) for key in ("af3", "af2"))
 
 
 def _rates(report: Report, groups: Sequence[str]) -> list[float]:
-    """Return the throughput of groups together in each window after the warm-up, Mbit/s."""
+    """Return the total throughput of the groups in each window of `WINDOW_S` after the warm-up, Mbit/s."""
     series = report.data["series"]
     assert series is not None
     times = series["time_s"]
@@ -82,6 +82,7 @@ def _rates(report: Report, groups: Sequence[str]) -> list[float]:
     return [8e-6 * (totals[i] - totals[i - step]) / (times[i] - times[i - step]) for i in ends]
 
 
+# Standard deviation of the data's throughput in windows, % of its mean.
 def _fluctuation(report: Report) -> float:
     rates = _rates(report, DATA)
     return 100 * pstdev(rates) / fmean(rates)
@@ -167,8 +168,8 @@ class Responsive(ce.AtTheEdge):
             *(
                 Claim(
                     f"C1-{flows}",
-                    f"With {flows} flows in a class the synchronisation index of each dropper (tail drop, the paper's "
-                    "WRED, and that with a fast average) is lower than with ten.",
+                    f"With {flows} flows in a class the synchronisation index of tail drop, of the paper's WRED, and "
+                    "of that WRED with a fast average is lower than with ten.",
                     "G. Appenzeller, I. Keslassy and N. McKeown, SIGCOMM 2004, section 3: flows desynchronise as their "
                     "number grows",
                     ce.all_of(many[flows].where(profile=name)["index"] < at[name]["index"] for name in COUNTED),
@@ -203,21 +204,21 @@ class Responsive(ce.AtTheEdge):
             ),
             Claim(
                 "C5",
-                "Voice and bulk data lose nothing, with every dropper and number of flows.",
+                "Voice and bulk data lose nothing with any dropper and number of flows.",
                 "section 5",
                 results["loss_EF"].is_zero() & results["loss_AF1x"].is_zero(),
             ),
             Claim(
                 "C6",
-                "The goodput of AF2x and AF3x is more than 42 of the 47 Mbit/s that the other classes leave, with tail "
-                "drop and with the paper's WRED.",
-                "derived",
+                "The goodput of AF2x and AF3x is more than 42 of the 47 Mbit/s that the other classes leave, with "
+                "tail drop and with the paper's WRED.",
+                "derived: long transfers fill the capacity that is left; the bound reconstructed",
                 (at[TAIL]["goodput"] > 42) & (at[PAPER]["goodput"] > 42),
             ),
             *(
                 Claim.comparison(
                     f"C7-{number}",
-                    f"Synchronisation index of ten flows in a class with dropper {name}.",
+                    f"Synchronisation index of ten flows in a class; dropper: {name.replace('the same', PAPER)}.",
                     "not in the paper",
                     at[name]["index"],
                     "the paper does not define a measure of synchronisation",

@@ -108,7 +108,8 @@ class Readings(ce.AtTheEdge):
         """
         reading = str(point["reading"])
         limit = {FIFO: "40packets", TEXTBOOK: "1000packets"}.get(reading, "unlimited")
-        # A conversation over its threshold drops arrivals until it is below a quarter, so that means need long runs.
+        # A conversation that exceeds its threshold drops arrivals until it is below a quarter of it. The losses
+        # therefore vary slowly, and their means need long runs.
         long: Settings = {"run.duration": "62s"} if profile == "quick" and reading in ORACLES else {}
         made: Settings = {ce.DISCIPLINE: READINGS[reading], f"{ce.PORT}.buffer": limit}
         return {**made, **long}
@@ -127,7 +128,7 @@ class Readings(ce.AtTheEdge):
                 "W1",
                 "WFQ with all flows in one queue (a) has the loss of FIFO within 0.5 percentage points and its delay "
                 "within 2 %, for every column of Table 1.",
-                "derived",
+                "derived: a fair queue with one conversation is a FIFO",
                 ce.all_of(
                     [
                         *((one[f"loss_{g}"] - fifo[f"loss_{g}"]).within(-0.5, 0.5) for g in ce.GROUPS),
@@ -161,7 +162,7 @@ class Readings(ce.AtTheEdge):
             *(
                 Claim.unasserted(
                     f"W9-{number}",
-                    f"With reading {reading} the losses of data have exactly three levels, as the paper reports.",
+                    f"With the reading '{reading}' the losses of data have exactly three levels, as the paper reports.",
                     'figure 9: "concentrated on 3 levels in the case of FIFO and WFQ"',
                     at[reading]["levels"].within(3, 3),
                     f"levels are more than {ce.GAP:g} percentage points apart; max-min with equal weights has 0, 22.8 "
@@ -173,16 +174,16 @@ class Readings(ce.AtTheEdge):
                 "W3",
                 "With a hold queue of 40 frames (b), fewer than there are flows, voice loses more than 10 % and video "
                 "more than 15 %, but the delay of AF23 is more than 1.3 times that of voice.",
-                "derived",
+                "derived: a full hold queue drops arrivals of all flows",
                 (at[HOLD]["loss_ef"] > 10)
                 & (at[HOLD]["loss_af41"] > 15)
                 & (at[HOLD]["delay_af23"] > 1.3 * at[HOLD]["delay_ef"]),
             ),
             Claim(
                 "W4",
-                "With equal weights and the usual hold queue of 1000 frames (c), the delay of AF22 is more than "
-                "100 ms, which is not so in the paper.",
-                "derived",
+                "With equal weights and the usual hold queue of 1000 frames (c), the delay of AF22 is more than 100 "
+                "ms, whereas in the paper data wait as long as voice.",
+                "derived: a flow that sends more than its max-min share fills its queue",
                 at[EQUAL]["delay_af22"] > 100,
             ),
             Claim(
@@ -201,15 +202,15 @@ class Readings(ce.AtTheEdge):
             ),
             Claim(
                 "W7",
-                "With the textbook's WFQ and a buffer of 1000 frames, of which the longest queue drops, every column "
-                "has the loss of max-min with equal weights, within 1 percentage point.",
+                "With the textbook's WFQ and a buffer of 1000 frames, which when full drops a frame of the longest "
+                "queue, every column has the loss of max-min with equal weights, within 1 percentage point.",
                 "derived: water-filling",
                 near(TEXTBOOK, by_precedence=False),
             ),
             *(
                 Claim.comparison(
                     f"W8-{number}",
-                    f"Loss of voice with reading {reading}.",
+                    f"Loss of voice with the reading '{reading}'.",
                     "figure 8: more than 10 %",
                     at[reading]["loss_ef"],
                     "not the reading of edge-configs" if reading != ONE else "the reading of edge-configs",
@@ -223,9 +224,9 @@ class Readings(ce.AtTheEdge):
         yield Figure(
             "loss",
             "Loss with each reading of WFQ",
-            "Diamonds: max-min with the weights of the panel. Only with all flows in one queue does voice lose what "
-            "the paper reports while all delays are equal; only with equal weights do the losses of data have three "
-            "levels.",
+            "Diamonds: max-min with the weights of the panel. Only with all flows in one queue does voice lose as "
+            "much as the paper reports while all delays are equal; only with equal weights do the losses of data have "
+            "three levels.",
             partial(_draw, results, "loss", "loss (%)"),
             claims=("W1", "W2", "W3", "W5", "W6"),
         )

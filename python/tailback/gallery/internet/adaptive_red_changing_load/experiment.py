@@ -28,12 +28,12 @@ from tailback.study.experiment import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-# Buffer, and RED's lower and upper threshold.
+# Buffer, and RED's minimum and maximum threshold.
 BUFFER_KB, MIN_KB, MAX_KB = 100, 20.0, 80.0
 PERIOD_S = 20
 """Length of a phase: 8 sources from 0 s, 32 from 20 s, 8 from 40 s, and so on."""
 SETTLED_S = 5
-"""Seconds at the beginning of each phase that are not measured."""
+"""Time at the beginning of each phase that is not measured, s."""
 # Divisor and factor of a change of max_p.
 DECREASE, INCREASE = 3.0, 2.0
 AGGRESSIVE, CONSERVATIVE, ADAPTIVE = "aggressive", "conservative", "adaptive"
@@ -127,7 +127,7 @@ class AdaptiveRed(Experiment):
     traces = {"queue": lambda report: dumbbell.trace(report, stop=180.0)}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return the slides' three settings, the adaptive one with a freeze of 1 to 10 s, and Floyd's Adaptive RED."""
+        """Return the points: the slides' three settings, the adaptive one with a freeze, and Floyd's Adaptive RED."""
         del profile
         return [Point(detection=name) for name in DETECTION]
 
@@ -150,7 +150,7 @@ class AdaptiveRed(Experiment):
         return [
             Claim(
                 "C1",
-                "Adaptive RED loses less than 0.3 times what conservative detection loses.",
+                "Adaptive RED loses at most 0.3 times what conservative detection loses.",
                 f"{slide}; the factor from ns-2.35: 0.195 % (adaptive), 3.89 % (conservative)",
                 adaptive["loss"] <= 0.3 * conservative["loss"],
                 headline="Adaptive RED follows a load of 8 to 32 sources",
@@ -191,9 +191,8 @@ class AdaptiveRed(Experiment):
             *(
                 Claim.unasserted(
                     f"C1-{seconds}s",
-                    f"With a freeze of {seconds} s, too, Adaptive RED loses less than 0.3 times what conservative "
-                    "detection loses, and uses the link as well as either static setting, within 0.5 percentage "
-                    "points.",
+                    f"With a freeze of {seconds} s Adaptive RED loses at most 0.3 times what conservative detection "
+                    "loses, and uses the link as well as either static setting, within 0.5 percentage points.",
                     'slide Adaptive RED: "Freeze max_p after changes", without a time; sensitivity to the time',
                     (results.where(detection=name)["loss"] <= 0.3 * conservative["loss"])
                     & (results.where(detection=name)["utilisation"] - aggressive["utilisation"] >= -0.5)

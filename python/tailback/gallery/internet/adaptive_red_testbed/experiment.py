@@ -33,12 +33,13 @@ from tailback.study.experiment import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
-# Buffer, RED's lower and upper threshold, and size of a packet.
+# Buffer, RED's minimum and maximum threshold, and size of a packet.
 BUFFER_KB, MIN_KB, MAX_KB, PACKET_BYTES = 50, 10.0, 40.0, 1500
 SOURCES = (8, 16, 32, 64)
 LAN, LONG = "local network", "path of 100 ms"
 BSD, NS2, MODERN, BEAT = "FreeBSD 2.2", "ns-2.35", "segments counted", "acks on a heartbeat"
 AGGRESSIVE, CONSERVATIVE, ADAPTIVE = "aggressive", "conservative", "adaptive"
+# Initial max_p and the table `adaptive` of RED, by setting; `None`: max_p is constant.
 DETECTION: dict[str, tuple[float, dict[str, Value] | None]] = {
     AGGRESSIVE: (0.25, None),
     CONSERVATIVE: (0.016, None),
@@ -163,8 +164,8 @@ class Testbed(Experiment):
         )
         yield Claim.unasserted(
             "C1-0s",
-            "Without a freeze, too, Adaptive RED loses no more on the testbed than either static setting, averaged "
-            "over the numbers of connections.",
+            "Without a freeze Adaptive RED loses no more on the testbed than either static setting, averaged over the "
+            "numbers of connections.",
             f"{slide}, Loss rates, where max_p is frozen after changes; sensitivity to the freeze",
             better(lan, 0),
             "with 64 connections the loss varies so much between runs that a quick run does not always decide",
@@ -178,8 +179,8 @@ class Testbed(Experiment):
         )
         yield Claim(
             "C3",
-            "On the testbed the loss of conservative detection grows with the number of connections, and is above 1 % "
-            "with 64.",
+            "On the testbed's own path of 1 ms the loss of conservative detection grows with the number of "
+            "connections, and is above 1 % with 64.",
             f"{slide}, Loss rates; derived as in internet-e05",
             lan.where(detection=CONSERVATIVE, freeze=0)["loss"].non_decreasing("sources", tolerance=0.1)
             & (lan.where(detection=CONSERVATIVE, freeze=0, sources=64)["loss"] > 1),
@@ -201,8 +202,8 @@ class Testbed(Experiment):
         )
         yield Claim(
             "C5",
-            f"With the timers and acknowledgements of ns-2.35, too, Adaptive RED with a freeze of {CHOSEN_S} s loses "
-            "no more than either static setting on the testbed, averaged over the numbers of connections.",
+            f"With the timers and acknowledgements of ns-2.35, Adaptive RED with a freeze of {CHOSEN_S} s loses no "
+            "more than either static setting on the testbed, averaged over the numbers of connections.",
             f"{slide}; sensitivity",
             better(ns2, CHOSEN_S),
         )

@@ -35,6 +35,7 @@ from tailback.study.experiment import (
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+# Sender and discipline of each bar, from top to bottom.
 BARS = (
     (TCP, DROP_TAIL),
     (NS2_TCP, DROP_TAIL),
@@ -112,7 +113,7 @@ class Comparison(Experiment):
         yield Claim(
             "ratio-ns2",
             f"With ECN, adaptive RED loses less than a fifth of what RED loses, for TCP {_words(NS2_TCP)}.",
-            f"{source}; less than a fifth is how the specification reads 'much less'",
+            f"{source}; 'much less' is read as less than a fifth",
             loss[NS2_TCP, ADAPTIVE] <= 0.2 * loss[NS2_TCP, RED_ECN],
             headline="Adaptive RED loses much less than RED with ECN",
         )
@@ -120,7 +121,7 @@ class Comparison(Experiment):
             yield Claim.unasserted(
                 f"ratio-{tag}",
                 f"With ECN, adaptive RED loses less than a fifth of what RED loses, for TCP {_words(hosts)}.",
-                f"{source}; less than a fifth is how the specification reads 'much less'",
+                f"{source}; 'much less' is read as less than a fifth",
                 loss[hosts, ADAPTIVE] <= 0.2 * loss[hosts, RED_ECN],
                 "the sender is not that of the thesis; without a doubling timeout 300 senders of one segment per "
                 "timeout or "

@@ -48,10 +48,10 @@ BUFFER_KB, RATE_MBPS = 500, 45
 STEP_S, STEPS, PER_STEP = 10, 10, 50
 ALL = tuple(range(1, STEPS + 1))
 LATE = tuple(range(5, STEPS + 1))
-"""Steps that the specification tests: 250 to 500 connections."""
+"""Steps that the claims test: 250 to 500 connections."""
 IDEAL_S = (25.0, 30.0)
 """Times in s of the picture of the ideal: the end of the third step, 150 connections."""
-# Sampling intervals over which rates are averaged.
+# Number of sampling intervals over which rates are averaged.
 _BINS = 10
 
 # Times in s and values.
@@ -98,6 +98,7 @@ def _each_step(red: Results, blue_: Results, name: str, text: str) -> Condition:
     return Condition(f"standard deviation of {text}, Blue < RED, in each step from the fifth on", tuple(checks))
 
 
+# Mean over the steps of `LATE` of the range of the probability within the last 5 s of a step.
 def _range(report: Report) -> float:
     return fmean(max(values) - min(values) for values in _ends(_probability(report), LATE))
 
@@ -121,6 +122,7 @@ def _leaps(report: Report) -> tuple[int, int]:
     return sum(rise > BLUE["B4"][1] + 1e-9 for rise in rises), len(rises)
 
 
+# Number of packets lost from the first step of `LATE` on.
 def _lost_late(report: Report) -> float:
     times, port = sampled(report)
     start = next(index for index, at in enumerate(times) if at >= STEP_S * (LATE[0] - 1))
@@ -180,7 +182,7 @@ class UnderstandingBlue(Experiment):
         return blue.settings(str(point["set"]), BUFFER_KB) | hosts
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the checks of the specification, with ns-2.35's sender and with the two others."""
+        """Return the claims on queue, probability, loss and utilisation, with each of the three senders."""
         red, blue_ = results.where(set="R2"), results.where(set="B4")
         red_ns, blue_ns = red.where(floor=NS2), blue_.where(floor=NS2)
         queues, marking = "slides Understanding Blue, queue length plots", "slides Understanding Blue, marking behavior"
@@ -188,7 +190,7 @@ class UnderstandingBlue(Experiment):
             "C1",
             "With ns-2.35's sender the standard deviation of Blue's queue is less than that of RED's, in the last 5 s "
             "of each step from 250 to 500 connections.",
-            f"{queues}; specification E13",
+            f"{queues}; the measure reconstructed",
             _each_step(red_ns, blue_ns, "q_sd", "the queue"),
             headline="RED's queue swings, Blue's is steady (queue length plots)",
         )
@@ -196,7 +198,7 @@ class UnderstandingBlue(Experiment):
             "C2",
             "With ns-2.35's sender the standard deviation of Blue's marking probability is less than that of RED's, "
             "in the last 5 s of each step from 250 to 500 connections.",
-            f"{marking}; specification E13",
+            f"{marking}; the measure reconstructed",
             _each_step(red_ns, blue_ns, "p_sd", "the probability"),
             headline="RED's marking swings, Blue's is steady (marking behavior)",
         )
@@ -204,14 +206,14 @@ class UnderstandingBlue(Experiment):
             "C3",
             "Within the last 5 s of the steps from 250 to 500 connections RED's marking probability spans a wider "
             "range than Blue's, with each of the three senders.",
-            f"{marking}; specification E13",
+            f"{marking}; the measure reconstructed",
             red["p_range"] > blue_["p_range"],
         )
         yield Claim(
             "C4",
             "From step to step between 250 and 500 connections the mean of Blue's probability does not fall by more "
             "than one decrement.",
-            "derived: more connections need a higher probability; specification E13",
+            "derived: more connections need a higher probability",
             _rises(blue_),
         )
         yield Claim(
@@ -223,14 +225,14 @@ class UnderstandingBlue(Experiment):
         yield Claim(
             "C6",
             "RED and Blue both use 98 % of the link or more, with each of the three senders.",
-            "specification E12(e), there of Blue only",
+            "reconstructed, as C5 of internet-e12 for Blue",
             results.where(set=["R2", "B4"])["utilisation"] >= 98,
         )
         for floor, (tag, words) in FLOORS.items():
             yield Claim.unasserted(
                 f"C7-{tag}",
                 f"{_capital(words)} RED loses no fewer packets than Blue, with 250 to 500 connections.",
-                "specification E13",
+                "reconstructed",
                 red.where(floor=floor)["lost"] >= blue_.where(floor=floor)["lost"],
                 {
                     NS2: "RED's losses come in a few bursts and vary between runs by more than Blue's mean loss",
@@ -252,16 +254,16 @@ class UnderstandingBlue(Experiment):
             )
             yield Claim.unasserted(
                 f"C1-{tag}",
-                f"{_capital(words)}, too, the standard deviation of Blue's queue is less than that of RED's, in the "
-                "last 5 s of each step from 250 to 500 connections.",
+                f"{_capital(words)} the standard deviation of Blue's queue is less than that of RED's, in the last 5 "
+                "s of each step from 250 to 500 connections.",
                 f"{queues}; another sender than the thesis'",
                 _each_step(red.where(floor=floor), blue_.where(floor=floor), "q_sd", "the queue"),
                 why,
             )
             yield Claim.unasserted(
                 f"C2-{tag}",
-                f"{_capital(words)}, too, the standard deviation of Blue's marking probability is less than that of "
-                "RED's, in the last 5 s of each step from 250 to 500 connections.",
+                f"{_capital(words)} the standard deviation of Blue's marking probability is less than that of RED's, "
+                "in the last 5 s of each step from 250 to 500 connections.",
                 f"{marking}; another sender than the thesis'",
                 _each_step(red.where(floor=floor), blue_.where(floor=floor), "p_sd", "the probability"),
                 "sensitivity to the sender, which is not the thesis'",

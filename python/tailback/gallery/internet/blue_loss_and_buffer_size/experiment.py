@@ -69,7 +69,7 @@ TYPICAL = ("R2", "B4")
 LARGE_WEIGHTS = ("R2", "R3", "R4")
 """RED's sets that Blue is compared with. With the smaller weight of R1 RED reacts slowly, more like Blue."""
 RESOLUTION = 0.05
-"""Difference in loss, in percentage points, up to which losses count as equal."""
+"""Largest difference of losses that count as equal, percentage points."""
 NS2_LOSS = {400: 4.40, 1600: 3.92}
 """Loss in % of R2 with 100 kB in ns-2.35, by number of connections."""
 HEADLINE = "slides Blue Evaluation; published claim, from memory"
@@ -138,7 +138,7 @@ class BlueEvaluation(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the checks of the specification, and the headline's claim for each combination."""
+        """Return the claims on loss, utilisation and delay, and the headline's claim for each combination."""
         rfc, none = (
             results.where(floor=f, timers=MAIN[f], workload=PERSISTENT, sources=list(SOURCES)) for f in (RFC, NONE)
         )
@@ -175,9 +175,9 @@ class BlueEvaluation(Experiment):
         )
         yield Claim(
             "C3b",
-            "With the rule of RFC 3168, too, and with 100 kB, 1600 connections lose more than 400 do, with every set "
-            "of Blue's and with RED's smallest weight.",
-            "specification E12(c)",
+            "With the rule of RFC 3168 and with 100 kB, 1600 connections lose more than 400 do, with every set of "
+            "Blue's and with RED's smallest weight.",
+            "derived as C3a: more connections need more marks or losses",
             _all(_more(rfc.where(buffer=SMALL), name) for name in _sets(rfc) if name not in large),
         )
         slow = "published claim, from memory: a small weight makes RED act like Blue"
@@ -200,7 +200,7 @@ class BlueEvaluation(Experiment):
         yield Claim(
             "C5",
             "With 400 and 1600 connections, the rule of RFC 3168 or no rule, Blue uses 98 % of the link or more.",
-            "specification E12(e)",
+            "reconstructed",
             _all(r.where(set=blues)["utilisation"] >= 98 for r in both),
         )
         at_400 = rfc.where(buffer=SMALL, sources=400)
@@ -241,8 +241,8 @@ class BlueEvaluation(Experiment):
         for floor in (RFC, NONE):
             yield Claim.comparison(
                 f"delay-{TAGS[floor]}",
-                f"Mean queueing delay of RED (R2) with 1000 kB and 400 or 1600 connections, {_words(floor)}; ns-2.35: "
-                "71 to 105 ms.",
+                f"Mean queueing delay of RED (R2) with 1000 kB and 400 and 1600 connections, {_words(floor)}; "
+                "ns-2.35: 71 to 105 ms.",
                 "ns-2.35, one run",
                 _at(results, floor, sources=list(SOURCES), set="R2", buffer=LARGE)["queueing"],
                 "not judged: another simulator",

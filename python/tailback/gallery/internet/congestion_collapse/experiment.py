@@ -115,7 +115,7 @@ def most_given(load: float, queue_s: float) -> float:
 
 
 def _beside(report: Report) -> tuple[float, float]:
-    """Return the unresponsive flow's rate relative to the shared link's, and the mean queueing delay there in s."""
+    """Return the unresponsive flow's rate relative to the shared link's, and the link's mean queueing delay, s."""
     rate = report.offered_bps("udp") / SHARED_BPS
     return rate, 8 * report.mean_queue_bytes("r1->r2") / SHARED_BPS
 
@@ -322,9 +322,9 @@ class Collapse(Experiment):
             ),
             Claim.calibrated(
                 "C8-below",
-                "With one queue, and an unresponsive flow of a tenth or half of the link's rate, too, TCP gets at "
-                "least what that flow leaves, and at most what the square-root law gives it at the same loss, within "
-                "1 percentage point.",
+                "With one queue, and an unresponsive flow of a tenth or half of the link's rate, TCP gets at least "
+                "what that flow leaves, and at most what the square-root law gives it at the same loss, within 1 "
+                "percentage point.",
                 "derived, as C8",
                 (under["above"] >= -1) & (under["below"] <= 1),
                 "the two bounds are only 0.1 and 1.1 percentage points apart, which a run hardly decides: the margin "

@@ -31,7 +31,7 @@ FIXED, SCALED = "as for 100 kB", "20 and 80 % of the buffer"
 AGGRESSIVE, CONSERVATIVE = 0.25, 0.016
 SLIDE_KB = 120
 ENOUGH_KB = 600
-"""Largest buffer, kB: with thresholds of 20 and 80 % of it max_p = 0.016 is enough for 32 sources, see the page."""
+"""Largest buffer, kB; with thresholds of 20 and 80 % of it max_p = 0.016 is enough for 32 sources, see the README."""
 
 
 class LargerBuffer(Experiment):
@@ -55,7 +55,7 @@ class LargerBuffer(Experiment):
     traces = {"queue": lambda report: dumbbell.trace(report, stop=100.0) if report.data["series"] else None}  # noqa: RUF012
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return the slide's point, smaller and larger buffers, and thresholds that stay or grow with the buffer."""
+        """Return the points: the slide's buffer and others, with thresholds that stay and that grow with the buffer."""
         del profile
         buffers = (100, SLIDE_KB, 200, 300, 450, ENOUGH_KB)
         return [
@@ -103,7 +103,7 @@ class LargerBuffer(Experiment):
             Claim(
                 "C4",
                 "With conservative detection and thresholds of 20 and 80 % of the buffer, the loss falls with the "
-                "buffer: it is above 0.1 % with 300 kB and below with 600 kB.",
+                "buffer: it is above 0.1 % with 300 kB and below 0.1 % with 600 kB.",
                 "derived: the queue must lengthen the round trip until 32 sources need no more marks than RED gives: "
                 "2 N²/(R C)² is 1.07 % at a max_th of 370 kB, a buffer of 460 kB",
                 (scaled.where(buffer=300) > 0.1)

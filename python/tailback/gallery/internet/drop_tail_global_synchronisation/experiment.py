@@ -37,17 +37,17 @@ DROP_TAIL, RED = "drop-tail", "RED"
 EQUAL, UNEQUAL = "equal", "unequal"
 PIPE_KB = 120
 """Bandwidth-delay product, kB: 96 ms at 10 Mbit/s."""
-# A quarter, a half and the whole of the bandwidth-delay product.
+# A quarter, a half and the whole of the bandwidth-delay product; the traces and the unequal round trips have the half.
 BUFFERS_KB = (30, 60, 120)
 HALF_KB = 60
 ROUND_TRIP_S = 0.097
 """Round trip without a queue, s: propagation and one packet's transmission."""
-# Times of the traces.
+# Start and end of the part of a run that is traced, s.
 SHOWN_S = (60.0, 100.0)
 
 
 def saw_tooth(buffer_kb: AxisValue) -> float:
-    """Return the utilisation in % by one source whose window goes from (D + B)/2 to D + B (specification, oracle 3)."""
+    """Return the utilisation in % by one source whose window goes from (D + B)/2 to D + B, as a fluid."""
     beta = min(1.0, float(buffer_kb) / PIPE_KB)
     return 100 * 0.75 * (1 + beta) ** 2 / (1 + beta + beta**2)
 
@@ -130,7 +130,7 @@ class Synchronisation(Experiment):
                 "C1",
                 "With equal round trips drop-tail synchronises 8 and 32 sources more than RED does: in a larger share "
                 "of congestion epochs more than half of the sources back off.",
-                f'{slide}: "Global synchrony (poor utilization)"; the index from specification E1',
+                f'{slide}: "Global synchrony (poor utilization)"; the index reconstructed',
                 drop_tail["index"] > red["index"],
                 headline="Drop-tail causes global synchrony",
             ),
@@ -150,16 +150,17 @@ class Synchronisation(Experiment):
             ),
             Claim(
                 "C4",
-                "The utilisation by one source behind drop-tail is that of a saw-tooth from (D + B)/2 to D + B, "
-                "within 2 percentage points, with each buffer.",
-                "derived: specification, oracle 3",
+                "The utilisation by one source behind drop-tail is that of a window that rises as a saw-tooth from (D "
+                "+ B)/2 to D + B, within 2 percentage points, with each buffer (D: bandwidth-delay product, B: "
+                "buffer).",
+                "derived: a fluid model of the saw-tooth",
                 _near_saw_tooth(equal.where(queue=DROP_TAIL, sources=1)["utilisation"]),
             ),
             Claim(
                 "C5",
                 "The utilisation by eight sources behind drop-tail, which are in step, is that of one source's "
                 "saw-tooth, within 2 percentage points, with each buffer.",
-                "derived",
+                "derived: sources in step act like one source",
                 _near_saw_tooth(equal.where(queue=DROP_TAIL, sources=8)["utilisation"]),
             ),
             Claim.comparison(
@@ -221,7 +222,7 @@ def _near_saw_tooth(used: Quantity) -> Condition:
     checks: list[Check] = []
     for buffer in used.values_of("buffer"):
         expected = saw_tooth(buffer)
-        # A list keeps the axis free, so that the point is named where it is shown.
+        # A list of one value keeps the axis free, so that a check names its point.
         checks += used.where(buffer=[buffer]).within(expected - 2, expected + 2).checks
     return Condition(f"{used.label} within 2 percentage points of the formula", tuple(checks))
 

@@ -266,14 +266,14 @@ def _marking(without: Results, ecn: Results) -> Iterable[Claim]:
         if row.name in rows.TURNED_OFF:
             yield _claim(
                 f"G5-{of}",
-                f"With ECN, {row.name} loses as much as without, within 10 %.",
+                f"With ECN, {row.name} loses as much as without ECN, within 10 %.",
                 f"derived: {rows.TURNED_OFF[row.name]}; this load needs more marks",
                 marked.close_to(dropped, relative=0.1),
             )
         elif row.name in rows.LIMITED:
             yield Claim.calibrated(
                 f"G3-{of}",
-                f"With ECN, {row.name} loses at least half of what it loses without.",
+                f"With ECN, {row.name} loses at least half of what it loses without ECN.",
                 f"derived: {rows.LIMITED[row.name]}; this load needs more marks",
                 marked >= 0.5 * dropped,
                 "first claimed as a loss with ECN equal to that without, within 10 %, which holds for FRED only: what "
@@ -282,7 +282,7 @@ def _marking(without: Results, ecn: Results) -> Iterable[Claim]:
         else:
             yield _claim(
                 f"G3-{of}",
-                f"With ECN, {row.name} loses at most half of what it loses without.",
+                f"With ECN, {row.name} loses at most half of what it loses without ECN.",
                 "thesis: a mark slows a sender without a loss; one queue, and a law that marks at any probability; "
                 "the factor is that of internet-e04",
                 marked <= 0.5 * dropped,
@@ -335,8 +335,8 @@ def _thesis(without: Results, ecn: Results) -> Iterable[Claim]:
         found = ecn.where(queue=name)
         yield _claim(
             f"T{index}",
-            f"{name} with ECN reaches the goal: less than 0.1 % lost, the link busy for more than 95 % of the time, "
-            "and a shorter mean queue than that of drop-tail without ECN.",
+            f"The row '{name}' with ECN reaches the goal: less than 0.1 % lost, the link busy for more than 95 % of "
+            "the time, and a shorter mean queue than that of drop-tail without ECN.",
             "the goal of the slides; the bounds are those of internet-e05 (no loss) and internet-e10 (utilisation)",
             (found["loss"] < 0.1)
             & (found["utilisation"] > 95)

@@ -69,6 +69,7 @@ _OF_CLASSES = ("priority", "class-based", "wrr", "htb", "shaper", "hfsc")
 """Disciplines that serve others: without classes they are FIFOs, and `hfsc` drops what no class takes."""
 _EMULATORS = ("netem",)
 """Disciplines that emulate a link: without a delay or a loss they are FIFOs."""
+# Disciplines of one queue that distinguish flows, and disciplines with a queue for each flow.
 _APART = ("sfb", "fred", "sred", "choke", "red-pd")
 _PER_FLOW = (
     "drr",
@@ -87,6 +88,7 @@ _PER_FLOW = (
 )
 _BY_COLOUR = ("rio", "ered")
 """Disciplines that do not drop green packets early. Packets without a meter are green."""
+# Keys that let a discipline mark if `ecn` is a key of its own.
 _ECN: Mapping[str, Mapping[str, Value]] = {"ecn": {}}
 _ALWAYS_MARKS = ("dualpi2",)
 """Disciplines that mark by default."""

@@ -39,7 +39,8 @@ NAMES = ("low", "middle", "high")
 FEW, MANY = 6, 12
 """Numbers of best-effort flows."""
 STARVED = 20
-"""Percent of an equal share below which a flow is starved. If senders never turn marking off the poorest gets 12 %."""
+"""Percent of an equal share below which a flow is starved.
+ If senders never turn marking off, the poorest flow gets 12 %. """
 
 
 def _marked_share(report: Report) -> float:
@@ -147,8 +148,8 @@ class IntegratedMarking(Experiment):
             ),
             Claim(
                 "I3",
-                "If the sender marks, the unmarked rate of each flow with a target is that of a flow without one, "
-                "within 15 %.",
+                "If the sender marks, the unmarked rate of each flow with a target is within 15 % of that of a flow "
+                "without one.",
                 source,
                 equal(inside),
             ),
@@ -177,15 +178,15 @@ class IntegratedMarking(Experiment):
                 "I6-starved",
                 "With targets of 15 Mbit/s in total, and senders that turn marking off when targets are out of reach, "
                 f"no flow gets less than {STARVED} % of an equal share.",
-                "specification E20: no flow starves; the bound is not from the source",
+                "reconstructed: no flow starves",
                 usual.where(engine=INTEGRATED, targets=OVER)["least"] >= STARVED,
                 f"{STARVED} % was chosen after both results had been seen, above the 12 % of the poorest flow where "
                 "senders never turn marking off",
             ),
             Claim.comparison(
                 "I7",
-                "With targets of 15 Mbit/s in total, and senders that never turn marking off: lowest goodput of a "
-                "flow, relative to an equal share.",
+                "Lowest goodput of a flow, relative to an equal share, with targets of 15 Mbit/s in total and senders "
+                "that never turn marking off.",
                 "not in the thesis",
                 usual.where(engine=BLIND, targets=OVER)["least"],
                 "not judged; it shows the benefit of detecting over-subscription",

@@ -160,7 +160,7 @@ class TransparentMarking(Experiment):
             ),
             Claim(
                 "P2",
-                "One marking engine for each of four connections brings the four together within 5 % of targets of 4 "
+                "With one marking engine for each of four connections, their total rate is within 5 % of targets of 4 "
                 "and of 6 Mbit/s.",
                 source,
                 _reached(usual.where(case=EACH), "gold", 4) & _reached(usual.where(case=EACH), "gold", 6),
@@ -193,15 +193,15 @@ class TransparentMarking(Experiment):
             ),
             Claim(
                 "P7",
-                "One marking engine brings a group within 5 % of a target of 4 Mbit/s also with half and with five "
-                "times the increment, and under RIO.",
+                "One marking engine brings a group within 5 % of a target of 4 Mbit/s with half and with five times "
+                "the usual increment, and under RIO.",
                 "not in the thesis: sensitivity",
                 steps.where(step=[0.005, 0.05])["gold"].within(0.95 * 4, 1.05 * 4)
                 & usual.where(case=UNDER_RIO)["gold"].within(0.95 * 4, 1.05 * 4),
             ),
             Claim.comparison(
                 "P8",
-                "Lowest goodput of a connection in a group of four with a target of 4 Mbit/s.",
+                "Lowest goodput of a connection in a group of four with a common target of 4 Mbit/s.",
                 "not in the thesis",
                 one.where(target=4)["poorest"],
                 "not judged: no source says how a group shares its target",

@@ -26,7 +26,7 @@ def ladder(results: Results, queue: str) -> list[tuple[float, float]]:
 
 
 def needed(rungs: Sequence[tuple[float, float]], reference: float) -> tuple[float, float] | None:
-    """Return the smallest buffer with `ENOUGH` times the reference goodput, and the next smaller one, else 0.
+    """Return the smallest buffer with `ENOUGH` times the reference goodput, and the next smaller one, or 0.
 
     `rungs` are pairs of buffer and goodput, in ascending order of the buffer. `None`: no buffer is large enough.
     """

@@ -35,9 +35,9 @@ from tailback.study.experiment import (
 FAIR_GOODPUT = TCP * FAIR * 960 / 1000
 """Goodput of all TCP flows together, each with its fair share: payload, Mbit/s."""
 PLAIN = ("drop-tail", "drop-head", "blue", "codel", "pie", "pi", "rem", "avq", "cobalt", "dualpi2")
-"""Disciplines that do not distinguish flows, besides RED."""
+"""Disciplines, other than RED, that do not distinguish flows."""
 LAWS = (RED, "blue", "codel", "pie", "pi", "rem", "dualpi2")
-"""Disciplines that drop at random or at intervals, whichever flow a packet belongs to."""
+"""Disciplines that drop at random or at intervals, independently of the packet's flow."""
 ALIKE = (RED, "drop-head", "blue", "pie", "rem", "dualpi2")
 """Disciplines most of whose drops are at random or at intervals, or hit the oldest packet."""
 UNLIKE = {
@@ -49,10 +49,10 @@ UNLIKE = {
 }
 """The other disciplines that do not distinguish flows, each with the reason why TCP loses a larger share."""
 PARTLY = ("choke", "sred", "fred", "red-pd")
-"""Disciplines that distinguish flows to some degree."""
+"""Disciplines that distinguish flows, but have no queue for each."""
 FAIR_QUEUES = ("sfq", "drr", "wfq", "wf2q-plus", "stfq", "scfq", "virtual-clock", "fq-codel", "fq-pie")
 ECN_SFB = "sfb, with ECN"
-# Rows with the disciplines of internet-e15, each with its name there.
+# Rows with disciplines of internet-e15, each with its name in `shared.queues`.
 SUMMED = {RED: RED, SFQ_RED: SFQ_RED, ECN_SFB: SFB}
 # Rows of the figures.
 QUEUES = (RED, *PLAIN, *PARTLY, ECN_SFB, SFQ_RED, *FAIR_QUEUES)
@@ -98,8 +98,8 @@ def _largest(report: Report, name: str) -> float:
 def _passed(report: Report) -> float:
     """Return the non-responsive flow's rate in Mbit/s over all packets delivered after the warm-up.
 
-    Reports count only packets that were sent after the warm-up. They leave out the packets that wait at its end, which
-    with a large buffer take seconds.
+    Reports count only packets that were sent after the warm-up. They leave out the packets that wait at the end of the
+    warm-up, which with a large buffer take seconds to be delivered.
     """
     series = report.data["series"]
     if not series:
@@ -328,9 +328,9 @@ class Rivals(Experiment):
             *(
                 Claim.comparison(number, text, "not in the slides", where[name], "reported for all; see the figure")
                 for number, text, where, name in (
-                    ("V4", "Rate of the non-responsive flow that is delivered.", r, "cbr_carried"),
+                    ("V4", "Delivered rate of the non-responsive flow.", r, "cbr_carried"),
                     ("V5", "Rate of TCP's packets that are lost.", r, "tcp_lost"),
-                    ("V6", "Mean queue.", r, "mean_queue"),
+                    ("V6", "Mean queue with the slide's buffer.", r, "mean_queue"),
                     ("V7", "TCP flows with less than a quarter of the median goodput.", r, "starved"),
                     ("V11", "TCP's goodput by the size of the buffer.", results, "goodput"),
                 )
@@ -351,7 +351,7 @@ class Rivals(Experiment):
             ),
             Claim.comparison(
                 "V8",
-                "State of the discipline.",
+                "Memory of the discipline for its variables and tables.",
                 "slide SFB: 46 bins instead of a queue for each flow",
                 r["state"],
                 "bytes without the waiting packets and the parameters; docs/architecture.md defines them",
@@ -364,20 +364,20 @@ class Rivals(Experiment):
         yield Figure(
             "rivals",
             "One non-responsive flow under every discipline",
-            "Dashed: the fair share of 0.112 Mbit/s. No ECN except with SFB. Blue: disciplines that do not distinguish "
-            "flows; orange: that do to some degree; green: with queues by flow. A starved TCP flow has less than a "
-            "quarter of the median goodput.",
+            "Dashed: the fair share of 0.112 Mbit/s. No ECN except with SFB. Blue: disciplines that do not "
+            "distinguish flows; orange: those that do, but have no queue for each flow; green: those with queues for "
+            "flows. A starved TCP flow has less than a quarter of the median goodput.",
             lambda: draw_isolation(r, QUEUES, _groups()),
             claims=("V1", "V3", "V3-sfb", "V3-published", "V3-share", "V4", "V5", "V7", "V9"),
         )
         yield Figure(
             "cost",
             "Buffer, mean queue and state of every discipline",
-            "Needed buffer: the smallest of a series with which TCP has 95 % of its goodput with the discipline's best "
-            "buffer (dots), or of its fair share of 43.1 Mbit/s (diamonds; absent where no buffer gives that); the "
-            "line extends to the next smaller buffer, which is not enough. Mean queue: with the slide's buffer. State: "
-            "variables and tables, without parameters. Blue: disciplines that do not distinguish flows; orange: that "
-            "do to some degree; green: with queues by flow.",
+            "Needed buffer: the smallest of a series with which TCP has 95 % of its goodput with the discipline's "
+            "best buffer (dots), or of its fair share of 43.1 Mbit/s (diamonds; absent where no buffer gives that); "
+            "the line extends to the next smaller buffer, which is not enough. Mean queue: with the slide's buffer. "
+            "State: variables and tables, without parameters. Blue: disciplines that do not distinguish flows; "
+            "orange: those that do, but have no queue for each flow; green: those with queues for flows.",
             lambda: draw_cost(results, QUEUES, _groups(), FAIR_GOODPUT),
             claims=("V6", "V8", "V11"),
         )

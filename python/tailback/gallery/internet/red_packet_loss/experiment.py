@@ -89,7 +89,8 @@ class RedAndLoss(Experiment):
             ),
             Claim(
                 "C3",
-                "With 8 to 64 connections and 80 kB, too, the loss with RED is within 25 % of that with drop-tail.",
+                "With 8 to 64 connections and a buffer of 80 kB, the loss with RED is within 25 % of that with "
+                "drop-tail.",
                 'slide RED and Packet Loss: "Loss rates are a first order function of TCP"; the tolerance '
                 "reconstructed",
                 red.where(buffer=USUAL_KB, **few)["loss"].close_to(
@@ -105,7 +106,7 @@ class RedAndLoss(Experiment):
             ),
             Claim.comparison(
                 "C5",
-                "With 128 connections and 80 kB: the loss with RED minus that with drop-tail.",
+                "Loss with RED minus that with drop-tail, with 128 connections and a buffer of 80 kB.",
                 "ns-2.35: RED loses 37 % more than drop-tail",
                 red.where(sources=128, buffer=USUAL_KB)["loss"] - drop_tail.where(sources=128, buffer=USUAL_KB)["loss"],
                 "outside the slide's 64 connections",

@@ -118,6 +118,6 @@ class EcnLoss(Experiment):
             {name: at["marks"] for name, at in by_kind.items() if name != OFF},
             "marks",
             "Marks per second",
-            "The curves coincide: RED's marking depends only on its average queue, whatever the senders' rule.",
+            "The curves coincide: RED's marking depends only on its average queue, not on the senders' rule.",
             x="sources",
         )

@@ -49,7 +49,7 @@ BINS, DRAWS = 46, 20
 HASHES = 10_000
 """Sets of hash functions drawn for each run; over them the number of covered flows is compared with the formula."""
 POINTS_ALLOWED = 0.1 * TCP
-"""Permitted increase of the number of starved flows that are not covered, flows."""
+"""Largest increase of the number of starved flows that are not covered, flows, that claim M3 permits."""
 
 
 def _others(report: Report) -> int:
@@ -87,7 +87,7 @@ def _by_binomial(report: Report) -> tuple[int, int]:
 
 
 def _expected(report: Report) -> float:
-    """Return the mean number of covered flows over `HASHES` sets of hashes, the run's own first; else NaN."""
+    """Return the mean number of covered flows over `HASHES` sets of hashes, the run's own first; NaN outside `MANY`."""
     others = _others(report)
     if others not in MANY:
         return float("nan")
@@ -95,7 +95,7 @@ def _expected(report: Report) -> float:
 
 
 def _off(report: Report) -> float:
-    """Return the run's number of covered flows minus that of the formula, in standard deviations."""
+    """Return the number of covered flows minus that of the formula, in standard deviations; NaN without `others`."""
     others = _others(report)
     return (len(_covered(report)) - TCP * formula(others)) / deviation(others) if others else float("nan")
 

@@ -98,7 +98,7 @@ def _recovery(report: Report) -> float:
 
 
 def _late(report: Report) -> tuple[int, int]:
-    """Return the events of "late": 1 if recovery took more than two intervals, else 0; and the packets sent."""
+    """Return 1 if recovery took more than two intervals, else 0; and the number of packets sent, as evidence."""
     return int(_recovery(report) > 2 * INTERVAL_S[MOVING]), report.offered_packets("cbr")
 
 
@@ -184,19 +184,21 @@ class MovingHash(Experiment):
         return [
             Claim(
                 "H1",
-                "With the sender of 1999, moving hashes starve at most a quarter as many TCP flows as static ones.",
+                "With the sender of 1999, at most a quarter as many TCP flows starve with moving hashes as with "
+                "static ones.",
                 f"{slide}; the bound reconstructed",
                 moving.where(**old)["starved"] <= 0.25 * static.where(**old)["starved"],
             ),
             Claim(
                 "H2",
-                "With RFC 3168, moving hashes starve at most a quarter as many TCP flows as static ones.",
+                "With RFC 3168, at most a quarter as many TCP flows starve with moving hashes as with static ones.",
                 f"{slide}; the bound reconstructed",
                 moving.where(**rfc)["starved"] <= 0.25 * static.where(**rfc)["starved"],
             ),
             Claim.unasserted(
                 "H2-ns2",
-                "With ns-2's sender, moving hashes starve at most a quarter as many TCP flows as static ones.",
+                "With ns-2's sender, at most a quarter as many TCP flows starve with moving hashes as with static "
+                "ones.",
                 f"{slide}; the bound reconstructed",
                 moving.where(**ns2)["starved"] <= 0.25 * static.where(**ns2)["starved"],
                 "about as many starve without any non-responsive flow, because ns-2's sender doubles its timeout with "
@@ -298,7 +300,7 @@ class MovingHash(Experiment):
                 "Rate that TCP loses with moving hashes and without non-responsive flows, RFC 3168.",
                 "not in the slides",
                 results.where(others=NONE, hash=MOVING, sender=RFC3168)["tcp_lost"],
-                "the loss is due to each change of the hashes, whatever the traffic",
+                "each change of the hashes causes this loss, with any traffic",
             ),
             Claim.comparison(
                 "H10",
@@ -306,8 +308,8 @@ class MovingHash(Experiment):
                 "10 ms.",
                 "derived: a probability rises from 0 to 1 in freeze time/d1 = 10 ms/0.005 = 2 s",
                 eight.where(hash=FROZEN, sender=RFC3168)["cbr_carried"],
-                "2 s are too short: a probability has just reached 1 when its set is replaced; Apple's port has 11 to "
-                "23 s",
+                "2 s are too short: a probability has just reached 1 when its set is replaced; SFB in Apple's kernel "
+                "has 11 to 23 s",
             ),
             Claim.comparison(
                 "H11",

@@ -146,7 +146,7 @@ class OneAgainstMany(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the claims on the slide's table, with wide (qualitative) and narrow bounds, and on SFB's variants."""
+        """Return the claims on the slide's table, with wide and with narrow bounds, and on SFB's variants."""
         r = results.where(rate=45)
         at = r.where(floor=FLOOR)
         red, sfq, sfb = at.where(queue=RED), at.where(queue=SFQ_RED), at.where(queue=SFB)
@@ -168,8 +168,8 @@ class OneAgainstMany(Experiment):
             ),
             Claim.calibrated(
                 "S2",
-                "With RED the non-responsive flow loses 8 to 12.5 Mbit/s (slide: 10.32), and TCP (3.07) what the "
-                "identity of S1 gives, within 10 %.",
+                "With RED the non-responsive flow loses 8 to 12.5 Mbit/s (slide: 10.32), and TCP (slide: 3.07) loses "
+                "what equal shares of lost packets give, within 10 %.",
                 f"{table}; stated, the tolerance reconstructed",
                 red_drop["cbr_lost"].within(8, 12.5)
                 & red_drop["tcp_lost"].close_to(red_drop["tcp_identity"], relative=0.1),
@@ -180,7 +180,7 @@ class OneAgainstMany(Experiment):
             Claim(
                 "S3",
                 "With SFQ+RED and each ECN sender, the non-responsive flow loses 43.5 to 44.1 Mbit/s (slide: 43.94) "
-                "and TCP 1 to 4 (2.53).",
+                "and TCP 1 to 4 Mbit/s (slide: 2.53).",
                 f"{table}; stated, the tolerance reconstructed",
                 sfq.where(sender=[Y1999, RFC3168, NS2])["cbr_lost"].within(43.5, 44.1)
                 & sfq.where(sender=[Y1999, RFC3168, NS2])["tcp_lost"].within(1, 4),
@@ -195,28 +195,28 @@ class OneAgainstMany(Experiment):
             ),
             Claim(
                 "S5",
-                "With SFB, ns-2's sender and one that obeys RFC 3168, the non-responsive flow loses at least 43 Mbit/s "
-                "(slide: 44.84) and TCP at most 0.1 (0.01).",
-                f"{table}; stated, tier qualitative",
+                "With SFB, for ns-2's sender and for one that obeys RFC 3168, the non-responsive flow loses at least "
+                "43 Mbit/s (slide: 44.84) and TCP at most 0.1 Mbit/s (slide: 0.01).",
+                f"{table}; stated; the wide bounds reconstructed",
                 (sfb.where(**waiting)["cbr_lost"] >= 43) & (sfb.where(**waiting)["tcp_lost"] <= 0.1),
                 headline="SFB: TCP loses 0.01 Mbit/s and the other flow 44.84 (43 or more, TCP 0.1 or less)",
             ),
             Claim.unasserted(
                 "S6",
-                "With SFB, ns-2's sender and one that obeys RFC 3168, the non-responsive flow loses at least "
-                "44.7 Mbit/s (quantitative tier; slide: 44.84).",
+                "With SFB, for ns-2's sender and for one that obeys RFC 3168, the non-responsive flow loses at least "
+                "44.7 Mbit/s (slide: 44.84).",
                 f"{table}; stated: 44.84",
                 sfb.where(**waiting)["cbr_lost"] >= 44.7,
-                "with the published constants more passes: when a TCP flow that shares one bin finds it empty, the "
-                "non-responsive flow's smallest probability falls to 1 - d2, and the share d2 of 45 Mbit/s passes "
-                "until the bin is full again; S6-keep prevents that",
+                "with the published constants more of the flow passes: when a TCP flow that shares one bin finds it "
+                "empty, the non-responsive flow's smallest probability falls to 1 - d2, and the share d2 of 45 Mbit/s "
+                "passes until the bin is full again; S6-keep prevents that",
                 headline="SFB: the other flow is limited to 0.16 Mbit/s (loses 44.84; 44.7 or more)",
             ),
             Claim.calibrated(
                 "S6-keep",
                 "With an SFB in which arrivals of a boxed flow keep other flows from lowering its bins, the "
                 "non-responsive flow loses at least 44.7 Mbit/s and TCP at most 0.1.",
-                f"{table}; stated, tier quantitative",
+                f"{table}; stated; the narrow bounds reconstructed",
                 (keep["cbr_lost"] >= 44.7) & (keep["tcp_lost"] <= 0.1),
                 "the rule was introduced so that no more passes than on the slide; no description of SFB has it, and "
                 "it does not limit a flow of 2 Mbit/s as much (S14)",
@@ -233,7 +233,7 @@ class OneAgainstMany(Experiment):
                 "S7",
                 "With SFB, d1 = 100 d2 and the sender of 1999, the non-responsive flow loses at least 44.7 Mbit/s "
                 "(slide: 44.84).",
-                f"{table}; stated, tier quantitative",
+                f"{table}; stated; the narrow bounds reconstructed",
                 steep["cbr_lost"] >= 44.7,
                 "increments much larger than decrements were chosen so that no more passes than on the slide; the "
                 "published ones differ by a factor of 5, and TCP loses 0.2 Mbit/s instead of 0.01",
@@ -263,7 +263,7 @@ class OneAgainstMany(Experiment):
             Claim.calibrated(
                 "S11",
                 "With an SFB that drops a packet if any of its bins is full, as in the paper's figure, TCP loses more "
-                "than the 0.1 Mbit/s that the qualitative tier allows.",
+                "than 0.1 Mbit/s, the upper bound of S5.",
                 "derived: the non-responsive flow keeps two bins full that a twelfth of all flows use, and crowded "
                 "bins are full now and then; slide: 0.01",
                 at.where(queue=ANY, sender=RFC3168)["tcp_lost"] > 0.1,
@@ -294,8 +294,8 @@ class OneAgainstMany(Experiment):
             ),
             Claim.unasserted(
                 "S14",
-                "A non-responsive flow of 2 Mbit/s is limited to 0.16 Mbit/s as well: it loses 1.84 ± 0.03 with SFB, "
-                "and with the SFB of S6-keep.",
+                "SFB limits a non-responsive flow of 2 Mbit/s to 0.16 Mbit/s: the flow loses 1.84 ± 0.03 Mbit/s with "
+                "SFB, and with the SFB of S6-keep.",
                 "derived from the limit of 0.16 Mbit/s; the tolerance reconstructed",
                 slow.where(queue=[SFB, KEEP])["cbr_lost"].within(1.81, 1.87),
                 "a flow of 2 Mbit/s does not keep its bins full all the time, so that its probability falls more often",
@@ -316,8 +316,8 @@ class OneAgainstMany(Experiment):
             "flows",
             "Goodput of each flow",
             "First replication; dashed: the fair share of 0.112 Mbit/s. The non-responsive flow's goodput is outside "
-            "the axis, and written into each panel. With SFB the shares are uneven, too: flows whose bins are both "
-            "crowded get less.",
+            "the axis, and written into each panel. With SFB the TCP flows' shares are uneven: flows whose bins are "
+            "both crowded get less.",
             lambda: draw_flows(kept),
             claims=("S9", "S10"),
         )

@@ -30,6 +30,7 @@ __all__ = [
 BOTTLENECK = "r0->r1"
 RATE = 45.0
 """Rate of the bottleneck, Mbit/s."""
+# Size of a packet, headers included.
 PACKET_BITS = 8000
 TCP = 400
 """Number of TCP flows."""

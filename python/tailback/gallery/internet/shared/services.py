@@ -43,6 +43,7 @@ HEADERS = 1000 / 960
 COARSE_CLOCK, RENO, MODERN = "Reno, coarse clock", "Reno", "SACK"
 
 ERED, RIO = "ered", "rio"
+# Settings that RED has at each of its levels.
 LEVEL: dict[str, Value] = {
     "weight": 0.002,
     "mean-packet": "1000B",
@@ -60,6 +61,7 @@ QUEUES: dict[str, Value] = {
 }
 """Disciplines of the bottleneck, whose buffer is 100 kB."""
 
+# Timers of 1999: a clock with ticks of 100 ms, and a minimum RTO of 0.5 s.
 OLD_TIMERS: Settings = {"clock": "coarse", "granularity": "100ms", "min-rto": "500ms", "initial-rto": "3s"}
 
 
@@ -105,12 +107,12 @@ def coloured(report: Report, colour: Literal["green", "yellow", "red"], flows: s
 
 
 def rate(flows: str, name: str, label: str) -> Observable:
-    """Return the observable of the total goodput of the flows of a pattern, headers included."""
+    """Return the observable of the total goodput of the flows of a pattern, headers included, Mbit/s."""
     return Observable(name, label, "Mbit/s", lambda report: goodput(report, flows), precision=(0.02, 0.02))
 
 
 def entered(flows: str, name: str, label: str) -> Observable:
-    """Return the observable of the total rate of the flows of a pattern into the network, headers included.
+    """Return the observable of the total rate of the flows of a pattern into the network, headers included, Mbit/s.
 
     Retransmissions count. This is the rate that a marking engine observes.
     """
@@ -120,19 +122,19 @@ def entered(flows: str, name: str, label: str) -> Observable:
 
 
 def best_effort(flows: str, name: str, label: str) -> Observable:
-    """Return the observable of the mean goodput per flow of a pattern, headers included."""
+    """Return the observable of the mean goodput per flow of a pattern, headers included, Mbit/s."""
     return Observable(
         name, label, "Mbit/s", lambda report: goodput(report, flows) / len(report.flows(flows)), precision=(0.02, 0.01)
     )
 
 
 def green_rate(flows: str, name: str, label: str) -> Observable:
-    """Return the observable of the total rate of delivered marked packets of the flows of a pattern, with headers."""
+    """Return the observable of the total rate of delivered marked packets of a pattern's flows, Mbit/s with headers."""
     return Observable(name, label, "Mbit/s", lambda report: coloured(report, "green", flows), precision=(0.02, 0.02))
 
 
 def unmarked_rate(flows: str, name: str, label: str) -> Observable:
-    """Return the observable of the mean rate of delivered unmarked packets per flow, headers included."""
+    """Return the observable of the mean rate of delivered unmarked packets per flow, headers included, Mbit/s."""
 
     def value(report: Report) -> float:
         return fmean([coloured(report, "yellow", flow["name"]) for flow in report.flows(flows)])

@@ -70,8 +70,8 @@ def of_ns2(flow: str) -> Settings:
 def settings(hosts: str, discipline: str, buffer_kb: float = 100, x: float = 0.1) -> Settings:
     """Return the settings of hosts and bottleneck.
 
-    `x`, SubTCP's growth per round trip as a share of the window, has no effect on TCP. Raises KeyError for unknown
-    hosts; any unknown discipline is RED without ECN.
+    `x` is SubTCP's growth per round trip as a share of the window (0.1: 10 %), and has no effect on TCP. Raises
+    KeyError for unknown hosts; any unknown discipline is RED without ECN.
     """
     control, floor = HOSTS[hosts]
     ecn = discipline in (RED_ECN, ADAPTIVE, BOUNDED)

@@ -8,7 +8,7 @@ on 1/p_b to 2/p_b - 1 packets (Floyd and Jacobson 1993, method 2, as in ns-2 wit
 
 from __future__ import annotations
 
-# RED's lower and upper threshold.
+# RED's minimum and maximum threshold.
 MIN_KB, MAX_KB = 20.0, 80.0
 PACKETS_PER_S = 1250.0
 """Rate of the link: 10 Mbit/s in packets of 1000 B, so that 1 packet is 1 kB."""

@@ -35,11 +35,11 @@ BUFFER_KB = 100
 AGGRESSIVE, CONSERVATIVE = 0.25, 0.016
 WORDS = {AGGRESSIVE: "aggressive", CONSERVATIVE: "conservative"}
 FEW, MANY = 8, 32
-# One-way delays of the bottleneck link.
+# One-way delays of the bottleneck link, ms: the usual path and the longer one.
 SHORT_MS, LONG_MS = 10, 50
 # The slides' four panels: max_p and number of sources.
 CASES = ((AGGRESSIVE, FEW), (AGGRESSIVE, MANY), (CONSERVATIVE, FEW), (CONSERVATIVE, MANY))
-# Times of the figure "red-example".
+# Start and end of the figure "red-example", s.
 CLOSE_UP_S = (40.0, 50.0)
 
 
@@ -145,8 +145,8 @@ class StaticDetection(Experiment):
             ),
             Claim(
                 "C5",
-                "With conservative detection and 32 sources the average queue is max_th within 10 %, and packets are "
-                "lost in at least 90 % of all seconds.",
+                "With conservative detection and 32 sources the average queue is within 10 % of max_th, and packets "
+                "are lost in at least 90 % of all seconds.",
                 f"{slide}: continuous loss; the bounds reconstructed",
                 c32["average"].within(0.9 * MAX_KB, 1.1 * MAX_KB) & (c32["lossy"] >= 90),
             ),
@@ -161,7 +161,7 @@ class StaticDetection(Experiment):
                 "C7",
                 "The average queue is within 30 % of that at which RED marks the share of packets that the sources "
                 "need, in all four cases.",
-                "derived: the sources need 2 N²/(R C)² marks per packet (specification, oracle 4)",
+                "derived: the sources need 2 N²/(R C)² marks per packet",
                 _near_rest(short["average"]),
                 "the 30 % were chosen after the measurement: 15 to 50 % fewer marks than the fluid model needs",
             ),
@@ -169,7 +169,7 @@ class StaticDetection(Experiment):
                 "C8",
                 "With aggressive detection, 32 sources get 6 to 16 times the marks per second of 8 sources.",
                 "slide RED and Packet Loss: a notification reduces the load by 1/(2N), so 16 times as many at equal "
-                "round trips; the lower bound from the specification (ns-2.35 has 6.1)",
+                "round trips; the lower bound reconstructed (ns-2.35 has 6.1)",
                 (a32["marks"] >= 6 * a8["marks"]) & (a32["marks"] <= 16 * a8["marks"]),
             ),
         ]

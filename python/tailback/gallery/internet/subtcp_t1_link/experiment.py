@@ -40,6 +40,7 @@ from tailback.study.experiment import (
 if TYPE_CHECKING:
     from tailback.study.experiment.quantity import Quantity
 
+# Values of the axis `link`.
 T1, T3 = "1.5 Mbit/s", "45 Mbit/s"
 # SubTCP's growth per round trip on the T1 link, %.
 X = 10
@@ -48,11 +49,12 @@ PIPE_KB = 350
 """Capacity times round trip of the fast link, kB: 45 Mbit/s times the mean of 62 ms."""
 SWEPT = 100
 """Number of connections at the points with several X."""
+# Disciplines that mark, at senders with ECN.
 ECN = (RED_ECN, ADAPTIVE)
 MANY = (100, 200, 300)
-"""Numbers of connections that the specification tests."""
+"""Numbers of connections with which SubTCP is compared with TCP senders that have a rule."""
 RESOLUTION = 0.05
-"""Difference of two losses, in percentage points, below which the specification calls them equal (its E12)."""
+"""Largest difference of losses that count as equal, percentage points."""
 NS2 = {25: (6.64, 1.61), 50: (16.04, 13.32), 100: (22.90, 21.35), 200: (28.27, 28.21), 300: (31.98, 30.80)}
 """Loss of ns-2.35 behind RED by number of connections, %: without and with ECN."""
 
@@ -113,7 +115,7 @@ class SubTcp(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the checks of the specification, and the claims on the rationale of the slides."""
+        """Return the claims on loss and utilisation by sender and discipline, and on the rationale of the slides."""
         t1 = results.where(link=T1, x=X)
         plain, rule, doubled, ns2, sub = (t1.where(hosts=hosts) for hosts in (TCP, RULE, BACKOFF, NS2_TCP, SUBTCP))
         many = {"connections": lambda n: float(n) >= 100}
@@ -122,14 +124,14 @@ class SubTcp(Experiment):
             "C1",
             "With 100 connections or more SubTCP loses no more than TCP without a rule for a window of one segment, "
             "behind RED, RED with ECN and adaptive RED with ECN.",
-            "slides SubTCP Evaluation, loss rates; specification E10",
+            "slides SubTCP Evaluation, loss rates; the range reconstructed",
             sub.where(discipline=early, **many)["loss"] <= plain.where(discipline=early, **many)["loss"],
             headline="SubTCP loses less from 25 to 300 connections (loss rates)",
         )
         yield Claim(
             "C2",
             "With 100 connections or more SubTCP loses no more than TCP with the rule of RFC 3168 behind RED with ECN.",
-            "specification E10, another rule of the sender",
+            "slides SubTCP Evaluation, loss rates; with another rule of the sender",
             sub.where(discipline=RED_ECN, **many)["loss"] <= rule.where(discipline=RED_ECN, **many)["loss"],
         )
         for tag, hosts, words in (
@@ -141,7 +143,7 @@ class SubTcp(Experiment):
                 f"C2-adaptive-{tag}",
                 f"With 100 connections or more SubTCP loses no more than TCP with {words} behind adaptive RED with "
                 f"ECN, within {RESOLUTION} percentage points.",
-                "slides SubTCP Evaluation, loss rates; specification E10, another rule of the sender",
+                "slides SubTCP Evaluation, loss rates; with another rule of the sender",
                 sub.where(discipline=ADAPTIVE, connections=MANY)["loss"]
                 - hosts.where(discipline=ADAPTIVE, connections=MANY)["loss"]
                 <= RESOLUTION,
@@ -150,8 +152,8 @@ class SubTcp(Experiment):
             )
         yield Claim.unasserted(
             "bound",
-            "With 200 connections or more and a max_p of at most 1, SubTCP loses less than TCP with the doubled "
-            "timeout behind adaptive RED.",
+            "With 200 connections or more and a max_p of at most 1, SubTCP loses less than TCP whose timeout doubles "
+            "with each consecutive echo, behind adaptive RED.",
             "sensitivity: the thesis has no bound",
             sub.where(discipline=BOUNDED)["loss"] < doubled.where(discipline=BOUNDED)["loss"],
             "with the bound not all packets are marked below the upper threshold, and the average reaches it",
@@ -159,21 +161,21 @@ class SubTcp(Experiment):
         yield Claim(
             "C3",
             "SubTCP uses at least 95 % of the T1 link, with any number of connections and any discipline.",
-            "slides SubTCP Evaluation, link utilization; specification E10",
+            "slides SubTCP Evaluation, link utilization; the bound reconstructed",
             sub.where(discipline=[DROP_TAIL, RED, *ECN])["utilisation"] >= 95,
             headline="SubTCP keeps the T1 link busy (link utilization)",
         )
         yield Claim(
             "C4",
             "Behind RED without ECN the loss of TCP on the T1 link grows with the number of connections.",
-            "specification E10",
+            "derived: more connections need more loss",
             plain.where(discipline=RED)["loss"].non_decreasing("connections", tolerance=0.1),
         )
         for tag, discipline, column in (("drop", RED, 0), ("ecn", RED_ECN, 1)):
             yield Claim.comparison(
                 f"ns2-{tag}",
                 f"Loss of TCP with ns-2.35's rules behind {discipline}. ns-2.35 loses "
-                + ", ".join(f"{loss[column]} % ({n})" for n, loss in NS2.items())
+                + ", ".join(f"{loss[column]} % ({n} connections)" for n, loss in NS2.items())
                 + ".",
                 "ns-2.35, one run each",
                 t1.where(hosts=NS2_TCP, discipline=discipline, connections=list(NS2))["loss"],
@@ -196,7 +198,7 @@ class SubTcp(Experiment):
         )
         yield Claim.comparison(
             "jain",
-            "Jain's index with 300 connections behind adaptive RED.",
+            "Jain's index of the goodputs with 300 connections behind adaptive RED.",
             "not in the slides",
             t1.where(discipline=ADAPTIVE, connections=300)["jain"],
             "not judged: a flow sends one packet in 1.6 s on average, and intervals shrink by only 10 % per packet",

@@ -146,7 +146,7 @@ class LossModel(Experiment):
                 "C5",
                 "With drop-tail and 8 connections, doubling the round trip (queueing included) divides the loss by "
                 "2 to 4.",
-                "derived from the model: an exponent of 1 to 2; specification E3",
+                "derived from the model: an exponent of 1 to 2",
                 (by_delay.where(delay=USUAL_MS, sources=8) >= 2 * by_delay.where(delay=LONG_MS, sources=8))
                 & (by_delay.where(delay=USUAL_MS, sources=8) <= 4 * by_delay.where(delay=LONG_MS, sources=8)),
             ),

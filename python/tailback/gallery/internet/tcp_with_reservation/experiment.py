@@ -144,15 +144,15 @@ class Reservation(Experiment):
             ),
             Claim(
                 "T4",
-                "With the adaptive window and the fine timer the connection's unmarked rate is that of a connection "
-                "without a reservation, within 25 %.",
+                "With the adaptive window and the fine timer the connection's unmarked rate is within 25 % of that of "
+                "a connection without a reservation.",
                 f"{source}; the bound reconstructed",
                 by[FIXED]["unmarked"].close_to(by[FIXED]["best"], relative=0.25),
             ),
             Claim(
                 "T5",
-                "With 4 and 6 Mbit/s reserved, a deeper bucket gives an ordinary sender more, but less than the "
-                "adaptive window with the fine timer.",
+                "With 4 and 6 Mbit/s reserved, an ordinary sender gets more with a deeper bucket, but less than a "
+                "sender with the adaptive window and the fine timer.",
                 source,
                 (by[PLAIN].where(**large)["reserved"] < by[DEEP].where(**large)["reserved"])
                 & (by[DEEP].where(**large)["reserved"] < by[FIXED].where(**large)["reserved"]),
@@ -192,7 +192,8 @@ class Reservation(Experiment):
             ),
             Claim.comparison(
                 "T11",
-                "Goodput with 4 Mbit/s reserved, adaptive window and fine timer, with a clock of 100 ms ticks.",
+                "Goodput of the connection with 4 Mbit/s reserved, the adaptive window and the fine timer, if its "
+                "clock has ticks of 100 ms.",
                 "reconstructed: a sensitivity",
                 results.where(sender=COARSE_CLOCK, queue=ERED, rate=4, mechanism=FIXED)["reserved"],
                 "a round trip that is rounded up to ticks makes the minimum of the adaptive window too large (README)",

@@ -1,4 +1,4 @@
-"""The runs by which the headlines are judged: another experiment's scenario, a discipline, a number of sources."""
+"""The runs by which the headlines are judged: other experiments' scenarios with a discipline and numbers of sources."""
 
 from __future__ import annotations
 

@@ -76,7 +76,7 @@ def _deviation(what: str, step: int) -> Callable[[Report], float]:
     """
 
     def value(report: Report) -> float:
-        # Only the scenario of internet-e13 is sampled.
+        # Only the scenario of internet-e13 has samples.
         if report.data["series"] is None:
             return NAN
         times, port = sampled(report)

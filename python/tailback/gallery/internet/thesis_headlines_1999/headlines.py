@@ -39,11 +39,13 @@ class Headline:
 
     id: str
     chapter: str
-    """Name of the figure that shows the headline."""
+    """Name of the figure that shows the headline, a key of `CHAPTERS`."""
     label: str
     """Name of the row's number, with its unit."""
+    # The headline as a statement that can be true or false.
     sentence: str
     source: str
+    # Names of the arms that the condition compares.
     arms: tuple[str, ...]
     condition: Callable[[MatrixCell], Condition]
     own: frozenset[tuple[str, str]] = _SIMULATED

@@ -26,10 +26,9 @@ from tailback.study.experiment.quantity import Selector
 
 MECHANISMS = ("none", "plain", "destination")
 UNLIMITED = "none, unlimited buffers"
-"""Name of the reference for delays: buffers so large that nothing is lost, and no control, so that nothing is
-stopped."""
+"""Name of the reference for delays: buffers so large that nothing is lost, without control."""
 PLAIN_ALL, DESTINATION_ALL = "plain, all notified", "destination, all notified"
-"""Names of the mechanisms for the sensitivity: destinations are notified, too."""
+"""Names of the mechanisms of comparisons A1 to A4: destinations are notified, too."""
 BACKPRESSURE: dict[AxisValue, Settings] = {
     **{name: {"backpressure.scope": name} for name in MECHANISMS},
     UNLIMITED: {"backpressure.scope": "none", "network.buffer": "10GB", "switches.sw2.buffer": "10GB"},
@@ -144,44 +143,46 @@ class ControllingTheSource(Experiment):
             ),
             Claim(
                 "C2",
-                "If the hosts, too, stop packets to congested destinations, nothing is lost at any rate and burst "
+                "If switches and hosts stop packets to congested destinations, nothing is lost at any rate and burst "
                 "size.",
                 "slide Packet Loss using Xon/Xoff with Destination (packet loss is eliminated); stated",
                 destination["loss"].is_zero(),
             ),
             Claim(
                 "C3a",
-                "The mean delay is shorter without control, where packets are lost, than when destinations are "
-                "stopped, from 2 to 9 Mbit/s.",
+                "From 2 to 9 Mbit/s, the mean delay of the packets that arrive is shorter without control, when "
+                "packets are lost, than if congested destinations are stopped.",
                 "slide Packet Delay; derived",
                 none.where(**to_nine)["delay"] < destination.where(**to_nine)["delay"],
             ),
             Claim(
                 "C3b",
-                "Stopping destinations has a shorter mean delay than stopping everything, from 2 to 9 Mbit/s.",
+                "The mean delay is shorter if only congested destinations are stopped than with XON/XOFF, from 2 to 9 "
+                "Mbit/s.",
                 "slide Packet Delay (smaller increase in delay); stated",
                 destination.where(**to_nine)["delay"] < plain.where(**to_nine)["delay"],
                 headline="48 kB bursts: stopping destinations eliminates loss for a smaller increase in delay",
             ),
             Claim(
                 "C3c",
-                "If destinations are stopped down to the hosts, the mean delay equals that of unlimited buffers "
-                "without any control, within 5 %, from 2 to 9 Mbit/s.",
+                "If switches and hosts stop packets to congested destinations, the mean delay is within 5 % of that "
+                "with unlimited buffers and no control, from 2 to 9 Mbit/s.",
                 "derived: sw1 forwards packets to any destination that is not congested, so no slow link idles while "
-                "packets for it wait; the backlog of a work-conserving link does not depend on where it waits",
+                "packets for it wait; the backlog of a work-conserving link does not depend on the place where "
+                "packets wait",
                 destination.where(**to_nine)["delay"].close_to(ideal.where(**to_nine)["delay"], relative=0.05),
             ),
             Claim(
                 "C4",
-                "From 6 to 8 Mbit/s, the mean delay of stopping everything is at least twice that of stopping "
-                "destinations.",
+                "From 6 to 8 Mbit/s, the mean delay with XON/XOFF, which stops everything, is at least twice that if "
+                "only congested destinations are stopped.",
                 "slide Packet Delay; the bound from a prototype",
                 plain.where(**middle)["delay"] >= 2 * destination.where(**middle)["delay"],
             ),
             Claim.calibrated(
                 "C4b",
-                "At 9 Mbit/s, the mean delay of stopping everything is at least 1.3 times that of stopping "
-                "destinations.",
+                "At 9 Mbit/s, the mean delay with XON/XOFF, which stops everything, is at least 1.3 times that if "
+                "only congested destinations are stopped.",
                 "slide Packet Delay (smaller increase in delay), whose curves are lost",
                 plain.where(**top)["delay"] >= 1.3 * destination.where(**top)["delay"],
                 "the factor was chosen after the result had been seen; the order without a factor is C3b",
@@ -210,7 +211,7 @@ class ControllingTheSource(Experiment):
             *(
                 Claim.comparison(
                     name,
-                    f"{words} at 9 Mbit/s in bursts of 48 kB if destinations are notified, too.",
+                    f"{words} at 9 Mbit/s in bursts of 48 kB if sources and destinations are notified.",
                     "sensitivity: slide Congestion Control Mechanism (1), all neighbouring switches",
                     quantity,
                     "a notification has no effect on a host that sends nothing, but takes time of the congested link "
@@ -272,7 +273,8 @@ class ControllingTheSource(Experiment):
             claims=("C3a", "C3b", "C3c", "C4", "C4b"),
         )
         caption = (
-            "At 10 Mbit/s the slow links are overloaded, and the delay under control grows with the length of the run."
+            "At 10 Mbit/s the slow links are overloaded, and with either mechanism the delay grows with the length of "
+            "the run."
         )
         yield fig.compare(
             delays,

@@ -35,8 +35,9 @@ BOTTLENECK, UPSTREAM = "sw?->d", "sw[123]->sw[02]"
 """Ports of both networks: the bottleneck with 50 kB, and those with 500 kB that feed it."""
 # High threshold of the bottleneck's buffer.
 HIGH_KB = 40
+# Size of a full frame, kB.
 FRAME_KB = 1.518
-# Burst size in kB of the points that claims B2, B4 and B5 use, and of the traces.
+# Burst size, kB, of the points of claims B2, B4 and B5, and of the traces.
 BUSIEST = {"burst": 48}
 # Time shown before and after the longest upstream queue.
 WINDOW_S = 0.6
@@ -58,9 +59,9 @@ def bound_kb(report: Report) -> float:
 
 
 def _beyond(name: str, label: str, ports: str, bound: Callable[[Report], float]) -> Observable:
-    """Return the observable of 1 if a queue of `ports` was ever longer than a bound in kB, else 0.
+    """Return an observable that is 1 if a queue of `ports` was ever longer than a bound in kB, else 0.
 
-    As evidence for `is_zero` the number of packets is reported.
+    The evidence for `is_zero` is the number of packets.
     """
 
     def longer(report: Report) -> int:
@@ -157,7 +158,7 @@ class DistributedBuffers(Experiment):
             ),
             Claim(
                 "B4",
-                "With XON/XOFF the mean backlog of the network is larger than without control, and the loss smaller, "
+                "With XON/XOFF the mean backlog of the network is larger than without control, and the loss lower, "
                 "with bursts of 48 kB at 3 (A.1), 5 and 8 Mbit/s (A.2).",
                 'notes to the experiments A: "reduces packet loss by more efficiently using the distributed buffering '
                 'resources"; stated',
@@ -168,7 +169,7 @@ class DistributedBuffers(Experiment):
                 "B5",
                 "With XON/XOFF the slow link's utilisation is higher than without, with bursts of 48 kB at 3 (A.1), 5 "
                 "and 8 Mbit/s (A.2).",
-                "derived",
+                "derived: packets that are not lost are sent over the slow link",
                 plain.where(**at_high)["utilisation"] > none.where(**at_high)["utilisation"],
             ),
         ]
@@ -206,6 +207,7 @@ class DistributedBuffers(Experiment):
         )
 
 
+# Mean backlog of the bottleneck and of all upstream ports together, bytes.
 def _all(report: Report) -> float:
     return report.mean_queue_bytes(BOTTLENECK) + report.mean_queue_bytes(UPSTREAM)
 

@@ -103,7 +103,7 @@ class ExtendedLan(Experiment):
     def claims(self, results: Results) -> Iterable[Claim]:
         """Return the claims: each scope protects the traffic that it distinguishes from the congested traffic.
 
-        All but X9 are on the highest rate of the burst sources.
+        All but X9 are about the highest rate of the burst sources.
         """
         load = results.where(rate=LOAD)
         none, plain, by_class, by_destination, both = (load.where(mechanism=name) for name in MECHANISMS)
@@ -136,8 +136,8 @@ class ExtendedLan(Experiment):
             ),
             Claim(
                 "X5",
-                "The mean delay of video is longer with destination information alone than with class and "
-                "destination: half of the video goes to congested clients.",
+                "The mean delay of video is longer with destination information alone than with class and destination "
+                "information: half of the video goes to congested clients.",
                 conclusions,
                 both["video_delay"] < by_destination["video_delay"],
             ),
@@ -162,8 +162,8 @@ class ExtendedLan(Experiment):
             ),
             Claim(
                 "X8",
-                "The loss of all data is smaller with class and destination information than with class alone, and "
-                "smaller with class alone than without control.",
+                "The loss of all data is lower with class and destination information than with class information "
+                "alone, and lower with class information alone than without control.",
                 conclusions,
                 (both["data_loss"] < by_class["data_loss"]) & (by_class["data_loss"] < none["data_loss"]),
             ),
@@ -177,7 +177,7 @@ class ExtendedLan(Experiment):
             Claim.comparison(
                 "X10",
                 "Packet-hops per second of simulated time with class and destination information.",
-                "derived",
+                "not in the slides",
                 both["hops"],
                 "the size of the simulation, not a claim",
             ),

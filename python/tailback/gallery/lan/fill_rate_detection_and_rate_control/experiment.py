@@ -105,7 +105,7 @@ class Alternatives(Experiment):
         }
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the claims: consequences of headroom; results that depend on our laws' parameters are not judged."""
+        """Return the claims that follow from the headroom; results of our laws' parameters are not judged."""
         by_law = {law: results.where(law=law) for law in (NONE, *LAWS)}
         mismatch = {law: at.where(network=MISMATCH, scope=PLAIN) for law, at in by_law.items()}
         source = {law: at.where(network=SOURCE) for law, at in by_law.items()}
@@ -114,39 +114,43 @@ class Alternatives(Experiment):
             Claim(
                 "A1",
                 "With watermarks, block and unblock, nothing is lost at the 50 kB buffers in any network.",
-                "derived: the 10 kB above the high threshold exceed the headroom of the link that feeds it",
+                "derived: the 10 kB above the high threshold exceed the headroom of the link that feeds the buffer",
                 by_law[WB]["drops_sw2"].is_zero(),
             ),
             Claim(
                 "A2",
                 "With watermarks and rate control packets are lost at the 50 kB buffer of A.2: half of 100 Mbit/s is "
-                "still five times the slow link's rate, and fills 10 kB in 2 ms, before the next step after 5 ms.",
+                "still five times the slow link's rate, and fills the 10 kB above the threshold in 2 ms, before the "
+                "next step after 5 ms.",
                 "derived: the headroom that is needed if the neighbour goes on sending",
                 mismatch[WR]["drops_sw2"] > 0,
             ),
             Claim(
                 "A3",
-                "In A.2 rate control loses less with detection by fill rate than with watermarks.",
+                "In A.2 with rate control, less is lost with detection by fill rate than with watermarks.",
                 "derived: the neighbour slows down while more of the buffer is free",
                 mismatch[FR]["loss"] < mismatch[WR]["loss"],
             ),
             Claim(
                 "A4",
-                "In A.2 each of the three alternatives loses less than no control.",
-                "derived",
+                "In A.2 less is lost than without control with each of three combinations: fill rate and block, "
+                "watermarks and rate control, fill rate and rate control.",
+                "derived: with each of them packets wait in the 500 kB of sw1 instead of being lost",
                 (mismatch[FB]["loss"] < mismatch[NONE]["loss"])
                 & (mismatch[WR]["loss"] < mismatch[NONE]["loss"])
                 & (mismatch[FR]["loss"] < mismatch[NONE]["loss"]),
             ),
             Claim(
                 "A5",
-                "In C.3, where hosts obey, watermarks with block and unblock lose nothing, with either scope.",
+                "In C.3, where hosts obey notifications, watermarks with block and unblock lose nothing, with either "
+                "scope.",
                 'slides of C.3: "extra buffers eliminate loss", "packet loss is eliminated"; stated',
                 source[WB]["loss"].is_zero(),
             ),
             Claim(
                 "A6",
-                "In C.3 watermarks with rate control lose packets, at 4 and 6 Mbit/s per source.",
+                "In C.3, where hosts obey notifications, packets are lost with watermarks and rate control, at 4 and "
+                "6 Mbit/s per source.",
                 "derived, as A2",
                 source[WR].where(**moderate)["loss"] > 0,
             ),

@@ -47,6 +47,7 @@ SOURCES: dict[AxisValue, dict[str, str]] = {
 }
 OVERLOAD = 100 * (1 - 1000 * 1500 / 1538 / 1400)
 """Loss of the saturated sources without control, %."""
+# Length of the feeding links in the sweep, and in the slides' LANs, km.
 LONG_KM, SHORT_KM = 10, 0.2
 # Thresholds of the slides, %.
 SLIDES = {"high": 80, "low": 70}
@@ -61,6 +62,7 @@ TRACED = (
     (90, 35, "the high threshold is too high"),
     (50, 5, "the low threshold is too low"),
 )
+# Time that the figure "queue" shows, s.
 TRACE_S = 3e-3
 
 
@@ -70,6 +72,7 @@ def _lost(report: Report) -> float:
     return 100 * dropped / arrived if arrived else float("nan")
 
 
+# Numbers of packets that arrived at the merging port, and that were lost there.
 def _counts(report: Report) -> tuple[int, int]:
     rows = [row for port in report.ports("sw0->d") for row in port["classes"]]
     return sum(row["arrived"]["packets"] for row in rows), sum(row["dropped"]["packets"] for row in rows)
@@ -183,9 +186,9 @@ class Thresholds(Experiment):
             ),
             Claim(
                 "T2",
-                "With saturated sources, packets are lost if the high threshold is at least one frame above the level "
-                "from which the queue, rising for one control loop, just fits into the buffer.",
-                "derived",
+                "With saturated sources, packets are lost if the high threshold is at least one frame above the "
+                "highest level from which the queue can rise for one control loop and still fit into the buffer.",
+                "derived: the whole frames that arrive during one control loop",
                 saturated.where(high=lambda high: float(high) >= late + frame)["lost"] > 0,
             ),
             Claim(
@@ -207,20 +210,20 @@ class Thresholds(Experiment):
                 "T5",
                 "With saturated sources, the utilisation of the output link is that of the fluid model of one cycle, "
                 "within 2 percentage points.",
-                "derived",
+                "derived: the model in fluid.py",
                 _near(acting["utilisation"], lambda low, high: cycle(high, low, LONG_KM).utilisation),
             ),
             Claim(
                 "T6",
                 "With saturated sources, the loss at the merging port is that of the fluid model of one cycle, within "
                 "2 percentage points.",
-                "derived",
+                "derived: the model in fluid.py",
                 _near(acting["lost"], lambda low, high: cycle(high, low, LONG_KM).loss),
             ),
             Claim(
                 "T7",
-                "With a high threshold of 100 %, which never acts, the loss of the saturated sources is that of the "
-                "overload without control, within 2 percentage points.",
+                "With a high threshold of 100 %, which never acts, the loss of the saturated sources is within 2 "
+                "percentage points of that of the overload without control.",
                 "derived: 1400 Mbit/s of payload are offered to a link that carries 975 Mbit/s",
                 saturated.where(high=NEVER)["lost"].within(OVERLOAD - 2, OVERLOAD + 2),
             ),
@@ -233,8 +236,8 @@ class Thresholds(Experiment):
             ),
             Claim(
                 "T9",
-                "Over 200 m the slides' thresholds of 80 and 70 % lose no packet, and saturated sources keep the "
-                "output link busy.",
+                "With links of 200 m and the slides' thresholds of 80 and 70 % no packet is lost, and saturated "
+                "sources keep the output link busy.",
                 "slides, high threshold 80 %, low threshold 70 %; derived: 10 kB above the high threshold for a "
                 "headroom of 9.8 kB",
                 short["lost"].is_zero() & (short.where(load=SATURATED)["utilisation"] >= 99.99),
@@ -328,7 +331,7 @@ def _draw_cycle(once: tuple[list[float], list[float], list[bool]], high: int, lo
         for name, level in zip(
             ("headroom: bytes that still arrive", "reserve: bytes sent meanwhile"), between, strict=True
         ):
-            # The first to the left of the crest, the second under it.
+            # The words of the headroom are left of the queue's maximum, those of the reserve below it.
             at = times[0] if level > marks["low threshold"] else times[0] + 0.25 * (times[-1] - times[0])
             axes.text(at, level, f" {name}", va="center", fontsize=9, color="#444444")
         plot.finish(axes, x="time (ms); shaded: the neighbours are stopped", y="queue (kB)")
@@ -337,6 +340,7 @@ def _draw_cycle(once: tuple[list[float], list[float], list[bool]], high: int, lo
     return figure
 
 
+# Utilisation of the output link by bursty traffic with a low threshold in %.
 def _at_load(results: Results, low: int) -> Quantity:
     return results.where(load=BURSTY, low=low, high=[50, 60, 70])["utilisation"]
 
@@ -346,7 +350,7 @@ def _near(quantity: Quantity, fluid: Callable[[float, float], float]) -> Conditi
     checks: list[Check] = []
     for point, _ in quantity.intervals():
         expected = fluid(float(point["low"]), float(point["high"]))
-        # Lists keep both axes free, so that the point is named where it is shown.
+        # Lists of one value keep both axes free, so that a check names its point.
         one = quantity.where(low=[point["low"]], high=[point["high"]])
         checks += one.within(expected - 2, expected + 2).checks
     return Condition(f"{quantity.label} within 2 points of the fluid model", tuple(checks))

@@ -28,7 +28,7 @@ BACKPRESSURE: dict[AxisValue, Settings] = {
     "destination": {"backpressure.scope": "destination", "backpressure.partition": True},
     "destination, shared buffer": {"backpressure.scope": "destination", "backpressure.partition": False},
 }
-# Stopped destinations have no buffer shares of their own.
+# Mechanism with which stopped destinations share one buffer.
 SHARED = "destination, shared buffer"
 OVERLOAD = 10
 """Data rate of S1 that exceeds the capacity of its slow link, Mbit/s."""
@@ -91,7 +91,7 @@ class IndependentFlows(Experiment):
         return [
             Claim(
                 "C1",
-                "Without control S2 loses nothing: no link or buffer on its way is ever full.",
+                "Without control S2 loses nothing: no link or buffer on its path is ever full.",
                 "slide S2 Packet Loss without Congestion Control; derived",
                 none["s2_loss"].is_zero(),
             ),
@@ -118,9 +118,9 @@ class IndependentFlows(Experiment):
             ),
             Claim(
                 "C3b",
-                "If both destinations share the 500 kB and only the congested one is stopped, S2 loses less than a "
-                "third of its loss with XON/XOFF, up to 9 Mbit/s: strictly with bursts of 96 kB from 6 Mbit/s up, "
-                "otherwise to within 0.05 percentage points.",
+                "If both destinations share the 500 kB and only the congested one is stopped, the loss of S2 with "
+                "bursts of 48 and 96 kB and up to 9 Mbit/s is less than a third of that with XON/XOFF; with 48 kB, or "
+                "below 6 Mbit/s, it may exceed this third by 0.05 percentage points.",
                 "conclusions of the slides; the bound from a prototype",
                 (shared.where(**busy)["s2_loss"] < plain.where(**busy)["s2_loss"] / 3)
                 & (shared.where(**stable)["s2_loss"] - plain.where(**stable)["s2_loss"] / 3 <= RESOLUTION),
@@ -150,16 +150,16 @@ class IndependentFlows(Experiment):
             ),
             Claim(
                 "C5a",
-                "S1 loses less with XON/XOFF than without control: strictly with bursts of 48 kB or more, which do "
-                "not fit into 50 kB; smaller bursts lose at most 0.05 percentage points more.",
+                "S1 loses less with XON/XOFF than without control with bursts of 48 kB or more, many of which do not "
+                "fit into 50 kB; with smaller bursts its loss is at most 0.05 percentage points higher.",
                 "slides S1 Packet Loss; derived",
                 (plain.where(burst=[48, 96])["s1_loss"] < none.where(burst=[48, 96])["s1_loss"])
                 & (plain.where(**small)["s1_loss"] - none.where(**small)["s1_loss"] <= RESOLUTION),
             ),
             Claim(
                 "C5b",
-                "S1 loses less if only its destination is stopped than with XON/XOFF: strictly with bursts of 96 kB "
-                "from 6 to 9 Mbit/s; elsewhere at most 0.05 percentage points more.",
+                "S1 loses less if only its destination is stopped than with XON/XOFF, with bursts of 96 kB from 6 to "
+                "9 Mbit/s; at other points its loss is at most 0.05 percentage points higher.",
                 "slides S1 Packet Loss; derived",
                 (destination.where(**busy)["s1_loss"] < plain.where(**busy)["s1_loss"])
                 & (destination["s1_loss"] - plain["s1_loss"] <= RESOLUTION),

@@ -93,7 +93,8 @@ class MacControlFrames(Experiment):
                 "C1",
                 "With PAUSE and PFC frames the loss equals that with idealised notifications, within 0.2 percentage "
                 "points.",
-                "derived: if pauses are refreshed, both stop the same traffic up to the time of a frame",
+                "derived: if pauses are refreshed, frames stop the same traffic as idealised notifications, up to the "
+                "time of a frame",
                 (mac["loss"] - ideal["loss"]).within(-0.2, 0.2),
             ),
             Claim(
@@ -112,7 +113,7 @@ class MacControlFrames(Experiment):
             Claim(
                 "C4",
                 "Pauses of 128 quanta need more control frames than pauses of 65535 quanta.",
-                "derived",
+                "derived: a pause of 128 quanta is refreshed every 64 quanta",
                 mac["control"] < short["control"],
             ),
             Claim(
@@ -127,7 +128,7 @@ class MacControlFrames(Experiment):
         """Yield the loss, and the rate and share of control frames, with a panel per case."""
         rows = (
             ("loss", "Packet loss of all flows", "The three curves coincide.", ("C1", "C2", "C3")),
-            ("control", "Control frames", "", ("C4",)),
+            ("control", "Control frames per second", "", ("C4",)),
             ("share", "Largest share of a link that control frames take", "", ("C5",)),
         )
         for metric, title, caption, claims in rows:

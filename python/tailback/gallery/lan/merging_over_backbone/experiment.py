@@ -26,7 +26,7 @@ from tailback.study.experiment.quantity import Selector
 
 MECHANISMS = ("none", "plain", "destination")
 SHARED = "destination, shared buffer"
-"""Mechanism of the sensitivity: stopped destinations have no buffer shares of their own."""
+"""Mechanism of comparison P: stopped destinations share one buffer."""
 # Words for `MECHANISMS`, in the same order.
 WORDS = ("without control", "stopping the backbone", "stopping destinations")
 RESOLUTION = 0.05
@@ -43,7 +43,7 @@ OVERLOAD = 10
 
 
 def _floor(report: Report) -> float:
-    """Return the loss in % of the realised load with slow links that are never idle, the minimum of any mechanism."""
+    """Return the loss in % of the realised load if the slow links are never idle, a lower bound for any mechanism."""
     lost = sum(max(0.0, 1e-6 * report.offered_bps(flow["name"]) - CAPACITY) for flow in report.flows("data"))
     return 100 * lost / (1e-6 * report.offered_bps())
 
@@ -115,33 +115,33 @@ class MergingOverTheBackbone(Experiment):
         claims = [
             Claim(
                 "C1",
-                "With uniform bursts, stopping destinations loses less than stopping the backbone at every point at "
-                "which both lose packets.",
+                "With uniform bursts, less is lost if only congested destinations are stopped than with XON/XOFF, "
+                "which stops the backbone, at every point at which packets are lost with both.",
                 "slides Packet Loss using Xon/Xoff and with Destination, whose curves are lost; derived: if one "
                 "destination is stopped, the other links go on sending",
                 (destination["loss"] < plain["loss"]).where_both_positive(),
             ),
             Claim(
                 "C2",
-                "With uniform bursts and up to 9 Mbit/s, stopping destinations loses less than a third of the loss "
-                "without control: strictly with bursts of 24 kB or more, to within 0.05 percentage points with smaller "
-                "ones.",
+                "With uniform bursts and up to 9 Mbit/s, the loss if only congested destinations are stopped is less "
+                "than a third of that without control; with bursts below 24 kB it may exceed this third by 0.05 "
+                "percentage points.",
                 "slide Packet Loss using Xon/Xoff with Destination; the bound from a prototype",
                 (destination.where(**stable, **large)["loss"] < none.where(**stable, **large)["loss"] / 3)
                 & (destination.where(**stable)["loss"] - none.where(**stable)["loss"] / 3 <= RESOLUTION),
             ),
             Claim(
                 "C3",
-                "With bursts of 24 kB or more at 9 Mbit/s or more, stopping the backbone loses more than no control "
-                "at one point at least.",
+                "With bursts of 24 kB or more at 9 Mbit/s or more, more is lost with XON/XOFF, which stops the "
+                "backbone, than without control at one point at least.",
                 "derived: a stopped backbone idles while packets to destinations without congestion wait; the range "
                 "from a prototype",
                 (_at_least(plain, 24, 9)["loss"] > _at_least(none, 24, 9)["loss"]).somewhere(),
             ),
             Claim(
                 "C4",
-                "At 9 Mbit/s in bursts of 48 kB or more, the throughput of stopping destinations is at least 1.3 "
-                "times that of stopping the backbone.",
+                "At 9 Mbit/s in bursts of 48 kB or more, the throughput if only congested destinations are stopped is "
+                "at least 1.3 times that with XON/XOFF, which stops the backbone.",
                 "conclusions of the slides (throughput is limited without destinations); the bound from a prototype",
                 destination.where(rate=9, burst=[48, 96])["throughput"]
                 >= 1.3 * plain.where(rate=9, burst=[48, 96])["throughput"],
@@ -181,8 +181,8 @@ class MergingOverTheBackbone(Experiment):
             ),
             Claim(
                 "C7",
-                "With uniform bursts at 10 Mbit/s no mechanism loses less than slow links that are never idle would, "
-                "within 0.65 percentage points.",
+                "With uniform bursts at 10 Mbit/s the loss with every mechanism is at least that of slow links that "
+                "are never idle, minus 0.65 percentage points.",
                 "derived: a slow link carries at most 10 · 1500/1538 Mbit/s; 550 kB that are full at the start of the "
                 "measurement and empty at its end are 0.63 % of the load offered in 70 s",
                 _overloaded(three)["loss"] - _overloaded(three)["floor"] >= -0.65,
@@ -202,7 +202,7 @@ class MergingOverTheBackbone(Experiment):
             claims += [
                 Claim.comparison(
                     f"N{index}",
-                    f"Loss with 8 sources of 9 Mbit/s each in bursts of 48 kB, {words}.",
+                    f"Loss with 8 sources of 9 Mbit/s each in bursts of 48 kB; mechanism: {words}.",
                     "sensitivity",
                     results.where(traffic=UNIFORM, rate=9, burst=48, pairs=8, mechanism=name)["loss"],
                     "the slides do not state the number of sources; three are our choice",
@@ -212,7 +212,7 @@ class MergingOverTheBackbone(Experiment):
         return claims
 
     def figures(self, results: Results) -> Iterable[Figure]:
-        """Yield the slides, self-similar traffic in both interpretations; throughput; in full loss by sources."""
+        """Yield the slides' losses by traffic model; throughput; in full also the loss by number of sources."""
         three = results.where(pairs=PAIRS)
         words = {
             "none": ("none", "without congestion control"),
@@ -280,8 +280,8 @@ def _similar(three: Results, uniform: Results) -> Iterable[Claim]:
         if traffic == BATCHES:
             yield Claim(
                 "B1",
-                "Without control Pareto bursts of mean 6 kB, each generated at one instant, lose more than uniform "
-                "bursts of the same mean, at 2 and 6 Mbit/s.",
+                "Without control more is lost of Pareto bursts of mean 6 kB, each generated at one instant, than of "
+                "uniform bursts of the same mean, at 2 and 6 Mbit/s.",
                 "derived: uniform bursts of mean 6 kB fit into 50 kB; Pareto bursts above 55 kB carry a quarter of "
                 "the bytes",
                 uniform.where(burst=6, rate=[2, 6])["loss"] < none.where(burst=6, rate=[2, 6])["loss"],
@@ -289,7 +289,7 @@ def _similar(three: Results, uniform: Results) -> Iterable[Claim]:
             yield Claim.calibrated(
                 "B4",
                 "At 9 Mbit/s in Pareto bursts of 24 kB or more, each generated at one instant, packets are lost even "
-                "if destinations are stopped: some bursts exceed all buffers.",
+                "if congested destinations are stopped: some bursts exceed all buffers.",
                 "derived: of Pareto bursts of mean 24 kB and shape 1.4, those above 600 kB carry a sixth of the bytes",
                 destination.where(**large, rate=9)["loss"] > 0,
                 RATE_CHOSEN,
@@ -304,28 +304,29 @@ def _similar(three: Results, uniform: Results) -> Iterable[Claim]:
             )
         yield Claim.calibrated(
             f"{letter}2",
-            f"At 9 Mbit/s, stopping destinations loses less than no control, {traffic}.",
+            f"At 9 Mbit/s, less is lost if only congested destinations are stopped than without control, {traffic}.",
             slides + "; derived: 550 kB hold more than 50 kB",
             destination.where(rate=9)["loss"] < none.where(rate=9)["loss"],
             RATE_CHOSEN,
         )
         yield Claim.calibrated(
             f"{letter}3",
-            f"At 9 Mbit/s, stopping destinations loses less than stopping the backbone, {traffic}.",
+            f"At 9 Mbit/s, less is lost if only congested destinations are stopped than with XON/XOFF, {traffic}.",
             slides + "; derived as C1",
             destination.where(rate=9)["loss"] < plain.where(rate=9)["loss"],
             RATE_CHOSEN,
         )
         yield Claim(
             f"{letter}5",
-            f"At 9 Mbit/s, stopping the backbone has a lower throughput than stopping destinations, {traffic}.",
+            "At 9 Mbit/s, throughput is lower with XON/XOFF than if only congested destinations are stopped, "
+            f"{traffic}.",
             "conclusions of the slides; derived as C4",
             plain.where(rate=9)["throughput"] < destination.where(rate=9)["throughput"],
         )
     for number, (mechanism, words) in enumerate(zip(MECHANISMS, WORDS, strict=True), 1):
         yield Claim.comparison(
             f"R{number}",
-            f"Loss of self-similar traffic at 6 Mbit/s and bursts of 24 kB, {words}.",
+            f"Loss of self-similar traffic at 6 Mbit/s in bursts of 24 kB; mechanism: {words}.",
             "slides of the self-similar model, whose curves are lost",
             three.where(traffic=SELF_SIMILAR, mechanism=mechanism, rate=6, burst=24)["loss"],
             "the loss of self-similar traffic depends on the peak rate of its sources, which the slides do not give",

@@ -32,7 +32,7 @@ class BackboneWithTcp(Experiment):
         return tcp.settings(point)
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the derived claims, and comparisons of other results."""
+        """Return the claims on loss, goodput and delivery time that are derived, and comparisons of other results."""
         none, controlled = results.where(mechanism="none"), results.where(mechanism=list(tcp.CONTROLLED))
         endless = results.where(traffic=tcp.ENDLESS, rate=10, burst=0)
         worst = results.where(traffic=tcp.BURSTS, rate=9, burst=96)
@@ -68,8 +68,8 @@ class BackboneWithTcp(Experiment):
             ),
             Claim(
                 "T5",
-                "With one class, stopping the class stops the backbone: the goodput of endless transfers is the same "
-                "within 2 %.",
+                "With one class, the goodput of endless transfers if notifications name the class is within 2 % of "
+                "that with XON/XOFF, since stopping the class stops the backbone.",
                 "derived: all traffic is of the class that the notification names",
                 endless.where(mechanism="class")["goodput"].close_to(
                     endless.where(mechanism="plain")["goodput"], relative=0.02
@@ -80,7 +80,7 @@ class BackboneWithTcp(Experiment):
                 for number, text, quantity in (
                     (
                         "T6",
-                        "Goodput of endless transfers when the backbone is stopped.",
+                        "Goodput of endless transfers with XON/XOFF, which stops the whole backbone.",
                         endless.where(mechanism="plain")["goodput"],
                     ),
                     (

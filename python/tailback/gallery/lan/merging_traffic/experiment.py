@@ -76,8 +76,8 @@ class TrafficMerging(Experiment):
             ),
             Claim.calibrated(
                 "C1b",
-                "Without control self-similar traffic loses more at 3 than at 1 Mbit/s per source, in both "
-                "interpretations of its slide.",
+                "Without control more self-similar traffic is lost at 3 than at 1 Mbit/s per source, in both "
+                "interpretations of the slide on this traffic.",
                 "derived as C1",
                 (similar[SELF_SIMILAR][0].where(rate=1)["loss"] < similar[SELF_SIMILAR][0].where(rate=3)["loss"])
                 & (similar[BATCHES][0].where(rate=1)["loss"] < similar[BATCHES][0].where(rate=3)["loss"]),
@@ -85,13 +85,13 @@ class TrafficMerging(Experiment):
             ),
             Claim(
                 "C2",
-                "Uniform bursts of 6 kB on average at 1 Mbit/s per source lose nothing even without control.",
+                "Even without control nothing is lost of uniform bursts of 6 kB on average at 1 Mbit/s per source.",
                 "derived: three bursts of at most 12 kB fit into 50 kB",
                 uu_none.where(rate=1, burst=6)["loss"].is_zero(),
             ),
             Claim(
                 "C3a",
-                "Back-pressure removes all loss of uniform bursts up to 2 Mbit/s per source.",
+                "With back-pressure nothing is lost of uniform bursts up to 2 Mbit/s per source.",
                 "slide Packet Loss using XON/XOFF, uniform-uniform, whose curves are lost; the range from a prototype",
                 uu_plain.where(rate=lambda rate: float(rate) <= 2)["loss"].is_zero(),
                 headline="XON/XOFF reduces loss due to traffic merging",
@@ -105,7 +105,7 @@ class TrafficMerging(Experiment):
             Claim.calibrated(
                 "C4a",
                 "At 3 Mbit/s per source back-pressure at least halves the loss of self-similar traffic from sources "
-                "with a peak rate.",
+                "that have a peak rate.",
                 "slide Packet Loss using XON/XOFF, self-similar; the bound from a prototype",
                 similar[SELF_SIMILAR][1].where(rate=3)["loss"] <= 0.5 * similar[SELF_SIMILAR][0].where(rate=3)["loss"],
                 "the rate was chosen after the result: with less load losses are too rare to be compared",
@@ -119,8 +119,8 @@ class TrafficMerging(Experiment):
             ),
             Claim(
                 "C5",
-                "Without control Pareto bursts that are each generated at one instant lose more than uniform bursts "
-                "of the same mean and rate.",
+                "Without control more is lost of Pareto bursts that are each generated at one instant than of uniform "
+                "bursts of the same mean and rate.",
                 "derived: three uniform bursts of mean 48 kB have 288 kB at most; Pareto bursts have no such limit",
                 uu_none["loss"] < similar[BATCHES][0]["loss"],
             ),
@@ -146,7 +146,7 @@ class TrafficMerging(Experiment):
                 "C7",
                 "With back-pressure the mean delay of uniform bursts of 24 kB or more is not shorter than without "
                 "control, as the packets that are not lost arrive later.",
-                "derived",
+                "derived: packets wait upstream instead of being lost",
                 uu_none.where(burst=[24, 48])["delay"] <= uu_plain.where(burst=[24, 48])["delay"],
                 "the burst sizes were chosen after the result: where nothing is lost without control, the delay does "
                 "not change",

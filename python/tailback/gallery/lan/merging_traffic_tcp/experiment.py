@@ -32,7 +32,7 @@ class TrafficMergingWithTcp(Experiment):
         return tcp.settings(point)
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the derived claims, and comparisons of other results."""
+        """Return the claims on loss and goodput that are derived, and comparisons of other results."""
         none, controlled = results.where(mechanism="none"), results.where(mechanism=list(tcp.CONTROLLED))
         endless = results.where(traffic=tcp.ENDLESS, rate=10, burst=0)
         worst = results.where(traffic=tcp.BURSTS, rate=3, burst=48)
@@ -71,8 +71,8 @@ class TrafficMergingWithTcp(Experiment):
                     f"99th percentile of the time to deliver a burst of 48 kB at 3 Mbit/s, {words}.",
                     "not in the slides",
                     worst.where(mechanism=mode)["completion_p99"],
-                    "a tail loss probe repairs the loss of last segments after two round trips, so that it cannot be "
-                    "derived which is faster",
+                    "a tail loss probe repairs the loss of a burst's last segments after two round trips, so that it "
+                    "cannot be derived whether delivery is faster with or without control",
                 )
                 for letter, words, mode in (("a", "without control", "none"), ("b", "with XON/XOFF", "plain"))
             ),

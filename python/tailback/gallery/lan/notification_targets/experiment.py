@@ -23,7 +23,7 @@ from tailback.study.experiment import (
 ALL, FEEDING = "plain, all neighbours", "plain, feeding ports"
 DATABASE, BUFFER = "destination, filtering database", "destination, buffer"
 EDGE, LARGE_EDGE = 50, 500
-"""Buffer of the edge switches, kB, and the larger one of the sensitivity."""
+"""Buffer of the edge switches, kB, and the larger buffer of comparisons R1 to R4."""
 BACKPRESSURE: dict[AxisValue, Settings] = {
     "none": {"backpressure.scope": "none"},
     ALL: {"backpressure.scope": "plain", "backpressure.notify": "all"},
@@ -101,13 +101,13 @@ class WhomToNotify(Experiment):
                 "N4",
                 "If only feeding ports are notified, S2, which feeds the congested backbone port, still loses packets "
                 "at 8 Mbit/s, and its mean delay is more than five times that without control at every rate.",
-                "derived",
+                "derived: sw1, which forwards the packets of S1 and S2, is stopped",
                 (feeding.where(rate=8)["s2_loss"] > 0) & (feeding["s2_delay"] > 5 * none["s2_delay"]),
             ),
             Claim(
                 "A1",
                 "With addresses from the filtering database, S2 loses packets at 8 Mbit/s: the notification of the "
-                "congested backbone port lists all addresses behind the port, also that of d2.",
+                "congested backbone port lists all addresses behind the port, that of d2 included.",
                 "derived; the slides list both sources of addresses",
                 database.where(rate=8)["s2_loss"] > 0,
             ),
@@ -115,13 +115,14 @@ class WhomToNotify(Experiment):
                 "A2",
                 "With addresses from the packets in the buffer, S2 loses nothing, and its mean delay is at most 10 % "
                 "longer than without control.",
-                "derived",
+                "derived: the packets in the congested buffers are to d1 only",
                 buffer["s2_loss"].is_zero() & (buffer["s2_delay"] <= 1.1 * none["s2_delay"]),
             ),
             Claim(
                 "A3",
-                "With either list of addresses S3, whose destination is not behind the congested port, loses nothing.",
-                "derived",
+                "With addresses from the filtering database or from the buffer, S3, whose destination is not behind "
+                "the congested port, loses nothing.",
+                "derived: no list contains the address of d3",
                 database["s3_loss"].is_zero() & buffer["s3_loss"].is_zero(),
             ),
             *(

@@ -31,16 +31,17 @@ if TYPE_CHECKING:
 
 # Rate of the link that feeds the slow port, bit/s.
 RATE = 1e9
+# Largest payload of a frame, bytes.
 MTU = 1500
 HIGH_KB, LOW_KB = 40, 35
 """Thresholds, kB; in the small buffer they are the 80 and 70 % of the slides."""
 SMALL, LARGE = 50, 200
 """Buffers, kB: one that can overflow, and one that never limits the overshoot."""
-# Space above the high threshold in the small buffer.
+# Space above the high threshold in the small buffer, kB.
 ROOM_KB = SMALL - HIGH_KB
 SHORT_KM, STANDARD_US = 0.2, 1.024
-"""Cable length, km, while the response time is varied, and response time, µs, while the length is varied: the
-standard's limit of 2 quanta at 1 Gbit/s."""
+"""Cable length, km, while the response time is varied, and response time, µs, while the length is varied.
+ The response time is the standard's limit of 2 quanta at 1 Gbit/s. """
 # Cable lengths, km, and response times, µs, of the full profile.
 LENGTHS = (0.2, 1, 2, 3, 4, 6, 8, 10)
 RESPONSES = (0, 1.024, 10, 20, 30, 40, 60, 80, 100)
@@ -126,7 +127,7 @@ class Headroom(Experiment):
                 "H4",
                 "In a buffer of 200 kB the overshoot of the high threshold is at least three quarters of the headroom "
                 "by the formula.",
-                "derived",
+                "derived: all terms of the formula are reached, though not to their last byte; the bound reconstructed",
                 _each(_over(results), lambda _: True, lambda over, needed: over >= 0.75 * needed),
             ),
         ]
@@ -164,7 +165,7 @@ def _each(
     for point, _ in quantity.intervals():
         needed = needed_kb(point["length"], point["response"])
         if wanted(needed):
-            # Lists keep both axes free, so that the point is named where it is shown.
+            # Lists of one value keep both axes free, so that a check names its point.
             one = condition(quantity.where(length=[point["length"]], response=[point["response"]]), needed)
             joined = one if joined is None else Condition(joined.expected, joined.checks + one.checks)
     assert joined is not None, "there is a point to judge"

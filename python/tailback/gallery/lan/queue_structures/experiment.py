@@ -71,7 +71,7 @@ CONTROLS: dict[AxisValue, tuple[str, ...]] = {
     MEMORY: (NONE, PLAIN, DESTINATION),
     LIMITS: (NONE, PLAIN, DESTINATION),
 }
-# Queues and mechanisms of the figure "stops", its duration, and its rate in Mbit/s and burst size in kB.
+# Queues and mechanisms of the figure "stops", the time that it shows in s, and its rate in Mbit/s and burst size in kB.
 TRACED = ((OUTPUT, PLAIN), (VOQ1, PLAIN), (LIMITS, PLAIN), (OUTPUT, DESTINATION))
 TRACE_S = 0.4
 TRACE_RATE, TRACE_BURST = 6, 48
@@ -88,10 +88,10 @@ def _lost_at_sw2(report: Report) -> int:
 
 
 def _stops(report: Report) -> tuple[list[float], list[float], list[float]] | None:
-    """Return three series in s from the end of the warm-up; `None` without samples.
+    """Return three series in s, counted from the end of the warm-up; `None` without samples.
 
-    The times, and the total times until then for which sw1's backbone port was stopped, and for which data waited there
-    while nothing was sent.
+    The first has the times of the samples. The others have, up to each of these times, the total time for which sw1's
+    backbone port was stopped, and that for which data waited there while nothing was sent.
     """
     series = report.data["series"]
     if series is None:
@@ -180,15 +180,17 @@ class QueueStructures(Experiment):
         return [
             Claim(
                 "Q1",
-                "Under either control nothing is lost at sw2, which has the headroom, with any queue structure.",
+                "With XON/XOFF and with control by destination nothing is lost at sw2, which has the headroom, with "
+                "any queue structure.",
                 "derived: the 20 % of the memory above the high threshold exceed the headroom of one link at 100 "
                 "Mbit/s",
                 results.where(mechanism=[PLAIN, DESTINATION])["lost_sw2"].is_zero(),
             ),
             Claim(
                 "Q2",
-                "With one destination for each source, from 6 Mbit/s up in bursts of 48 kB, XON/XOFF loses less with "
-                "a queue for each input of sw1 than with one queue at its output, of the same memory.",
+                "With one destination for each source, from 6 Mbit/s up in bursts of 48 kB, less is lost with "
+                "XON/XOFF and a queue for each input of sw1 than with XON/XOFF and one queue of the same memory at "
+                "its output.",
                 "derived: the queues are served in turn, so that no burst blocks the packets to other destinations "
                 "for long",
                 large.where(queues=VOQ1, mechanism=PLAIN)["loss"] < large.where(queues=OUTPUT, mechanism=PLAIN)["loss"],
@@ -244,11 +246,12 @@ class QueueStructures(Experiment):
             *(
                 Claim.comparison(
                     f"L{index}",
-                    f"Loss at 9 Mbit/s in bursts of 48 kB if each source sends to all destinations: {queues}, "
-                    f"{mechanism}.",
+                    "Loss at 9 Mbit/s in bursts of 48 kB if each source sends to all destinations; switches: "
+                    f"{queues}; scope of notifications: {mechanism}.",
                     "comparison",
                     last.where(queues=queues, mechanism=mechanism, burst=48)["loss"],
-                    "the slides show no such switch; the loss of output queues with destinations is in the figure",
+                    "the slides show no such switch; the figure also has the loss with output queues and control by "
+                    "destination",
                 )
                 for index, (queues, mechanism) in enumerate(listed, 1)
             ),
@@ -285,6 +288,7 @@ class QueueStructures(Experiment):
 
 # All queue structures with their mechanisms.
 TABLE = tuple((queues, mechanism) for queues, controls in CONTROLS.items() for mechanism in controls)
+# Index into `plot.COLOURS` by mechanism.
 COLOUR_OF = {NONE: 6, PLAIN: 1, DESTINATION: 0}
 
 

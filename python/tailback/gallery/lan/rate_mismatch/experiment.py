@@ -31,6 +31,7 @@ from tailback.study.experiment.claims import Check
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
 
+# Buffer before the slow link, kB.
 BUFFER_KB = 50
 FAST, SLOW = 100, 10
 """Rates into and out of the small buffer, Mbit/s."""
@@ -43,7 +44,7 @@ OVERLOAD = 10
 
 
 def isolated_loss(burst_kb: AxisValue) -> float:
-    """Return the loss in % of bursts that never meet, the limit of low load; sizes are uniform from 0 to 2 `burst_kb`.
+    """Return the loss in % of bursts that never meet, as at low load; their sizes are uniform from 0 to 2 `burst_kb`.
 
     While a burst of X bytes arrives, the share r/R = SLOW/FAST of it leaves; the excess over the buffer is lost. With
     X0, the largest burst without loss, the excess is (1 - r/R)(X - X0) for X > X0. Its mean is divided by that of X.
@@ -54,7 +55,7 @@ def isolated_loss(burst_kb: AxisValue) -> float:
 
 
 def _floor(report: Report) -> float:
-    """Return the loss in % of the realised load with a slow link that is never idle, the minimum of any mechanism."""
+    """Return the loss in % of the realised load if the slow link is never idle, a lower bound for every mechanism."""
     return max(0.0, 100 * (1 - 1e6 * CAPACITY / report.offered_bps()))
 
 
@@ -105,7 +106,7 @@ class RateMismatch(Experiment):
         if point["traffic"] in READINGS:
             run = {"run.duration": "2020s" if profile == "full" else "200s"}
         elif point["rate"] == 1:
-            # At this rate packets are few, and C1 compares the loss with a formula to within 2 percentage points.
+            # At this rate there are few packets, and C1 needs the loss to within 2 percentage points.
             run = {"run.duration": "2020s" if profile == "full" else "605s"}
         elif point["rate"] == OVERLOAD:
             # The excess of 0.25 to 0.3 Mbit/s takes up to 18 s to fill 550 kB.
@@ -130,7 +131,7 @@ class RateMismatch(Experiment):
             ),
             Claim(
                 "C2a",
-                "XON/XOFF removes all loss of uniform bursts of up to 48 kB on average, up to 5 Mbit/s.",
+                "With XON/XOFF nothing is lost of uniform bursts of up to 48 kB on average, up to 5 Mbit/s.",
                 "slide Rate Mismatch, Packet Loss using XON/XOFF, uniform-uniform; the range from a prototype",
                 uu_plain.where(**transient, **medium)["loss"].is_zero(),
                 headline="XON/XOFF reduces loss due to rate mismatches",
@@ -143,7 +144,7 @@ class RateMismatch(Experiment):
             ),
             Claim(
                 "C3",
-                "Packets of self-similar traffic with bursts of 48 kB are lost even with XON/XOFF, at one rate at "
+                "Even with XON/XOFF, packets of self-similar traffic with bursts of 48 kB are lost at one rate at "
                 "least.",
                 'slide Rate Mismatch, self-similar: "can have some loss in 500 KB buffers due to very large bursts"; '
                 "stated",
@@ -152,8 +153,8 @@ class RateMismatch(Experiment):
             ),
             Claim(
                 "C3b",
-                "Pareto bursts of 48 kB on average, each generated at one instant, lose packets even with XON/XOFF, "
-                "at every rate.",
+                "Even with XON/XOFF, packets of Pareto bursts of 48 kB on average, each generated at one instant, are "
+                "lost at every rate.",
                 "slide Rate Mismatch, self-similar; derived: bursts above 600 kB, which overflow all buffers even "
                 "alone, carry "
                 "(14/600)^0.4 = 22 % of the bytes",
@@ -176,16 +177,16 @@ class RateMismatch(Experiment):
             ),
             Claim(
                 "C6",
-                "With uniform or Pareto bursts of 24 kB or more on average, each generated at one instant, XON/XOFF "
-                "loses less than no control.",
+                "With uniform or Pareto bursts of 24 kB or more on average, each generated at one instant, less is "
+                "lost with XON/XOFF than without control.",
                 "derived: with XON/XOFF the same bursts can use 550 kB instead of 50 kB",
                 plain.where(**large, traffic=[UNIFORM, BATCHES])["loss"]
                 < none.where(**large, traffic=[UNIFORM, BATCHES])["loss"],
             ),
             Claim.calibrated(
                 "C6b",
-                "With self-similar traffic of 8 Mbit/s in bursts of 24 kB or more, XON/XOFF loses less than no "
-                "control.",
+                "With self-similar traffic of 8 Mbit/s in bursts of 24 kB or more, less is lost with XON/XOFF than "
+                "without control.",
                 "derived as C6",
                 plain.where(**large, traffic=SELF_SIMILAR, rate=8)["loss"]
                 < none.where(**large, traffic=SELF_SIMILAR, rate=8)["loss"],
@@ -193,7 +194,7 @@ class RateMismatch(Experiment):
             ),
             Claim(
                 "C7",
-                "At 10 Mbit/s XON/XOFF loses at least as much as a slow link that is never idle would, within 0.4 "
+                "At 10 Mbit/s the loss with XON/XOFF is at least that of a slow link that is never idle, minus 0.4 "
                 "percentage points.",
                 "derived: the link carries at most 10 · 1500/1538 = 9.753 Mbit/s of payload, 2.5 % less than offered; "
                 "550 kB that are full at the start of the measurement and empty at its end are 0.4 % of the load "
@@ -273,7 +274,7 @@ def _near_oracle(loss: Quantity) -> Condition:
     checks: list[Check] = []
     for burst in loss.values_of("burst"):
         expected = isolated_loss(burst)
-        # A list keeps the axis free, so that the point is named where it is shown.
+        # A list of one value keeps the axis free, so that a check names its point.
         checks += loss.where(burst=[burst]).within(expected - 2, expected + 2).checks
     return Condition(f"{loss.label} within 2 points of the formula", tuple(checks))
 

@@ -26,9 +26,9 @@ AXES = (
 
 
 def points(rates: Sequence[float], bursts: Sequence[int]) -> Iterable[Point]:
-    """Return the points: bursts under every scope, and endless transfers, whose burst size is given as 0.
+    """Return the points: bursts under every scope, and endless transfers.
 
-    Rates are in Mbit/s, burst sizes in kB.
+    Rates are in Mbit/s, burst sizes in kB. The points of endless transfers have a rate of 10 and a burst size of 0.
     """
     return grid(traffic=[BURSTS], mechanism=MODES, rate=rates, burst=bursts) + grid(
         traffic=[ENDLESS], mechanism=MODES, rate=[10], burst=[0]
@@ -36,7 +36,7 @@ def points(rates: Sequence[float], bursts: Sequence[int]) -> Iterable[Point]:
 
 
 def settings(point: Point) -> Settings:
-    """Return the settings of a point's scope and sources."""
+    """Return the settings of a point's scope and sources, and random starts."""
     burst = {"kind": "uniform-uniform", "burst": f"{point['burst']}kB", "rate": f"{point['rate']}Mbit/s"}
     source = {"kind": "bulk"} if point["traffic"] == ENDLESS else burst
     # Random starts of the endless transfers make replications differ.
@@ -47,6 +47,7 @@ def settings(point: Point) -> Settings:
     }
 
 
+# Number of retransmissions or timeouts (`key`) per segment, %.
 def _per_segment(report: Report, key: str) -> float:
     rows = report.transports()
     counts = {"retransmissions": [r["retransmissions"] for r in rows], "timeouts": [r["timeouts"] for r in rows]}
@@ -54,6 +55,7 @@ def _per_segment(report: Report, key: str) -> float:
     return 100 * sum(counts[key]) / segments if segments else 0.0
 
 
+# Mean ("mean") or 99th percentile ("p99") of the time to deliver a burst, ms; NaN without bursts.
 def _completion(report: Report, key: str) -> float:
     done = report.data["completions"].get("data")
     values = {} if done is None else {"mean": done["mean_s"], "p99": done.get("p99_s")}

@@ -22,7 +22,7 @@ from tailback.study.experiment import (
 
 MECHANISMS = ("none", "plain", "class", "destination", "class-destination")
 EDGE, LARGE_EDGE = 50, 500
-"""Buffer of the edge switch, kB: that of video and bursty data, and a larger one for the sensitivity."""
+"""Buffer of the edge switch, kB: that of video and bursty data, and a larger one for comparisons R1 to R4."""
 
 
 class ClassAndDestination(Experiment):
@@ -95,26 +95,27 @@ class ClassAndDestination(Experiment):
             ),
             Claim(
                 "C2a",
-                "With the class alone no video packet is lost.",
+                "If notifications name only the class, no video packet is lost.",
                 conclusions,
                 by_class["video_loss"].is_zero(),
             ),
             Claim(
                 "C2b",
-                "With the class alone packets of the bystander, which is in the congested class, are lost at 7 Mbit/s.",
+                "If notifications name only the class, packets of the bystander, which is in the congested class, are "
+                "lost at 7 Mbit/s.",
                 conclusions,
                 high.where(mechanism="class")["bystander_loss"] > 0,
             ),
             Claim(
                 "C3a",
-                "With the destination alone no packet of the bystander is lost.",
+                "If notifications name only the destination, no packet of the bystander is lost.",
                 conclusions,
                 by_destination["bystander_loss"].is_zero(),
             ),
             Claim(
                 "C3b",
-                "With the destination alone packets of the video, which goes to the congested host, are lost at 7 "
-                "Mbit/s.",
+                "If notifications name only the destination, packets of the video, which goes to the congested host, "
+                "are lost at 7 Mbit/s.",
                 conclusions,
                 high.where(mechanism="destination")["video_loss"] > 0,
             ),
@@ -127,14 +128,15 @@ class ClassAndDestination(Experiment):
             ),
             Claim(
                 "C5",
-                "The bursts lose less under every control mechanism than without control.",
+                "Less of the bursts is lost with every control mechanism than without control.",
                 "derived: 550 kB can store more than 50 kB",
                 _less(results, "bursts_loss"),
             ),
             Claim(
                 "C6",
-                "The mean delay of video with class and destination is at most that with the destination alone.",
-                "derived",
+                "The mean delay of video if notifications name class and destination is at most that if they name "
+                "only the destination.",
+                "derived: with class and destination the video is never stopped",
                 both["video_delay"] <= by_destination["video_delay"],
             ),
             *(

@@ -32,7 +32,7 @@ OUTPUT, FIFO, VOQ1, VOQ2, CUT = "output-queued", "input FIFO", "VOQ", "VOQ, spee
 PARTED, SHARED = "output-queued, 15 kB a port", "shared memory, 8 times 15 kB"
 ROOM = "1MB"
 """Buffer of an input, large enough never to be empty in saturation."""
-# Buffer of a port if the memory is divided among the ports.
+# Buffer of a port if the memory is divided among the ports, kB.
 PORT_KB = 15
 
 # Settings of the switch.
@@ -46,6 +46,7 @@ MODELS: dict[AxisValue, Model] = {
     PARTED: {"model": {"kind": "output-queued"}, "buffer": f"{PORT_KB}kB"},
     SHARED: {"model": {"kind": "shared-memory", "memory": f"{8 * PORT_KB}kB", "alpha": 4.0}},
 }
+# Models with ample memory, whose delay is compared, and those whose memory is small, whose loss is compared.
 LOSSLESS, LOSSY = (OUTPUT, FIFO, VOQ1, VOQ2, CUT), (PARTED, SHARED)
 PORTS, OVERLOAD = 8, 130
 """Number of inputs and of outputs, and the offered load in % at which inputs are never empty."""
@@ -55,7 +56,7 @@ LIMIT = 58.58
 """Saturation throughput for infinitely many ports, %: 2 minus the square root of 2."""
 # Slots of the Bernoulli sources in the time of a frame.
 SLOTS_PER_FRAME = 100
-# Time of a full frame on a link of 100 Mbit/s.
+# Time of a full frame on a link of 100 Mbit/s: 1538 B with preamble and gap.
 FRAME_US = 123.04
 SAVED_US = (1538 - 64) * 8 / 100
 """Delay that a cut-through switch saves per frame, µs: it waits for 64 instead of 1538 bytes at 100 Mbit/s."""
@@ -81,7 +82,7 @@ class SwitchModels(Experiment):
     )
 
     def points(self, profile: ProfileName) -> Iterable[Point]:
-        """Return the points: loads up to saturation for each model; input FIFOs by ports; high loads, finite memory."""
+        """Return the points: each model up to saturation; saturated input FIFOs by ports; small memories."""
         loads = (10, 20, 30, 40, 50, 55, 60, 70, 80, 90, 95) if profile == "full" else (10, 30, 50, 55, 70, 80, 90)
         fifo = [load for load in loads if load <= 55] + [60]
         counts = (*KAROL, 12, 16, 24) if profile == "full" else (2, 3, 4, 6, PORTS, 16)
@@ -120,8 +121,8 @@ class SwitchModels(Experiment):
         return [
             Claim(
                 "M1",
-                "The saturation throughput of input FIFOs is that of Karol, Hluchyj and Morgan for 2 to 8 ports, "
-                "within half a percentage point: 75 % for 2 ports, 61.84 % for 8.",
+                "The saturation throughput of input FIFOs with 2 to 8 ports is within half a percentage point of that "
+                "of Karol, Hluchyj and Morgan: 75 % for 2 ports, 61.84 % for 8.",
                 "Karol, Hluchyj and Morgan 1987, table I",
                 _at_each(fifo),
             ),
@@ -141,7 +142,7 @@ class SwitchModels(Experiment):
             ),
             Claim(
                 "M4",
-                "Up to a load of 55 %, below their saturation, input FIFOs with 8 ports lose nothing.",
+                "Up to a load of 55 %, input FIFOs with 8 ports lose nothing.",
                 "derived: below saturation",
                 carried["loss"].is_zero(),
             ),
@@ -155,8 +156,8 @@ class SwitchModels(Experiment):
             ),
             Claim(
                 "M6",
-                "Up to a load of 90 % the mean delay with cut-through is 118 µs shorter than with output queues, the "
-                "time of storing a frame, within 5 %.",
+                "Up to a load of 90 % the mean delay with cut-through is shorter than with output queues by 118 µs, "
+                "the time of storing a frame, within 5 %.",
                 "derived: every frame is in its output queue earlier by this time, so the queue is the same, shifted "
                 "in time",
                 (stored - cut).within(0.95e-3 * SAVED_US, 1.05e-3 * SAVED_US),
@@ -215,7 +216,7 @@ def _at_each(fifo: Quantity) -> Condition:
     checks: list[Check] = []
     for ports in fifo.values_of("ports"):
         if (theory := KAROL.get(int(ports))) is not None:
-            # A list keeps the axis free, so that the point is named where it is shown.
+            # A list of one value keeps the axis free, so that a check names its point.
             checks += fifo.where(ports=[ports]).within(theory - 0.5, theory + 0.5).checks
     return Condition(f"{fifo.label} within 0.5 points of the theory", tuple(checks))
 

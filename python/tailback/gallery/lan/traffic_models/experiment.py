@@ -40,7 +40,7 @@ UNCUT, BATCHES_UNCUT = "self-similar, uncut", "self-similar, batches, uncut"
 BURST = 6
 """Mean burst where memory is measured, kB: the smallest of the slides, so that a run has many cycles."""
 LARGE_BURST = 24
-"""Mean burst elsewhere, kB."""
+"""Mean burst where sizes or losses are measured, kB."""
 STREAM = 1.5
 """Rate of a video stream, Mbit/s; the loads are those of one, three and five streams."""
 # Loads, Mbit/s.
@@ -58,6 +58,7 @@ FIRST_FITTED = 10
 """Shortest block of the fitted slope, in bins: 1 s, a mean cycle of a source (100 · 8 · 6 kB / 4.5 Mbit/s)."""
 
 
+# Source of a host: burst size in kB, load in Mbit/s.
 def _source(traffic: AxisValue, burst: int, load: AxisValue) -> Table:
     if traffic == POISSON:
         return {"kind": "poisson", "packet": "1500B", "rate": f"{load}Mbit/s"}
@@ -89,10 +90,12 @@ def _memory(report: Report) -> list[float]:
     return _bins(report) if report.measured_s > 1000 else []
 
 
+# Block lengths of the variance-time plot, in bins: those up to a fiftieth of the run.
 def _blocks(bins: Sequence[float]) -> list[int]:
     return [block for block in BLOCKS if block <= len(bins) / 50]
 
 
+# Hurst parameter of the bytes; NaN at points where memory is not measured.
 def _hurst(report: Report) -> float:
     bins = _memory(report)
     return hurst(bins, [block for block in _blocks(bins) if block >= FIRST_FITTED]) if bins else math.nan
@@ -172,7 +175,7 @@ class TrafficModels(Experiment):
         return {**settings, **run}
 
     def claims(self, results: Results) -> Iterable[Claim]:
-        """Return the claims on memory and loss that follow from the models' definitions."""
+        """Return the claims on memory and loss that follow from the models' definitions, and comparisons."""
         memory = results.where(what=MEMORY, mechanism="none", load=LOADS[1])
         by_model = {traffic: memory.where(traffic=traffic) for traffic in MEASURED}
         lost = results.where(what=SWITCH)
@@ -265,22 +268,23 @@ class TrafficModels(Experiment):
             ),
             Claim(
                 "L2",
-                "Without control bursts of one size lose less than bursts of uniformly distributed sizes with the "
-                "same mean, at loads at which both lose packets.",
+                "Without control less is lost of bursts of one size than of bursts of uniformly distributed sizes "
+                "with the same mean, at loads at which packets of both are lost.",
                 "derived: both have the same gaps, and half of the uniform bursts are larger",
                 (none.where(traffic=UNIFORM_FIXED)["loss"] < none.where(traffic=UNIFORM)["loss"]).where_both_positive(),
             ),
             Claim(
                 "L3",
-                "Without control Pareto bursts that are each generated at one instant lose more than uniform bursts "
-                "of the same mean, at every load.",
+                "Without control more is lost of Pareto bursts that are each generated at one instant than of uniform "
+                "bursts of the same mean, at every load.",
                 "derived: a single uniform burst of mean 24 kB fits into 50 kB; Pareto bursts above 55 kB carry "
                 "(6.9/55)^0.4 = 44 % of the bytes",
                 none.where(traffic=UNIFORM)["loss"] < none.where(traffic=BATCHES)["loss"],
             ),
             Claim(
                 "L4",
-                "XON/XOFF loses less than no control with every traffic model, at loads at which both lose packets.",
+                "With every traffic model less is lost with XON/XOFF than without control, at loads at which packets "
+                "are lost with both.",
                 "derived: with XON/XOFF the same bursts can use 550 kB instead of 50 kB",
                 (plain.where(traffic=MODELS)["loss"] < none.where(traffic=MODELS)["loss"]).where_both_positive(),
             ),
@@ -336,8 +340,8 @@ class TrafficModels(Experiment):
             "sizes",
             "Distribution of the bytes in a millisecond",
             "Share of the milliseconds with traffic that have at least the number of bytes on the x axis. A burst "
-            "that is generated at one instant arrives within one or two of them; self-similar sources with a peak "
-            "rate send theirs over a longer time.",
+            "that is generated at one instant arrives within one or two milliseconds; self-similar sources with a "
+            "peak rate send each burst over a longer time.",
             lambda: _draw_sizes(results),
         )
         for mechanism, words in (("none", "without control"), ("plain", "with XON/XOFF")):

@@ -41,5 +41,8 @@ def fitted_slope(x: Sequence[float], y: Sequence[float]) -> float:
 
 
 def hurst(series: Sequence[float], blocks: Sequence[int]) -> float:
-    """Return the Hurst parameter 1 + s/2, where s is the slope of the variance-time plot over the block lengths."""
+    """Return the Hurst parameter 1 + s/2, where s is the slope of the variance-time plot.
+
+    `blocks` are the block lengths of the plot. Raises as `variance_time` and `fitted_slope`.
+    """
     return 1 + fitted_slope(blocks, variance_time(series, blocks)) / 2

@@ -207,8 +207,9 @@ class VideoAndData(Experiment):
             ),
             Claim(
                 "C4a",
-                "Less data is lost with control by class than without control: strictly with bursts of 24 kB or more, "
-                "which lose packets at every rate; with smaller bursts at most 0.05 percentage points more.",
+                "Less data is lost with control by class than without control with bursts of 24 kB or more, of which "
+                "packets are lost at every rate; with smaller bursts the loss is at most 0.05 percentage points "
+                "higher.",
                 "slides Data Packet Loss; derived",
                 (selective.where(**bursty)["data_loss"] < none.where(**bursty)["data_loss"])
                 & (selective["data_loss"] - none["data_loss"] <= RESOLUTION),
@@ -216,7 +217,7 @@ class VideoAndData(Experiment):
             Claim(
                 "C4b",
                 "The loss of data with XON/XOFF exceeds that with control by class by at most 0.05 percentage points: "
-                "if the video is stopped, too, the link is left to the data.",
+                "XON/XOFF also stops the video, which leaves the link to the data.",
                 "slides Data Packet Loss; derived",
                 plain["data_loss"] - selective["data_loss"] <= RESOLUTION,
             ),
