@@ -201,6 +201,8 @@ class Simulation:
         """Number of jumps back."""
     def run_until(self, at_ps: int) -> None:
         """Handle all events at and before `at_ps`; Ctrl-C ends the step between two events."""
+    def run_to_rows(self, at_ps: int) -> None:
+        """Handle events up to the next instant with rows of the trace, at most up to `at_ps`."""
     def jump(self, at_ps: int) -> bool:
         """Go to `at_ps`, also back; return `True` if the run was replayed."""
     def view(self) -> str:

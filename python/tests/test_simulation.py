@@ -9,6 +9,7 @@ import sys
 import textwrap
 from pathlib import Path
 from types import ModuleType
+from typing import Literal, cast
 
 import pytest
 
@@ -122,6 +123,139 @@ def test_a_changed_run_has_the_digest_of_the_scenario_that_it_exports() -> None:
     assert alone.digest == report.digest
     assert "touched" not in alone.data
     assert tailback.run(LINE, seed=3, replications=1).reports[0].digest != report.digest
+
+
+def test_an_observer_is_called_at_its_times_and_changes_no_result() -> None:
+    plain = tailback.run(LINE, seed=3, replications=1).reports[0]
+    seen: list[tuple[float, int]] = []
+    with Simulation(LINE, seed=3) as simulation:
+        simulation.run_until("50ms")
+        stop = simulation.observe(
+            lambda: seen.append((simulation.now, simulation.flow("data")["offered"]["packets"])),
+            every="100ms",
+        )
+        simulation.run_until("380ms")
+        simulation.step("70ms")
+        stop()
+        stop()
+        report = simulation.finish()
+    # One frame is generated every 2 ms, the first at 0 and another at the instant of each call.
+    assert seen == [(0.15, 76), (0.25, 126), (0.35, 176), (0.45, 226)]
+    assert report.digest == plain.digest
+
+
+def test_what_an_observer_changes_is_in_the_exported_scenario() -> None:
+    with Simulation(LINE, seed=3) as simulation:
+
+        def law() -> None:
+            waits = simulation.port("s->b")["queue_bytes"] > 0
+            simulation.change("links[0].rate", "8Mbit/s" if waits else "2Mbit/s")
+
+        stop = simulation.observe(law, every="50ms")
+        simulation.run_until("900ms")
+        stop()
+        exported = simulation.scenario()
+        report = simulation.finish()
+    changes = cast(list[dict[str, object]], exported.document["timeline"])
+    assert len(changes) == 18
+    assert [change["at"] for change in changes[:2]] == ["50000000.001ns", "100000000.001ns"]
+    assert {str(change["set"]) for change in changes} == {
+        "{'links[0].rate': '2Mbit/s'}",
+        "{'links[0].rate': '8Mbit/s'}",
+    }
+    assert tailback.run(exported, seed=3, replications=1).reports[0].digest == report.digest
+
+
+def test_an_observer_that_raises_ends_the_step_at_its_time() -> None:
+    with Simulation(LINE) as simulation:
+
+        def ends() -> None:
+            raise LookupError("enough")
+
+        stop = simulation.observe(ends, every="70ms")
+        with pytest.raises(LookupError, match="enough"):
+            simulation.run_until("200ms")
+        assert simulation.now == pytest.approx(0.07)
+        stop()
+        simulation.run_until("200ms")
+        assert simulation.now == pytest.approx(0.2)
+
+
+@pytest.mark.parametrize("call", ["step", "run_until", "jump", "finish", "report"])
+def test_an_observer_cannot_run_the_simulation(call: str) -> None:
+    with Simulation(LINE) as simulation:
+        times = {"finish": (), "report": ()}.get(call, ("10ms",))
+        simulation.observe(lambda: getattr(simulation, call)(*times), every="20ms")
+        with pytest.raises(UsageError, match="an observer cannot run the simulation"):
+            simulation.run_until("100ms")
+        assert simulation.now == pytest.approx(0.02)
+
+
+def test_an_observer_that_closes_the_simulation_ends_the_step() -> None:
+    simulation = Simulation(LINE)
+    simulation.observe(simulation.close, every="20ms")
+    simulation.run_until("100ms")
+    with pytest.raises(UsageError, match="closed"):
+        _ = simulation.now
+
+
+def test_an_interval_of_zero_is_refused_and_a_jump_back_starts_a_new_interval() -> None:
+    with Simulation(LINE) as simulation:
+        with pytest.raises(UsageError, match="interval above zero"):
+            simulation.observe(lambda: None, every=0)
+        seen: list[float] = []
+        simulation.observe(lambda: seen.append(simulation.now), every="100ms")
+        simulation.run_until("250ms")
+        assert simulation.jump("130ms")
+        simulation.run_until("350ms")
+    assert seen == pytest.approx([0.1, 0.2, 0.23, 0.33])
+
+
+@pytest.mark.parametrize("engine", ["merged", "plain"])
+def test_an_observer_of_the_trace_gets_the_rows_of_each_instant_once_and_in_order(
+    engine: Literal["merged", "plain"],
+) -> None:
+    import polars as pl
+
+    with Simulation(LINE, trace=True, engine=engine) as plain:
+        plain.run_until(plain.end)
+        whole, trace_hash = plain.take_trace(), plain.trace_hash
+    observed: list[pl.DataFrame] = []
+    instants: list[float] = []
+    with Simulation(LINE, trace=True, engine=engine) as simulation:
+
+        def observe(rows: pl.DataFrame) -> None:
+            observed.append(rows)
+            instants.append(simulation.now)
+
+        simulation.observe_trace(observe)
+        simulation.run_until("300ms")
+        simulation.run_until(simulation.end)
+        assert simulation.take_trace().is_empty()
+        assert simulation.trace_hash == trace_hash
+    assert len(whole) > 2000
+    assert pl.concat(observed).equals(whole)
+    for rows, instant in zip(observed, instants, strict=True):
+        assert rows["time_ps"].unique().to_list() == [round(instant * 10**12)]
+    with Simulation(LINE) as simulation, pytest.raises(UsageError, match="no trace"):
+        simulation.observe_trace(observed.append)
+
+
+def test_an_observer_of_the_trace_can_answer_a_drop_at_once() -> None:
+    scenario = LINE.set({"switches.s.buffer": "10kB", "links[0].rate": "2Mbit/s"})
+    with Simulation(scenario, trace=tailback.Trace(events=["drop"])) as simulation:
+        dropped_s: list[float] = []
+
+        def answer(rows: pl.DataFrame) -> None:
+            dropped_s.extend(time / 10**12 for time in rows["time_ps"])
+            simulation.change("links[0].rate", "8Mbit/s")
+
+        simulation.observe_trace(answer)
+        simulation.run_until("1s")
+        # At 2 Mbit/s the queue of 10 kB is full after about 10 frames of 4 ms; at 8 Mbit/s there are no more drops.
+        assert len(dropped_s) == 1
+        (change,) = cast(list[dict[str, str]], simulation.scenario().document["timeline"])
+        assert _native.parse_duration(change["at"]) == round(dropped_s[0] * 10**12) + 1
 
 
 def test_delivered_data_has_its_times_and_its_flow() -> None:

@@ -10,6 +10,7 @@ mod crossbar_pressure;
 mod golden;
 mod headroom;
 mod links;
+mod observers;
 mod parts;
 mod pause;
 mod queueing_theory;

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from os import PathLike
 from types import TracebackType
 from typing import TYPE_CHECKING, Literal, NamedTuple, cast
@@ -18,6 +19,8 @@ from tailback.traces.selection import Trace
 
 if TYPE_CHECKING:
     import polars as pl
+
+    from tailback.traces.columns import Layout
 
 __all__ = ["Delivered", "Simulation"]
 
@@ -38,6 +41,17 @@ class Delivered(NamedTuple):
     """Payload, bytes."""
     born_s: float
     """Time at which the packet was generated, seconds."""
+
+
+@dataclass
+class _Observer:
+    """A function that is called at regular intervals."""
+
+    call: Callable[[], object]
+    every: int
+    """Interval, ps."""
+    due: int
+    """Time of the next call, ps."""
 
 
 class Simulation:
@@ -96,6 +110,9 @@ class Simulation:
         selection = None if wanted is None else wanted.chosen()
         self._open: _native.Simulation | None = _native.Simulation(scenario.native, chosen, engine, None, selection)
         self._scenario = scenario
+        self._observers: list[_Observer] = []
+        self._row_observers: list[Callable[[pl.DataFrame], object]] = []
+        self._in_observer = False
 
     def __enter__(self) -> Simulation:
         return self
@@ -151,20 +168,63 @@ class Simulation:
 
         A time in the past changes nothing. Ctrl-C ends the step between two events; the simulation can be continued.
         """
-        self._core.run_until(_ps(time))
+        self._run(_ps(time))
 
     def step(self, length: float | str) -> None:
         """Run for `length` from now, at most to the end of the run."""
-        core = self._core
-        core.run_until(core.now_ps + _ps(length))
+        self._run(self._core.now_ps + _ps(length))
 
     def jump(self, time: float | str) -> bool:
         """Go to `time`, which may be in the past; return `True` if the run was replayed.
 
         A jump back replays the run from its start with the changes made up to `time`, and discards later ones. It takes
-        as long as the run did up to `time`. It also ends the recording of delivered data.
+        as long as the run did up to `time`. It also ends the recording of delivered data. Observers are not called
+        during the replay.
         """
-        return self._core.jump(_ps(time))
+        core, target = self._core, _ps(time)
+        if target >= core.now_ps:
+            self._run(target)
+            return False
+        self._refuse_in_observer()
+        replayed = core.jump(target)
+        for observer in self._observers:
+            observer.due = core.now_ps + observer.every
+        return replayed
+
+    def observe(self, call: Callable[[], object], *, every: float | str) -> Callable[[], None]:
+        """Call a function at regular intervals while the simulation runs; return a function that ends this.
+
+            simulation.observe(lambda: delays.append(simulation.port("left->right")["queue_bytes"]), every="1ms")
+
+        Args:
+            call: Called without arguments after all events of its instant. It can read views, change keys and inject
+                data, though nothing can take effect after the end; it cannot run the simulation. What it raises ends the
+                step at its instant.
+            every: Interval between calls; the first call is one interval from now.
+
+        Raises:
+            UsageError: The interval is zero.
+
+        """
+        interval = _ps(every)
+        if interval == 0:
+            raise UsageError("an observer needs an interval above zero, such as every='1ms'")
+        observer = _Observer(call, interval, self._core.now_ps + interval)
+        self._observers.append(observer)
+        return lambda: self._observers.remove(observer) if observer in self._observers else None
+
+    def observe_trace(self, call: Callable[[pl.DataFrame], object]) -> Callable[[], None]:
+        """Call a function with the rows of the packet trace of each instant; return a function that ends this.
+
+        The columns are those of `take_trace`, which does not return these rows again. The function can do the same as
+        with `observe`: a change that it makes takes effect 1 ps after the rows at the earliest. A call per instant
+        costs about as much time as thousands of events: select flows, ports and kinds with `trace=Trace(...)`.
+
+        Raises UsageError without `trace`.
+        """
+        self._layout()
+        self._row_observers.append(call)
+        return lambda: self._row_observers.remove(call) if call in self._row_observers else None
 
     def view(self) -> View:
         """Return the state of the whole network now."""
@@ -247,13 +307,8 @@ class Simulation:
         """
         import polars as pl
 
-        from tailback.traces.columns import Layout
-
-        core = self._core
-        if self._names is None:
-            raise UsageError("the simulation has no trace; write Simulation(..., trace=True)")
-        layout = Layout(self._names)
-        chunks = [layout.frame(count, chunk) for count, chunk in core.take_trace()]
+        layout = self._layout()
+        chunks = [layout.frame(count, chunk) for count, chunk in self._core.take_trace()]
         return pl.concat(chunks) if chunks else pl.DataFrame(schema=layout.types)
 
     @property
@@ -271,8 +326,9 @@ class Simulation:
     def report(self) -> Report:
         """Return the results of a run that ends now; the simulation is then closed.
 
-        Raises UsageError during the warm-up, since nothing has been measured then.
+        Raises UsageError during the warm-up, since nothing has been measured then, and in an observer.
         """
+        self._refuse_in_observer()
         core = self._core
         if core.now_ps <= core.warmup_ps and core.warmup_ps > 0:
             raise UsageError(f"nothing is measured before the end of the warm-up at {core.warmup_ps / _PS:g} s")
@@ -284,6 +340,45 @@ class Simulation:
         """Run to the end and return the results; the simulation is then closed."""
         self.run_until(self.end)
         return self.report()
+
+    def _run(self, target: int) -> None:
+        """Handle all events at and before `target`, and call the observers at their times."""
+        self._refuse_in_observer()
+        core = self._core
+        last = min(target, core.end_ps)
+        while (self._observers or self._row_observers) and self._open is not None and core.now_ps < last:
+            stop = min([last, *(observer.due for observer in self._observers)])
+            (core.run_to_rows if self._row_observers else core.run_until)(stop)
+            self._in_observer = True
+            try:
+                self._call_observers(core)
+            finally:
+                self._in_observer = False
+        if self._open is not None:
+            core.run_until(target)
+
+    def _call_observers(self, core: _native.Simulation) -> None:
+        """Call the observers of the trace if there are rows, then those that are due, in the order of their start."""
+        if self._row_observers:
+            rows = self.take_trace()
+            for call in list(self._row_observers) if len(rows) else []:
+                call(rows)
+        for observer in list(self._observers):
+            if observer.due <= core.now_ps and observer in self._observers:
+                observer.due += observer.every
+                observer.call()
+
+    def _refuse_in_observer(self) -> None:
+        if self._in_observer:
+            raise UsageError("an observer cannot run the simulation; change keys or inject data, and return")
+
+    def _layout(self) -> Layout:
+        """Return the layout of the trace's columns; raises UsageError without `trace`."""
+        from tailback.traces.columns import Layout
+
+        if self._names is None:
+            raise UsageError("the simulation has no trace; write Simulation(..., trace=True)")
+        return Layout(self._names)
 
     def _found(self, text: str | None, missing: str) -> object:
         if text is None:

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tailback_random::Rng;
 use tailback_sim::plan::{Engine, EventKind, FrameKind, Plan, TracePlan};
 use tailback_sim::trace::{Row, Summary};
-use tailback_sim::{Report, World};
+use tailback_sim::{Report, Status, World};
 use tailback_trace::columns::{COLUMNS, Columns};
 use tailback_units::Time;
 
@@ -33,6 +33,7 @@ pub fn check(
         same(&rows, &other, &format!("{threads} threads"))?;
     }
     same(&rows, &stepped(traced.clone()), "a stepped run")?;
+    same(&rows, &by_instant(traced.clone())?, "a run in steps to the instants with rows")?;
     let part = part(plan);
     let selected: Vec<Row> = rows.into_iter().filter(|row| selects(&part, row)).collect();
     for engine in [Engine::Merged, Engine::Plain] {
@@ -72,6 +73,25 @@ fn stepped(plan: Plan) -> Vec<Row> {
     }
     rows.extend(world.take_trace());
     rows
+}
+
+/// Returns the rows of a run that is stepped from one instant with rows to the next.
+fn by_instant(plan: Plan) -> Result<Vec<Row>, String> {
+    let mut world = World::new(plan);
+    let mut rows: Vec<Row> = Vec::new();
+    while !world.is_done() {
+        while world.advance_to_rows(Time::NEVER, 20) == Status::Running {}
+        let taken = world.take_trace();
+        let other = taken.iter().find(|row| row.time != world.now());
+        if let Some(row) = other.or(taken.first().filter(|row| rows.last().is_some_and(|last| last.time == row.time))) {
+            return Err(format!("a row is not given with the others of its instant: {row:?} at {:?}", world.now()));
+        }
+        if taken.is_empty() && !world.is_done() {
+            return Err(format!("a step ends without rows at {:?}", world.now()));
+        }
+        rows.extend(taken);
+    }
+    Ok(rows)
 }
 
 /// Returns a random selection of ports, flows, kinds and times.

@@ -58,11 +58,12 @@ impl World {
     ) -> ControlFlow<()> {
         assert!(every > Dur::ZERO, "an observer needs an interval");
         let last = until.min(self.plan.end);
-        let mut next = self.now + every;
-        while next <= last {
+        let after = |time: Time| Time(time.0.saturating_add(every.0));
+        let mut next = after(self.now);
+        while next <= last && !self.done {
             self.run_until(next);
             observe(self)?;
-            next += every;
+            next = after(next);
         }
         self.run_until(until);
         ControlFlow::Continue(())
