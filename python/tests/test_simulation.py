@@ -11,6 +11,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Literal, cast
 
+import polars as pl
 import pytest
 
 import tailback
@@ -215,8 +216,6 @@ def test_an_interval_of_zero_is_refused_and_a_jump_back_starts_a_new_interval() 
 def test_an_observer_of_the_trace_gets_the_rows_of_each_instant_once_and_in_order(
     engine: Literal["merged", "plain"],
 ) -> None:
-    import polars as pl
-
     with Simulation(LINE, trace=True, engine=engine) as plain:
         plain.run_until(plain.end)
         whole, trace_hash = plain.take_trace(), plain.trace_hash
