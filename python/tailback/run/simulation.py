@@ -198,8 +198,8 @@ class Simulation:
 
         Args:
             call: Called without arguments after all events of its instant. It can read views, change keys and inject
-                data, although nothing can take effect after the end; it cannot run the simulation. An exception ends the
-                step at its instant.
+                data, although nothing can take effect after the end; it cannot run the simulation. An exception ends
+                the step at its instant.
             every: Interval between calls; the first call is one interval from now.
 
         Raises:
