@@ -21,7 +21,7 @@ fn an_observer_is_called_after_all_events_of_its_instants_and_changes_no_result(
     let mut world = World::new(net.routed());
     let mut seen = Vec::new();
     let ended = world.run_observed(ms(35), Dur::from_us(10_000), |world| {
-        seen.push((world.now(), world.view().flows["flow1"].offered.packets));
+        seen.push((world.now(), world.view().flows["a->b 0"].offered.packets));
         ControlFlow::Continue(())
     });
     assert_eq!(ended, ControlFlow::Continue(()));
