@@ -5,7 +5,8 @@ use tailback_sim::Report;
 use tailback_sim::plan::*;
 use tailback_units::{Dur, Time};
 
-/// Three sources merge: hi -10- ui (500 kB) -10- s (50 kB) -10- d, with 9 Mbit/s of bursts.
+/// Returns three branches hi -10- ui (500 kB) -10- s that merge at s (50 kB) -10- d (rates in Mbit/s, in parentheses the
+/// buffer of the port to the right). Each hi sends bursts at 3 Mbit/s.
 fn merging(law: Option<BackPressure>) -> Net {
     let mut net = Net::new(ETHERNET);
     let (s, d) = (net.switch("s"), net.host("d"));
@@ -39,8 +40,8 @@ fn nothing_is_lost_where_all_feeding_ports_obey() {
     }
 }
 
-/// Four flows from separate hosts over s1 -100- s2. That of class 1 to d1 overloads d1's link of 10 Mbit/s; the others
-/// have a low load. The order: (class 0, d1), (class 1, d1), (class 0, d2), (class 1, d2).
+/// Returns the report of four flows from separate hosts over s1 -100- s2, in the order (class 0, d1), (class 1, d1),
+/// (class 0, d2), (class 1, d2). The flow of class 1 to d1 overloads d1's link of 10 Mbit/s; the others have a low load.
 fn four_flows(law: Option<BackPressure>) -> Report {
     let mut net = Net::new(ETHERNET);
     net.plan.classes = 2;
@@ -77,15 +78,16 @@ fn each_scope_delays_exactly_the_flows_that_it_stops() {
     for (law, delayed) in cases {
         let report = four_flows(law.clone());
         for (flow, delayed) in report.flows.iter().zip(delayed) {
-            // Without stops, a frame waits for at most one other frame at each hop: 0.85 ms at the slow one. A stop
-            // lasts as long as 5 kB take at 10 Mbit/s: 4 ms.
+            // Without stops, a frame waits for at most one other frame at each hop: 0.85 ms at the link of 10 Mbit/s. A
+            // stop lasts until a tenth of the buffer, 5 kB, has drained at 10 Mbit/s: 4 ms.
             assert_eq!(max_s(&flow) > 3e-3, delayed, "{}: {} s under {law:?}", flow.name, max_s(&flow));
         }
         assert_eq!(total_drops(&report) > 0, law.is_none(), "{law:?}");
     }
 }
 
-/// h -100- s1 (500 kB) -100- s2 (50 kB) -100- s3 (50 kB) -10- d, with a load of five times the last link's rate.
+/// Returns h -100- s1 (500 kB) -100- s2 (50 kB) -100- s3 (50 kB) -10- d (rates in Mbit/s, in parentheses the buffer of the
+/// port to the right). h sends 50 Mbit/s, five times the rate of the last link.
 fn chain(law: BackPressure) -> Net {
     let mut net = Net::new(ETHERNET);
     let (h, s1, s2, s3, d) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.switch("s3"), net.host("d"));
@@ -132,7 +134,8 @@ fn with_end_stations_notified_no_frame_is_lost_and_hosts_that_disobey_lose_frame
     }
 }
 
-/// u1 overloads s; u2 is a neighbour of s too and, if `both`, sends from 500 ms on.
+/// Returns the report of a switch s whose queue u1 fills. u2 is the other neighbour of s and, if `both`, sends from 500 ms
+/// on.
 fn two_neighbours(notify: Notify, both: bool) -> Report {
     let mut net = Net::new(ETHERNET);
     let (s, d) = (net.switch("s"), net.host("d"));
@@ -148,13 +151,13 @@ fn two_neighbours(notify: Notify, both: bool) -> Report {
             net.plan.flows[flow].start = ms(if i == 1 { 0 } else { 500 });
         }
     }
-    // s is congested from 400 ms to the end, so that u2 starts to send during an episode.
+    // s is congested from about 400 ms to the end, so that u2 starts to send while s is congested.
     net.change(ms(400), ChangeKind::LinkDown(0));
     net.run()
 }
 
 #[test]
-fn only_feeding_neighbours_are_notified_unless_all_are() {
+fn with_notify_feeding_only_neighbours_that_feed_the_queue_are_notified() {
     let notified = |report: &Report| [1, 2].map(|i| port(report, &format!("u{i}->s")).notifications_received > 0);
     assert_eq!(notified(&two_neighbours(Notify::All, false)), [true, true]);
     assert_eq!(notified(&two_neighbours(Notify::Feeding, false)), [true, false]);
@@ -163,8 +166,8 @@ fn only_feeding_neighbours_are_notified_unless_all_are() {
     assert_eq!(drops_of(&late, "s"), 0);
 }
 
-/// s1 - s2 - s3 with d1 and d2 behind s3. The link from s2 to s3 is down, so that frames for d1 congest its queue; ten
-/// frames for d2 follow at 500 ms. Returns the number of frames that arrived at the queue of s2.
+/// Returns the number of frames that arrive at the queue of s2 towards s3, in s1 - s2 - s3 with d1 and d2 behind s3. The
+/// link from s2 to s3 is down, so that frames for d1 congest the queue. Ten frames for d2 follow at 500 ms.
 fn frames_let_through(addresses: Addresses) -> u64 {
     let mut net = Net::new(ETHERNET);
     let (s1, s2, s3) = (net.switch("s1"), net.switch("s2"), net.switch("s3"));
@@ -186,7 +189,7 @@ fn frames_let_through(addresses: Addresses) -> u64 {
 }
 
 #[test]
-fn the_filtering_database_stops_addresses_of_which_the_buffer_has_no_frame() {
+fn the_filtering_database_also_stops_addresses_that_have_no_frame_in_the_buffer() {
     // With addresses from the buffer, d2 is stopped only when its first frame is in the buffer.
     assert_eq!(frames_let_through(Addresses::Buffer), frames_let_through(Addresses::FilteringDatabase) + 1);
 }
@@ -213,11 +216,11 @@ fn a_partitioned_buffer_shields_a_flow_from_a_stopped_destination_and_a_shared_o
         net.plan.end = ms(5_000);
         net.run()
     };
-    let (whole, shared) = (report(true), report(false));
-    assert_eq!(whole.flows.row(1).dropped.packets, 0);
-    assert!(max_s(&whole.flows.row(1)) < 10e-3, "{}", max_s(&whole.flows.row(1)));
+    let (partitioned, shared) = (report(true), report(false));
+    assert_eq!(partitioned.flows.row(1).dropped.packets, 0);
+    assert!(max_s(&partitioned.flows.row(1)) < 10e-3, "{}", max_s(&partitioned.flows.row(1)));
     assert!(loss(&shared.flows.row(1)) > 0.3, "{}", loss(&shared.flows.row(1)));
-    assert_eq!(drops_of(&whole, "s2") + drops_of(&shared, "s2"), 0);
+    assert_eq!(drops_of(&partitioned, "s2") + drops_of(&shared, "s2"), 0);
 }
 
 #[test]
@@ -238,8 +241,8 @@ fn watermarks_of_70_and_80_percent_cost_no_throughput() {
     }
 }
 
-/// Two destinations behind s2 are cut off; the link of d1 comes up at 300 ms, that of d2 at 600 ms. A third flow goes
-/// to d3, whose link is always up. Returns the bytes of the third flow that were delivered by 300, 590 and 900 ms.
+/// Returns the bytes of a flow to d3 that were delivered by 300, 590 and 900 ms. d3's link is always up. Two other
+/// destinations behind the same switch s2 are cut off: the link of d1 comes up at 300 ms, that of d2 at 600 ms.
 fn deliveries_to_the_third(law: BackPressure) -> [u64; 3] {
     let mut net = Net::new(ETHERNET);
     let (s1, s2) = (net.switch("s1"), net.switch("s2"));
@@ -268,8 +271,8 @@ fn deliveries_to_the_third(law: BackPressure) -> [u64; 3] {
 fn a_port_that_two_queues_have_stopped_resumes_only_when_both_are_relieved() {
     let mac = BackPressure { signal: Signal::Mac { quanta: 1000 }, ..PLAIN };
     for law in [PLAIN, mac] {
-        let [stopped, half, after] = deliveries_to_the_third(law);
-        assert_eq!(stopped, half, "one queue is still congested");
-        assert!(after > half + 100_000, "{after} after {half}");
+        let [both_congested, one_congested, relieved] = deliveries_to_the_third(law);
+        assert_eq!(both_congested, one_congested, "one queue is still congested");
+        assert!(relieved > one_congested + 100_000, "{relieved} after {one_congested}");
     }
 }

@@ -1,5 +1,5 @@
-//! One fixed scenario per mechanism of a local network, whose results are pinned in `lan.txt` by levels. Both engines must
-//! give them, on every platform. They are our own results: they show that something has changed, not that it was right.
+//! One fixed scenario per mechanism of a local network. `lan.txt` pins the results by levels; both engines must give them
+//! on every platform. They are our own results: a difference shows that behaviour has changed, not that it was right.
 
 mod levels;
 
@@ -11,8 +11,9 @@ use tailback_sim::plan::*;
 use tailback_traffic::{Distribution, Model, OnOff, Peak, SelfSimilar, Truncation, UniformFixed, Video};
 use tailback_units::{Dur, Rate, Size};
 
-/// s1 (hosts h0 to h3) and s4 (h4) send over s2 to d2 and, by 10 Mbit/s, to d1 and d3 at s3, which is
-/// too slow for both; some traffic goes back. With two classes d1 and d2 get packets of both, d3 of class 1.
+/// Returns a network in which hosts at s1 (h0 to h3) and at s4 (h4) send over s2: to d2 at s2, and to d1 and d3 at s3. The
+/// link of 10 Mbit/s from s2 to s3 is too slow for the sum of these flows. Each flow has one of 0.2 Mbit/s in the reverse
+/// direction. With two classes, d1 and d2 get packets of both, and d3 of class 1.
 fn campus(classes: u8, law: Option<BackPressure>) -> Net {
     let mut net = Net::new(ETHERNET);
     net.plan.classes = classes;
@@ -47,15 +48,18 @@ fn campus(classes: u8, law: Option<BackPressure>) -> Net {
     net
 }
 
+/// Returns a network with a change.
 fn with(mut net: Net, change: impl FnOnce(&mut Net)) -> Net {
     change(&mut net);
     net
 }
 
+/// Returns the campus in which s2 has another switch model.
 fn fabric(fabric: Fabric) -> Net {
     with(campus(2, None), |net| net.at_switch(1).fabric = fabric)
 }
 
+/// Returns a network with flows of four source models that the campus does not have.
 fn sources() -> Net {
     let models = [
         Model::UniformFixed(UniformFixed { burst: Size(6_000), rate: Rate::mbit(2) }),
@@ -99,6 +103,7 @@ fn sources() -> Net {
     net
 }
 
+/// Adds changes of links, flows and thresholds to a campus.
 fn timeline(net: &mut Net) {
     for (at, what) in [
         (200, ChangeKind::LinkDown(0)),
@@ -113,6 +118,7 @@ fn timeline(net: &mut Net) {
     }
 }
 
+/// Returns the scenarios by name.
 fn scenarios() -> Vec<(&'static str, Net)> {
     let mac = |quanta, law: BackPressure| BackPressure { signal: Signal::Mac { quanta }, ..law };
     let forecast = Detection::FillRate { high: 0.8, low: 0.7, window: Dur::from_ms(2), horizon: Dur::from_ms(5) };
@@ -166,6 +172,7 @@ fn scenarios() -> Vec<(&'static str, Net)> {
     ]
 }
 
+/// Returns the path of the pinned results.
 fn file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/lan.txt")
 }

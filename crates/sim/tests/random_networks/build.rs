@@ -6,11 +6,11 @@ use tailback_qdisc::Accounting;
 use tailback_sim::plan::*;
 use tailback_units::{Rate, Time};
 
-/// Sources stop at this instant.
+/// Instant at which all sources stop: 200 ms.
 pub const SILENCE: Time = Time(200_000_000_000);
-/// All links come up and all pause storms end at this instant.
+/// Instant at which all links come up and all pause storms end: 250 ms.
 const MENDED: Time = Time(250_000_000_000);
-/// End of the run, by which the network is empty: 100 MB at the lowest rate.
+/// End of the run, 80 s: the time of 100 MB at the lowest rate, 10 Mbit/s. The network is then empty.
 const END: Time = Time(80_000_000_000_000);
 
 /// Returns the network of a case without its timeline, and without back-pressure unless `pressed`.
@@ -76,7 +76,7 @@ pub fn built(case: &Case, pressed: bool) -> Net {
     net
 }
 
-/// Returns the hosts whose switch supports PAUSE frames.
+/// Returns the hosts whose switch sends PAUSE or PFC frames; only these hosts may send storms.
 fn pause_hosts(net: &Net) -> Vec<NodeId> {
     let nodes = &net.plan.nodes;
     let supports_pause = |n: NodeId| {
@@ -88,7 +88,8 @@ fn pause_hosts(net: &Net) -> Vec<NodeId> {
     links.filter(|[host, switch]| is_host(*host) && supports_pause(*switch)).map(|[host, _]| host).collect()
 }
 
-/// Returns the network with its timeline, after which all links are up and no host sends a storm.
+/// Returns the network of a case with its conditioners and its timeline. From [`MENDED`] on all links are up, and no host
+/// sends a storm.
 pub fn eventful(case: &Case) -> Net {
     let mut net = built(case, true);
     let (links, flows) = (net.plan.links.len() as u32, net.plan.flows.len() as u32);

@@ -21,7 +21,7 @@ fn transport() -> impl Strategy<Value = Option<Arc<Tcp>>> {
     prop::option::weighted(
         0.8,
         (recovery, control, flags).prop_map(|(recovery, control, (ecn, handshake, timestamps, pacing, every))| {
-            // The target of this congestion control has no default.
+            // The key `target` of this congestion control has no default.
             let control = match control {
                 "packet-marking" => serde_json::json!({ "kind": control, "target": "1Mbit/s" }),
                 _ => serde_json::json!({ "kind": control }),
@@ -41,7 +41,7 @@ fn transport() -> impl Strategy<Value = Option<Arc<Tcp>>> {
     )
 }
 
-/// Any discipline with its default parameters, with marking if it supports that.
+/// A discipline of any kind with default parameters, and with ECN marking if it has that key.
 fn discipline() -> impl Strategy<Value = Spec> {
     select(Spec::NAMES.to_vec()).prop_map(|kind| {
         let marking = serde_json::from_value(serde_json::json!({ "kind": kind, "ecn": true }));
@@ -54,8 +54,7 @@ fn discipline() -> impl Strategy<Value = Spec> {
 proptest! {
     #![proptest_config(config(300))]
 
-    /// Transports over every discipline: `run` compares the engines, `report` accounts for every packet and
-    /// acknowledgement, and applications get no more than what arrived.
+    /// `Net::run` compares the engines, and `World::report` accounts for each packet and acknowledgement.
     #[test]
     fn transports_conserve_packets_under_every_discipline_and_both_engines_agree(
         case in case(),
@@ -90,12 +89,12 @@ proptest! {
     }
 }
 
-/// Applications of all kinds, over connections or datagrams.
-fn driven() -> impl Strategy<Value = Arc<Application>> {
-    let bytes = |most: u64| {
+/// Web sessions and transfers with random parameters.
+fn some_application() -> impl Strategy<Value = Arc<Application>> {
+    let sizes = |most: u64| {
         (1..=most).prop_map(|size| serde_json::json!({ "kind": "exponential", "mean": format!("{size}B") }))
     };
-    let sessions = (bytes(2_000), bytes(60_000), 1..5u32, select(vec!["fresh", "persistent"]), 1..200u64);
+    let sessions = (sizes(2_000), sizes(60_000), 1..5u32, select(vec!["fresh", "persistent"]), 1..200u64);
     prop_oneof![
         sessions.prop_map(|(request, object, parallel, connections, timeout)| application(serde_json::json!({
             "kind": "web", "request": request, "main": object, "object": object, "parallel": parallel,
@@ -103,7 +102,7 @@ fn driven() -> impl Strategy<Value = Arc<Application>> {
             "service": { "kind": "exponential", "mean": "2ms" }, "think": { "kind": "exponential", "mean": "30ms" },
             "timeout": format!("{timeout}ms"),
         }))),
-        (bytes(60_000), 1..100u64).prop_map(|(size, interval)| application(serde_json::json!({
+        (sizes(60_000), 1..100u64).prop_map(|(size, interval)| application(serde_json::json!({
             "kind": "transfers", "size": size, "interval": format!("{interval}ms"),
         }))),
     ]
@@ -112,12 +111,12 @@ fn driven() -> impl Strategy<Value = Arc<Application>> {
 proptest! {
     #![proptest_config(config(200))]
 
-    /// `run` compares the engines and checks conservation. Each page or transfer that was begun is complete, has
-    /// failed, was refused or is in progress; after the silence all of them end.
+    /// `Net::run` compares the engines, and `World::report` checks conservation. Each page or transfer that was begun is
+    /// complete, has failed, was refused or is in progress. Without a cut of the run, all pages have ended at its end.
     #[test]
     fn applications_conserve_packets_and_account_for_all_that_they_begin(
         case in case(),
-        laws in prop::collection::vec((driven(), transport(), 0..100usize, 0..100usize), 1..5),
+        laws in prop::collection::vec((some_application(), transport(), 0..100usize, 0..100usize), 1..5),
         cut in prop::option::of(1_000..400_000u64),
     ) {
         let mut net = eventful(&case);
@@ -127,6 +126,7 @@ proptest! {
         let hosts: Vec<NodeId> = (0..net.plan.nodes.len() as NodeId)
             .filter(|n| matches!(net.plan.nodes[usize::from(*n)].kind, NodeKind::Host(_)))
             .collect();
+        // Index of each application in `laws`, and its number of parallel connections.
         let mut parallel = Vec::new();
         for (index, (law, tcp, from, to)) in laws.iter().enumerate() {
             let (from, to) = (hosts[from % hosts.len()], hosts[to % hosts.len()]);
