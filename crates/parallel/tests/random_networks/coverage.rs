@@ -12,7 +12,7 @@ use tailback_sim::plan::{BackPressure, Detection, Fabric, NodeKind, Plan, Respon
 use tailback_traffic::{Application, Model};
 use tailback_transport::{Cc, Recovery};
 
-/// Number of occurrences, by family of features and name of the kind.
+/// Numbers of occurrences by family of features and name of the kind.
 #[derive(Default)]
 struct Seen(BTreeMap<(&'static str, &'static str), u32>);
 
@@ -22,7 +22,7 @@ impl Seen {
         *self.0.entry((family, name)).or_default() += 1;
     }
 
-    /// Counts the kinds of a law of back-pressure.
+    /// Counts the scope, detection, response and signal of back-pressure.
     fn law(&mut self, law: &BackPressure) {
         self.add(
             "scope",
@@ -111,7 +111,7 @@ impl Seen {
     }
 }
 
-/// A kind of a feature that is never drawn is never tested.
+/// A kind that is never drawn would never be tested.
 #[test]
 fn every_kind_of_every_feature_is_drawn_at_least_three_times() {
     let (mut seen, mut refused) = (Seen::default(), BTreeMap::new());

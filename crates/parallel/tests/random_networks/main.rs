@@ -6,7 +6,7 @@
 //! kind of each feature occurs.
 //!
 //! The ordinary test has the same networks in each run; the long test (`make validate`) draws its first seed and prints
-//! it. A failure prints the network's seed and a document, shrunk as far as it still fails. `TAILBACK_FUZZ_SEED=n
+//! it. A failure prints the network's seed and the smallest document found that still fails. `TAILBACK_FUZZ_SEED=n
 //! TAILBACK_FUZZ=1 cargo test -p tailback-parallel --test random_networks` repeats the failure of seed n.
 
 #![allow(clippy::disallowed_methods, reason = "settings of the test come from the environment")]

@@ -1,7 +1,7 @@
 //! Random networks as documents: hosts and switches of all models in a tree or a mesh, links from 1 to 100 Mbit/s.
 //!
-//! Documents are generated instead of plans: so the checks of documents are tested too, senders have the path
-//! parameters of ordinary runs, and a failure is a file for `tailback run`. Every generated document is valid.
+//! Documents are generated instead of plans. The checks of documents are thus tested, too; senders have the path
+//! parameters of ordinary runs; and a failure is a file for `tailback run`. Every generated document is valid.
 
 use crate::draw::Draw;
 use crate::flows::flows;
@@ -40,8 +40,9 @@ pub struct Network {
     pub traits: Traits,
     pub hosts: Vec<Node>,
     pub switches: Vec<Node>,
+    /// Names of the ends of each link.
     pub links: Vec<[String; 2]>,
-    /// Back-pressure of each switch; `None`: the switch sends no notifications.
+    /// Back-pressure of each switch, in the order of `switches`; `None`: the switch sends no notifications.
     pub laws: Vec<Option<Value>>,
 }
 
@@ -183,7 +184,7 @@ fn topology(draw: &mut Draw, traits: Traits, mesh: bool) -> Network {
             network.link(format!("s{a}"), format!("s{b}"));
         }
     }
-    // Most switches have the same law, so that neighbours obey each other's notifications.
+    // Most switches have the same back-pressure, so that neighbours obey each other's notifications.
     let common = law(draw, &network.traits);
     network.laws = (0..switches)
         .map(|_| match draw.index(5) {
@@ -218,8 +219,8 @@ fn switches(draw: &mut Draw, network: &Network) -> Value {
     for (n, switch) in network.switches.iter().enumerate() {
         let traits = &network.traits;
         let mut law = network.laws[n].clone();
-        let watches = traits.notified && (n == 0 || draw.chance(0.5));
-        let model = model(draw, traits, switch.neighbours.len() as u64, &mut law, watches);
+        let has_points = traits.notified && (n == 0 || draw.chance(0.5));
+        let model = model(draw, traits, switch.neighbours.len() as u64, &mut law, has_points);
         let by_input = model["kind"] == "shared-buffer";
         let mut written = json!({ "model": model, "latency": draw.micros(20), "ports": {} });
         written["buffer"] = queue::limit(draw, traits, law.is_some() && !by_input);
@@ -227,12 +228,12 @@ fn switches(draw: &mut Draw, network: &Network) -> Value {
             written["discipline"] = discipline;
         }
         written["ports"] = ports(draw, network, switch, by_input, law.is_some());
-        if watches {
+        if has_points {
             written["congestion-notification"] = point(draw);
         }
-        let inner = switch.neighbours.iter().any(|name| network.is_switch(name));
+        let has_switch_neighbour = switch.neighbours.iter().any(|name| network.is_switch(name));
         // Memory accounted by input needs FIFO queues.
-        if traits.notified && inner && !by_input && draw.chance(0.4) {
+        if traits.notified && has_switch_neighbour && !by_input && draw.chance(0.4) {
             written["rate-limiters"] = limiters(draw, traits);
         }
         if draw.chance(0.3) {
