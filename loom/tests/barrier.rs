@@ -45,7 +45,11 @@ fn windows(barrier: &Barrier<Vec<u64>>, count: usize, me: usize, windows: u64) {
         assert_eq!(reduced.stops, window + 1 == windows, "the request to stop, in window {window}");
         for from in (0..count).filter(|from| *from != me) {
             barrier.take(window, from, me, |messages| {
-                assert_eq!(*messages, [1_000 * window + from as u64], "the messages of thread {from} in window {window}");
+                assert_eq!(
+                    *messages,
+                    [1_000 * window + from as u64],
+                    "the messages of thread {from} in window {window}"
+                );
                 messages.clear();
             });
         }
@@ -89,6 +93,9 @@ fn a_thread_that_abandons_the_barrier_releases_those_that_wait_in_every_interlea
         let other = Arc::clone(&barrier);
         let waiting = thread::spawn(move || other.wait(0, 1, Time(1), false).is_none());
         barrier.abandon();
-        assert!(waiting.join().expect("the thread does not panic"), "the wait reports that another thread has panicked");
+        assert!(
+            waiting.join().expect("the thread does not panic"),
+            "the wait reports that another thread has panicked"
+        );
     });
 }
