@@ -469,9 +469,7 @@ def test_a_trace_without_rows_can_be_read(three: Path, tmp_path: Path) -> None:
     assert rows.columns == ["seed", *(column.name for column in columns())]
     (one,) = open_traces(tmp_path / "traces")
     assert one.verify()
-    assert [path.name for path in one.parts] == ["part-00000.parquet"], (
-        "a part without rows shows other programs the columns"
-    )
+    assert [path.name for path in one.parts] == ["part-00000.parquet"], "a part without rows has the columns"
     with pytest.raises(OutputError, match="no trace"):
         tailback.read_trace(tmp_path / "none")
 
