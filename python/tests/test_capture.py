@@ -287,7 +287,7 @@ def test_retransmissions_counted_from_bytes_are_those_of_the_report(name: str, w
 
 @pytest.mark.parametrize("name", TCP)
 def test_tshark_counts_the_retransmissions_of_the_report(name: str, tmp_path: Path, tshark: Callable[..., str]) -> None:
-    """At the sender's interface, tshark flags retransmissions in one of four ways; each flagged frame repeats bytes."""
+    """At the sender's interface, tshark gives a retransmission one of four flags; each flagged frame repeats bytes."""
     path = tmp_path / "run.pcapng"
     report, file = taken(SCENARIOS[name], path, ports=["s1->a"])
     flags = " or ".join(

@@ -112,9 +112,9 @@ fn a_closed_loop_obeys_the_interactive_response_time_law() {
         let report = net.run_merged();
         let reported = group(&report, "users");
         let rate = reported.exchange.count as f64 / 1_500.0;
-        let law = f64::from(users) / (reported.exchange.mean_s.unwrap() + 1.0);
-        println!("{users} users: {rate} /s, {law} by the law, response {:?} s", reported.exchange.mean_s);
-        assert!((rate / law - 1.0).abs() < 0.003, "{rate} {law}");
+        let expected = f64::from(users) / (reported.exchange.mean_s.unwrap() + 1.0);
+        println!("{users} users: {rate} /s, {expected} by the law, response {:?} s", reported.exchange.mean_s);
+        assert!((rate / expected - 1.0).abs() < 0.003, "{rate} {expected}");
         assert_eq!(reported.failed, 0);
         // Sixty users would request 9.6 Mbit/s of the 10 Mbit/s without queueing, so that responses queue.
         assert!(users < 60 || reported.exchange.mean_s.unwrap() > 0.08);

@@ -166,10 +166,10 @@ fn each_message_is_a_frame_of_64_bytes_on_one_link_back_and_takes_effect_at_its_
 #[test]
 fn an_edge_switch_whose_limiter_buffers_fill_stops_its_host_and_loses_nothing() {
     let mut net = star(4, 9_000, 50);
-    let pressed = BackPressure { end_stations: true, notify: Notify::Feeding, ..PLAIN };
+    let backpressure = BackPressure { end_stations: true, notify: Notify::Feeding, ..PLAIN };
     for node in 0..net.plan.nodes.len() as u16 {
         if net.plan.nodes[usize::from(node)].name.starts_with('e') {
-            net.press(node, pressed.clone());
+            net.set_backpressure(node, backpressure.clone());
         }
     }
     net.plan.warmup = ms(10);

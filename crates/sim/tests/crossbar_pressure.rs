@@ -38,7 +38,7 @@ fn an_input_stops_its_neighbour_for_as_long_as_calculated_by_hand() {
         net.link(s1, s2, 100);
         net.link(s2, d, 10);
         net.at_switch(s2).fabric = fabric.clone();
-        net.press(s2, PLAIN);
+        net.set_backpressure(s2, PLAIN);
         net.flow(h, d, 0, bulk(100_000));
         let report = net.run();
         let reported = port(&report, "s1->s2");
@@ -50,12 +50,12 @@ fn an_input_stops_its_neighbour_for_as_long_as_calculated_by_hand() {
 
 /// Returns a crossbar with three hosts, each of which sends 4 Mbit/s to d over a link of 10 Mbit/s, and 0.2 Mbit/s to
 /// the host `idle`, whose link has the same rate. Flow 1 is the first to `idle`.
-fn merging(fabric: &Fabric, law: Option<BackPressure>) -> Net {
+fn merging(fabric: &Fabric, backpressure: Option<BackPressure>) -> Net {
     let mut net = Net::new(ETHERNET);
     net.plan.classes = 2;
     let (s, d, idle) = (net.switch("s"), net.host("d"), net.host("idle"));
     net.at_switch(s).fabric = fabric.clone();
-    net.at_switch(s).backpressure = law;
+    net.at_switch(s).backpressure = backpressure;
     net.link(s, d, 10);
     net.link(s, idle, 10);
     for i in 1..=3 {
@@ -78,10 +78,12 @@ fn nothing_is_lost_at_inputs_whose_neighbours_obey() {
             let mac = BackPressure { signal: Signal::Mac { quanta: 65_535 }, ..idealised.clone() };
             let unpartitioned = BackPressure { partition: false, ..idealised.clone() };
             let has_addresses = matches!(scope_of, Scope::Destination | Scope::ClassDestination);
-            for law in [Some(idealised), Some(unpartitioned), (!has_addresses).then_some(mac)].into_iter().flatten() {
-                let report = merging(&fabric, Some(law.clone())).run();
-                assert_eq!(total_drops(&report), 0, "{fabric:?} {law:?}");
-                assert!(port(&report, "h1->s").notifications_received > 100, "{fabric:?} {law:?}");
+            for backpressure in
+                [Some(idealised), Some(unpartitioned), (!has_addresses).then_some(mac)].into_iter().flatten()
+            {
+                let report = merging(&fabric, Some(backpressure.clone())).run();
+                assert_eq!(total_drops(&report), 0, "{fabric:?} {backpressure:?}");
+                assert!(port(&report, "h1->s").notifications_received > 100, "{fabric:?} {backpressure:?}");
                 assert!(report.flows.iter().all(|flow| flow.reordered == 0));
                 // d fills no input, and is never notified.
                 assert_eq!(port(&report, "d->s").notifications_received, 0);
@@ -178,7 +180,7 @@ fn stopped_destination(fabric: Fabric, mended: bool) -> Report {
     let drain = net.link(s2, d1, 100);
     net.link(s2, d2, 100);
     net.limit(s2, d1, 50_000);
-    net.press(s2, scope(Scope::Destination));
+    net.set_backpressure(s2, scope(Scope::Destination));
     net.change(ms(0), ChangeKind::LinkDown(drain));
     if mended {
         net.change(ms(500), ChangeKind::LinkUp(drain));

@@ -22,7 +22,7 @@ const BELOW: u64 = 20;
 
 /// Returns the report of a run in which h1 sends to d over switches a and b, and h2 sends to h3 over b and a. The link from
 /// b to d is down. The buffer at b holds `room` frames, and is congested with one frame more than [`BELOW`].
-fn cut_off(mbit: u64, law: &BackPressure, room: u64) -> Report {
+fn cut_off(mbit: u64, backpressure: &BackPressure, room: u64) -> Report {
     let mut net = Net::new(ETHERNET);
     net.plan.classes = 2;
     let (a, b) = (net.switch("a"), net.switch("b"));
@@ -38,7 +38,7 @@ fn cut_off(mbit: u64, law: &BackPressure, room: u64) -> Report {
     net.limit(b, d, room * FRAME);
     let high = (BELOW * FRAME + FRAME / 2) as f64 / (room * FRAME) as f64;
     let detection = Detection::Watermark { high, low: high / 2.0 };
-    net.press(b, BackPressure { detection, ..law.clone() });
+    net.set_backpressure(b, BackPressure { detection, ..backpressure.clone() });
     net.change(Time::ZERO, ChangeKind::LinkDown(drain));
     net.flow(h1, d, 1, bulk(200 * 1500));
     // h2 starts one hop later than h1, so that frames of both directions arrive at b at the same instants.
@@ -87,14 +87,14 @@ fn the_headroom_formula_is_sufficient_and_one_frame_less_is_not() {
             if response_time == worst_response(mbit) {
                 assert_eq!(after * u64::from(WIRE), headroom(mbit, response_time), "the bound is attained");
             }
-            for law in &laws {
-                let law = BackPressure { response_time, ..law.clone() };
+            for backpressure in &laws {
+                let backpressure = BackPressure { response_time, ..backpressure.clone() };
                 let room = BELOW + 1 + after;
-                let enough = cut_off(mbit, &law, room);
-                assert_eq!(total_drops(&enough), 0, "{mbit} Mbit/s, {law:?}");
+                let enough = cut_off(mbit, &backpressure, room);
+                assert_eq!(total_drops(&enough), 0, "{mbit} Mbit/s, {backpressure:?}");
                 assert_eq!(port(&enough, "b->d").classes[1].max_bytes, room * FRAME, "the whole buffer is used");
-                let short = cut_off(mbit, &law, room - 1);
-                assert_eq!(drops_at(&short, "b->d"), 1, "{mbit} Mbit/s, {law:?}");
+                let short = cut_off(mbit, &backpressure, room - 1);
+                assert_eq!(drops_at(&short, "b->d"), 1, "{mbit} Mbit/s, {backpressure:?}");
                 assert_eq!(total_drops(&short), 1);
             }
         }

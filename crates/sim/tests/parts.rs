@@ -98,7 +98,7 @@ fn back_pressure_of_every_scope_and_signal_between_parts_gives_the_report_of_the
         let (mut net, row, hosts) = row(3, 2, 10, Dur::from_us(20));
         let signal = quanta.map_or(Signal::OnOff, |quanta| Signal::Mac { quanta });
         for s in &row {
-            net.press(
+            net.set_backpressure(
                 *s,
                 BackPressure { signal, end_stations: true, response_time: Dur::from_us(7), ..scope(stopped) },
             );
@@ -125,12 +125,15 @@ fn crossbars_with_back_pressure_in_both_parts_give_the_report_of_the_whole_run()
     let limited = Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: 20_000, speedup: 1.5 };
     let one_memory = Fabric::VirtualOutputQueues { buffer: 30_000, output_buffer: UNLIMITED, speedup: 1.0 };
     let fifo = Fabric::InputFifo { buffer: 30_000 };
-    let cases = SCOPES.into_iter().map(|law| (limited.clone(), law));
-    for (fabric, law) in cases.chain([(one_memory, Scope::Destination), (fifo, Scope::Plain)]) {
+    let cases = SCOPES.into_iter().map(|stopped| (limited.clone(), stopped));
+    for (fabric, stopped) in cases.chain([(one_memory, Scope::Destination), (fifo, Scope::Plain)]) {
         let (mut net, row, hosts) = row(3, 2, 10, Dur::from_us(20));
         for s in &row {
             net.at_switch(*s).fabric = fabric.clone();
-            net.press(*s, BackPressure { end_stations: true, response_time: Dur::from_us(7), ..scope(law) });
+            net.set_backpressure(
+                *s,
+                BackPressure { end_stations: true, response_time: Dur::from_us(7), ..scope(stopped) },
+            );
         }
         for h in &hosts[..4] {
             net.flow(*h, hosts[5], 0, bursts(40_000, 6_000_000));
@@ -141,7 +144,7 @@ fn crossbars_with_back_pressure_in_both_parts_give_the_report_of_the_whole_run()
         net.change(ms(157), ChangeKind::LinkUp(1));
         net.plan.sample = Some(Dur::from_ms(1));
         let (report, parts) = agrees_in_parts(&net);
-        assert!(report.control_frames > 20 && parts > 1, "{fabric:?} {law:?}: {}", report.control_frames);
+        assert!(report.control_frames > 20 && parts > 1, "{fabric:?} {stopped:?}: {}", report.control_frames);
     }
 }
 
@@ -221,13 +224,13 @@ fn only_the_paths_of_flows_with_telemetry_are_kept_in_one_part() {
 #[test]
 fn nodes_that_share_state_stay_in_one_part_and_others_may_be_divided() {
     let (mut net, row, hosts) = row(4, 2, 100, Dur::from_us(50));
-    let law = application(json!({
+    let web = application(json!({
         "kind": "web", "request": { "kind": "fixed", "size": "300B" }, "main": { "kind": "fixed", "size": "20kB" },
         "object": { "kind": "fixed", "size": "9kB" }, "objects": { "kind": "geometric", "mean": 3.0 }, "parallel": 2,
         "service": { "kind": "exponential", "mean": "1ms" }, "think": { "kind": "exponential", "mean": "5ms" },
     }));
-    net.session(hosts[0], hosts[2], &law, Some(&tcp(json!({}))));
-    net.session(hosts[4], hosts[6], &law, None);
+    net.session(hosts[0], hosts[2], &web, Some(&tcp(json!({}))));
+    net.session(hosts[4], hosts[6], &web, None);
     let transfers = application(json!({
         "kind": "transfers", "size": { "kind": "exponential", "mean": "20kB" }, "interval": "3ms",
     }));
@@ -244,7 +247,7 @@ fn nodes_that_share_state_stay_in_one_part_and_others_may_be_divided() {
     let buffer = SharedBufferPlan { memory: 200_000, shift: 2, reserve: 3_000, resume: 3_000, headroom: None };
     for s in &row {
         net.at_switch(*s).fabric = Fabric::SharedBuffer(buffer);
-        net.press(*s, BackPressure { signal: Signal::Mac { quanta: 65_535 }, ..scope(Scope::Class) });
+        net.set_backpressure(*s, BackPressure { signal: Signal::Mac { quanta: 65_535 }, ..scope(Scope::Class) });
     }
     assert_eq!(Parts::new(net.routed(), 4).partition().parts(), 1);
 }

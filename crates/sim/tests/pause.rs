@@ -12,12 +12,12 @@ fn mac(quanta: u16) -> BackPressure {
 
 /// Returns a switch s whose link to d has 10 Mbit/s and a buffer of 50 kB. h1 over u1 and h2 over u2 each send 6 Mbit/s of
 /// Poisson traffic to d, and d sends 1 Mbit/s to each of them.
-fn overload(law: BackPressure) -> Net {
+fn overload(backpressure: BackPressure) -> Net {
     let mut net = Net::new(ETHERNET);
     let (s, d) = (net.switch("s"), net.host("d"));
     net.link(s, d, 10);
     net.limit(s, d, 50_000);
-    net.press(s, law);
+    net.set_backpressure(s, backpressure);
     for i in [1, 2] {
         let (h, u) = (net.host(&format!("h{i}")), net.switch(&format!("u{i}")));
         net.link(h, u, 100);
@@ -56,14 +56,14 @@ fn refreshed_pauses_stop_traffic_for_as_long_as_the_on_off_signal_within_3_perce
 
 /// Returns the report of a switch s whose link to d is down, so that its neighbour u is stopped to the end. If `stretch`,
 /// the delay of the link between u and s grows to 50 ms at 100 ms: the next refresh arrives too late.
-fn stretched(law: BackPressure, stretch: bool) -> Report {
+fn stretched(backpressure: BackPressure, stretch: bool) -> Report {
     let mut net = Net::new(ETHERNET);
     let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
     net.link(h, u, 100);
     let link = net.link(u, s, 100);
     let drain = net.link(s, d, 10);
     net.limit(s, d, 50_000);
-    net.press(s, law);
+    net.set_backpressure(s, backpressure);
     net.flow(h, d, 0, cbr(1500, 50_000_000));
     net.change(Time::ZERO, ChangeKind::LinkDown(drain));
     if stretch {
@@ -94,7 +94,7 @@ fn a_refreshed_pause_stays_in_force_on_a_link_that_is_faster_towards_the_congest
     let link = net.link(u, s, 100);
     let drain = net.link(s, d, 10);
     net.limit(s, d, 100_000);
-    net.press(s, mac(1000));
+    net.set_backpressure(s, mac(1000));
     net.plan.links[link as usize].rate = [Rate::mbit(100), Rate::mbit(10)];
     net.flow(h, d, 0, cbr(1500, 50_000_000));
     net.change(Time::ZERO, ChangeKind::LinkDown(drain));
@@ -110,7 +110,7 @@ fn pauses_shorter_than_their_own_frame_neither_queue_up_nor_fill_the_link_nor_ou
     net.link(u, s, 100);
     let drain = net.link(s, d, 100);
     net.limit(s, d, 50_000);
-    net.press(s, mac(1));
+    net.set_backpressure(s, mac(1));
     let flow = net.flow(h, d, 0, cbr(1500, 50_000_000));
     net.plan.flows[flow].stop = ms(50);
     let answer = net.flow(d, h, 0, cbr(1000, 1_000_000));
@@ -130,7 +130,7 @@ fn two_queues_that_pause_each_others_neighbours_with_the_shortest_pauses_still_d
     // PAUSE frames of one quantum that were refreshed before they expire would fill both transmitters.
     let mut net = Net::new(ETHERNET);
     let s = net.switch("s");
-    net.press(s, BackPressure { end_stations: true, ..mac(1) });
+    net.set_backpressure(s, BackPressure { end_stations: true, ..mac(1) });
     let hosts = [0, 1].map(|i| net.host(&format!("h{i}")));
     for host in hosts {
         net.link(host, s, 100);
@@ -155,7 +155,7 @@ fn a_class_resumes_only_when_every_queue_that_stopped_it_is_relieved() {
     net.plan.classes = 2;
     let (s1, s2) = (net.switch("s1"), net.switch("s2"));
     net.link(s1, s2, 100);
-    net.press(s2, BackPressure { scope: Scope::Class, ..mac(1000) });
+    net.set_backpressure(s2, BackPressure { scope: Scope::Class, ..mac(1000) });
     for i in 1..=3 {
         let d = net.host(&format!("d{i}"));
         let link = net.link(s2, d, 100);

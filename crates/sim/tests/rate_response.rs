@@ -10,14 +10,14 @@ const SLOW: Response = Response::Rate { decrease: 0.5, floor: 0.05, increase: 0.
 
 /// Returns the report of h -100- u -100- s (500 kB) -10- d (rates in Mbit/s, in parentheses the buffer of s towards d).
 /// h sends 50 Mbit/s in the first half second, and 5 Mbit/s from 5 s to the end at 6 s.
-fn two_phases(law: BackPressure) -> Report {
+fn two_phases(backpressure: BackPressure) -> Report {
     let mut net = Net::new(ETHERNET);
     let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
     net.link(h, u, 100);
     net.link(u, s, 100);
     net.link(s, d, 10);
     net.limit(s, d, 500_000);
-    net.press(s, law);
+    net.set_backpressure(s, backpressure);
     let heavy = net.flow(h, d, 0, cbr(1500, 50_000_000));
     net.plan.flows[heavy].stop = ms(500);
     let light = net.flow(h, d, 0, cbr(1500, 5_000_000));
@@ -64,7 +64,7 @@ fn a_class_is_slowed_to_its_floor_at_most_and_the_others_keep_the_full_rate() {
     net.link(u, s, 100);
     let drain = net.link(s, d, 100);
     net.queue(s, d).limits[1] = 50_000;
-    net.press(s, BackPressure { response: SLOW, ..scope(Scope::Class) });
+    net.set_backpressure(s, BackPressure { response: SLOW, ..scope(Scope::Class) });
     net.change(Time::ZERO, ChangeKind::LinkDown(drain));
     for class in 0..2 {
         let h = net.host(&format!("h{class}"));
@@ -87,24 +87,29 @@ fn a_class_is_slowed_to_its_floor_at_most_and_the_others_keep_the_full_rate() {
 
 #[test]
 fn a_forecast_reacts_earlier_than_the_watermark_and_needs_less_buffer() {
-    let law = |detection| BackPressure { detection, ..PLAIN };
+    let with_detection = |detection| BackPressure { detection, ..PLAIN };
     let fill = Detection::FillRate { high: 0.8, low: 0.7, window: Dur::from_ms(2), horizon: Dur::from_ms(5) };
-    let [(watermark_stop, watermark_peak), (forecast_stop, forecast_peak)] = [PLAIN, law(fill)].map(|law| {
-        let mut net = Net::new(ETHERNET);
-        let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
-        net.link(h, u, 100);
-        net.link(u, s, 100);
-        net.link(s, d, 10);
-        net.limit(s, d, 500_000);
-        net.press(s, law);
-        net.flow(h, d, 0, bulk(2_000_000));
-        net.plan.end = ms(5_000);
-        net.plan.sample = Some(Dur::from_us(100));
-        let report = net.run();
-        assert_eq!(report.flows.row(0).delivered.bytes, 2_000_000, "the whole burst arrives: no stop lasts for ever");
-        let stopped = report.series.as_ref().unwrap().ports["u->s"].held.iter().position(|s| *s);
-        (stopped.unwrap(), port(&report, "s->d").classes[0].max_bytes)
-    });
+    let [(watermark_stop, watermark_peak), (forecast_stop, forecast_peak)] =
+        [PLAIN, with_detection(fill)].map(|backpressure| {
+            let mut net = Net::new(ETHERNET);
+            let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
+            net.link(h, u, 100);
+            net.link(u, s, 100);
+            net.link(s, d, 10);
+            net.limit(s, d, 500_000);
+            net.set_backpressure(s, backpressure);
+            net.flow(h, d, 0, bulk(2_000_000));
+            net.plan.end = ms(5_000);
+            net.plan.sample = Some(Dur::from_us(100));
+            let report = net.run();
+            assert_eq!(
+                report.flows.row(0).delivered.bytes,
+                2_000_000,
+                "the whole burst arrives: no stop lasts for ever"
+            );
+            let stopped = report.series.as_ref().unwrap().ports["u->s"].held.iter().position(|s| *s);
+            (stopped.unwrap(), port(&report, "s->d").classes[0].max_bytes)
+        });
     // The excess of 90 Mbit/s fills 400 kB, the high watermark, in 36 ms; a forecast over 5 ms reaches it at 31 ms. Instants
     // are in samples of 0.1 ms, so that 5 ms are 50 samples, and 5 ms of the excess are 56 kB.
     assert!(watermark_stop >= forecast_stop + 30, "{watermark_stop} {forecast_stop}");

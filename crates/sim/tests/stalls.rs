@@ -8,14 +8,14 @@ use tailback_units::{Dur, Rate, Time};
 
 /// Returns h -100- u -100- s (50 kB) -10- d (rates in Mbit/s, in parentheses the buffer of s towards d) with a transfer
 /// of 2 MB, which takes 1.6 s at 10 Mbit/s without headers.
-fn transfer(law: BackPressure) -> Net {
+fn transfer(backpressure: BackPressure) -> Net {
     let mut net = Net::new(ETHERNET);
     let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
     net.link(h, u, 100);
     net.link(u, s, 100);
     net.link(s, d, 10);
     net.limit(s, d, 50_000);
-    net.press(s, law);
+    net.set_backpressure(s, backpressure);
     net.delay(Dur::from_us(1));
     net.flow(h, d, 0, bulk(2_000_000));
     net.plan.end = ms(4_000);
@@ -51,7 +51,7 @@ fn a_forecast_from_old_growth_stops_no_port_for_ever() {
 
 #[test]
 fn a_link_that_fails_while_it_carries_a_notification_resumes_when_it_is_up_again() {
-    for law in [
+    for backpressure in [
         PLAIN,
         scope(Scope::Class),
         scope(Scope::Destination),
@@ -62,7 +62,7 @@ fn a_link_that_fails_while_it_carries_a_notification_resumes_when_it_is_up_again
             // delay is 1 ms, so that each kind of notification is in flight at some failure. The link to d stays up:
             // frames that are not lost are delivered.
             for k in 0..40 {
-                let mut net = transfer(BackPressure { response_time, ..law.clone() });
+                let mut net = transfer(BackPressure { response_time, ..backpressure.clone() });
                 net.plan.links[1].delay = Dur::from_ms(1);
                 net.limit(3, 2, UNLIMITED);
                 let down = us(100_000 + 500 * k);
@@ -86,7 +86,7 @@ fn a_neighbour_whose_link_comes_up_is_notified_of_congestion_that_began_while_it
         let (s, d) = (net.switch("s"), net.host("d"));
         let drain = net.link(s, d, 10);
         net.limit(s, d, 50_000);
-        net.press(s, BackPressure { signal, ..PLAIN });
+        net.set_backpressure(s, BackPressure { signal, ..PLAIN });
         net.change(Time::ZERO, ChangeKind::LinkDown(drain));
         for i in [1, 2] {
             let (h, u) = (net.host(&format!("h{i}")), net.switch(&format!("u{i}")));
@@ -135,7 +135,7 @@ fn a_limiter_that_becomes_ready_during_a_frame_of_another_class_sends_after_that
     net.link(u, s, 100);
     let drain = net.link(s, d, 100);
     net.queue(s, d).limits[1] = 50_000;
-    net.press(s, BackPressure { response, ..scope(Scope::Class) });
+    net.set_backpressure(s, BackPressure { response, ..scope(Scope::Class) });
     net.change(Time::ZERO, ChangeKind::LinkDown(drain));
     for class in 0..2 {
         let h = net.host(&format!("h{class}"));

@@ -8,14 +8,14 @@ use tailback_units::Dur;
 
 /// Returns a burst of 100 kB in frames of 1000 B over h -100- s1 -100- s2 (50 kB) -10- d (rates in Mbit/s, in parentheses
 /// the buffer of s2 towards d), without propagation delay.
-fn burst(law: BackPressure) -> Net {
+fn burst(backpressure: BackPressure) -> Net {
     let mut net = Net::new(Framing { mtu: 1000, ..RAW });
     let (h, s1, s2, d) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.host("d"));
     net.link(h, s1, 100);
     net.link(s1, s2, 100);
     net.link(s2, d, 10);
     net.limit(s2, d, 50_000);
-    net.press(s2, law);
+    net.set_backpressure(s2, backpressure);
     net.flow(h, d, 0, bulk(100_000));
     net
 }
@@ -74,14 +74,14 @@ fn a_stop_that_begins_in_the_warm_up_counts_from_its_end() {
 
 /// Returns the report of two flows over s1 -100- s2: 30 Mbit/s to d1, whose link has 10 Mbit/s, and `other` bit/s to d2,
 /// whose link has 100 Mbit/s.
-fn two_destinations(law: BackPressure, other: u64) -> tailback_sim::Report {
+fn two_destinations(backpressure: BackPressure, other: u64) -> tailback_sim::Report {
     let mut net = Net::new(ETHERNET);
     let (s1, s2, d1, d2) = (net.switch("s1"), net.switch("s2"), net.host("d1"), net.host("d2"));
     net.link(s1, s2, 100);
     net.link(s2, d1, 10);
     net.link(s2, d2, 100);
     net.limit(s2, d1, 50_000);
-    net.press(s2, law);
+    net.set_backpressure(s2, backpressure);
     for (to, rate) in [(d1, 30_000_000), (d2, other)] {
         let h = net.host(&format!("h{to}"));
         net.link(h, s1, 100);
@@ -124,15 +124,15 @@ fn a_port_that_slows_down_is_not_stopped() {
 
 #[test]
 fn pauses_and_idealised_stops_are_in_force_for_the_same_time() {
-    let times = |law: BackPressure| {
-        let report = two_destinations(law, 1_000_000);
+    let times = |backpressure: BackPressure| {
+        let report = two_destinations(backpressure, 1_000_000);
         let reported = port(&report, "s1->s2");
         (reported.stopped_s, reported.stops.len(), reported.stops[0].class)
     };
     let (ideal, ..) = times(PLAIN);
-    for law in [PLAIN, scope(Scope::Class)] {
-        let class = (law.scope == Scope::Class).then_some(0);
-        let (stopped, targets, named) = times(BackPressure { signal: Signal::Mac { quanta: 1_000 }, ..law });
+    for backpressure in [PLAIN, scope(Scope::Class)] {
+        let class = (backpressure.scope == Scope::Class).then_some(0);
+        let (stopped, targets, named) = times(BackPressure { signal: Signal::Mac { quanta: 1_000 }, ..backpressure });
         assert!((stopped / ideal - 1.0).abs() < 0.03, "{stopped} {ideal}");
         assert_eq!((targets, named), (1, class));
     }

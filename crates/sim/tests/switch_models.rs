@@ -112,7 +112,7 @@ fn a_class_that_is_stopped_behind_a_crossbar_does_not_hold_up_the_others() {
     let drain = net.link(s2, d1, 100);
     net.link(s2, d2, 100);
     net.limit(s2, d1, 50_000);
-    net.press(s2, scope(Scope::Class));
+    net.set_backpressure(s2, scope(Scope::Class));
     net.change(ms(0), ChangeKind::LinkDown(drain));
     for (class, to) in [(1, d1), (0, d2)] {
         let h = net.host(&format!("h{class}"));

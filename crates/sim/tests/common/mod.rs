@@ -154,8 +154,8 @@ impl Net {
         }
     }
     /// Gives a switch back-pressure.
-    pub fn press(&mut self, node: NodeId, law: BackPressure) {
-        self.at_switch(node).backpressure = Some(law);
+    pub fn set_backpressure(&mut self, node: NodeId, backpressure: BackPressure) {
+        self.at_switch(node).backpressure = Some(backpressure);
     }
 
     /// Adds a link of `mbit` Mbit/s in each direction, whose queues have no limit; `plan.classes` must be set before.
@@ -387,10 +387,10 @@ impl Net {
         &mut self,
         client: NodeId,
         server: NodeId,
-        law: &Arc<Application>,
+        application: &Arc<Application>,
         transport: Option<&Arc<Tcp>>,
     ) -> usize {
-        let pages = law.pages().expect("a session is of pages");
+        let pages = application.pages().expect("a session is of pages");
         let first = self.plan.flows.len();
         let mut channels = Vec::new();
         for _ in 0..pages.parallel {
@@ -404,12 +404,19 @@ impl Net {
             }
             channels.push([request as u32, response as u32]);
         }
-        self.plan.applications.push(ApplicationPlan::Session { law: law.clone(), channels });
+        self.plan.applications.push(ApplicationPlan::Session { law: application.clone(), channels });
         first
     }
 
     /// Adds `connections` flows, each of which carries one transfer after another, in the group `transfers`.
-    pub fn transfers(&mut self, from: NodeId, to: NodeId, law: &Arc<Application>, tcp: &Arc<Tcp>, connections: u32) {
+    pub fn transfers(
+        &mut self,
+        from: NodeId,
+        to: NodeId,
+        application: &Arc<Application>,
+        tcp: &Arc<Tcp>,
+        connections: u32,
+    ) {
         let flow = |_| {
             let flow = self.flow(from, to, 0, bulk(1));
             "transfers".clone_into(&mut self.plan.flows[flow].group);
@@ -417,6 +424,6 @@ impl Net {
             flow as u32
         };
         let flows = (0..connections).map(flow).collect();
-        self.plan.applications.push(ApplicationPlan::Transfers { law: law.clone(), flows });
+        self.plan.applications.push(ApplicationPlan::Transfers { law: application.clone(), flows });
     }
 }

@@ -14,7 +14,7 @@ use tailback_units::{Dur, Rate, Size};
 /// Returns a network in which hosts at s1 (h0 to h3) and at s4 (h4) send over s2: to d2 at s2, and to d1 and d3 at s3. The
 /// link of 10 Mbit/s from s2 to s3 is too slow for the sum of these flows. Each flow has one of 0.2 Mbit/s in the reverse
 /// direction. With two classes, d1 and d2 get packets of both, and d3 of class 1.
-fn campus(classes: u8, law: Option<BackPressure>) -> Net {
+fn campus(classes: u8, backpressure: Option<BackPressure>) -> Net {
     let mut net = Net::new(ETHERNET);
     net.plan.classes = classes;
     net.plan.warmup = ms(100);
@@ -29,7 +29,7 @@ fn campus(classes: u8, law: Option<BackPressure>) -> Net {
     net.link(s3, d1, 100);
     net.link(s3, d3, 100);
     for s in [s1, s2, s3, s4] {
-        net.at_switch(s).backpressure.clone_from(&law);
+        net.at_switch(s).backpressure.clone_from(&backpressure);
     }
     let traffic = [
         (s1, d1, 0, bursts(24_000, 3_000_000)),
@@ -120,38 +120,42 @@ fn timeline(net: &mut Net) {
 
 /// Returns the scenarios by name.
 fn scenarios() -> Vec<(&'static str, Net)> {
-    let mac = |quanta, law: BackPressure| BackPressure { signal: Signal::Mac { quanta }, ..law };
+    let mac = |quanta, backpressure: BackPressure| BackPressure { signal: Signal::Mac { quanta }, ..backpressure };
     let forecast = Detection::FillRate { high: 0.8, low: 0.7, window: Dur::from_ms(2), horizon: Dur::from_ms(5) };
     let slow = Response::Rate { decrease: 0.5, floor: 0.05, increase: 0.05, interval: Dur::from_ms(5) };
-    let pressed = |law: BackPressure| campus(2, Some(BackPressure { response_time: Dur::from_us(10), ..law }));
+    let with_backpressure =
+        |backpressure: BackPressure| campus(2, Some(BackPressure { response_time: Dur::from_us(10), ..backpressure }));
     vec![
         ("drop-tail", campus(1, None)),
         ("drop-head", with(campus(1, None), |net| net.queue(1, 2).discipline = Spec::DropHead(drop_head::Params {}))),
         ("priority", campus(2, None)),
         ("sources", sources()),
-        ("plain", pressed(PLAIN)),
-        ("class", pressed(scope(Scope::Class))),
-        ("destination", pressed(scope(Scope::Destination))),
-        ("destination-shared", pressed(BackPressure { partition: false, ..scope(Scope::Destination) })),
-        ("class-destination", pressed(scope(Scope::ClassDestination))),
+        ("plain", with_backpressure(PLAIN)),
+        ("class", with_backpressure(scope(Scope::Class))),
+        ("destination", with_backpressure(scope(Scope::Destination))),
+        ("destination-shared", with_backpressure(BackPressure { partition: false, ..scope(Scope::Destination) })),
+        ("class-destination", with_backpressure(scope(Scope::ClassDestination))),
         (
             "filtering-database",
-            pressed(BackPressure { addresses: Addresses::FilteringDatabase, ..scope(Scope::Destination) }),
+            with_backpressure(BackPressure { addresses: Addresses::FilteringDatabase, ..scope(Scope::Destination) }),
         ),
-        ("feeding", pressed(BackPressure { notify: Notify::Feeding, ..PLAIN })),
-        ("end-stations", pressed(BackPressure { end_stations: true, ..PLAIN })),
-        ("pause", pressed(mac(200, PLAIN))),
-        ("priority-pause", pressed(mac(20, scope(Scope::Class)))),
-        ("slowing-down", pressed(BackPressure { response: slow, ..scope(Scope::Class) })),
-        ("fill-rate", pressed(BackPressure { detection: forecast, ..PLAIN })),
+        ("feeding", with_backpressure(BackPressure { notify: Notify::Feeding, ..PLAIN })),
+        ("end-stations", with_backpressure(BackPressure { end_stations: true, ..PLAIN })),
+        ("pause", with_backpressure(mac(200, PLAIN))),
+        ("priority-pause", with_backpressure(mac(20, scope(Scope::Class)))),
+        ("slowing-down", with_backpressure(BackPressure { response: slow, ..scope(Scope::Class) })),
+        ("fill-rate", with_backpressure(BackPressure { detection: forecast, ..PLAIN })),
         ("shared-memory", fabric(Fabric::SharedMemory { memory: 40_000, alpha: 1.0 })),
         ("input-fifo", fabric(Fabric::InputFifo { buffer: 10_000 })),
-        ("input-fifo-pressed", with(fabric(Fabric::InputFifo { buffer: 10_000 }), |net| net.press(1, PLAIN))),
+        (
+            "input-fifo-pressed",
+            with(fabric(Fabric::InputFifo { buffer: 10_000 }), |net| net.set_backpressure(1, PLAIN)),
+        ),
         (
             "virtual-output-queues-pressed",
             with(
                 fabric(Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: 10_000, speedup: 1.0 }),
-                |net| net.press(1, scope(Scope::ClassDestination)),
+                |net| net.set_backpressure(1, scope(Scope::ClassDestination)),
             ),
         ),
         (
@@ -167,7 +171,7 @@ fn scenarios() -> Vec<(&'static str, Net)> {
                 net.plan.links[0].jitter = [Dur::from_us(300); 2];
             }),
         ),
-        ("timeline", with(pressed(PLAIN), timeline)),
+        ("timeline", with(with_backpressure(PLAIN), timeline)),
         ("raw-framing", with(campus(1, None), |net| net.plan.framing = RAW)),
     ]
 }

@@ -17,7 +17,7 @@ pub struct SwitchCase {
     pub parent: usize,
     pub fabric: Fabric,
     /// `None`: the switch has no back-pressure.
-    pub law: Option<BackPressure>,
+    pub backpressure: Option<BackPressure>,
     pub latency: Dur,
     /// Number of hosts at the switch.
     pub hosts: usize,
@@ -123,7 +123,7 @@ fn fabric() -> impl Strategy<Value = Fabric> {
     ]
 }
 
-fn law() -> impl Strategy<Value = BackPressure> {
+fn backpressure() -> impl Strategy<Value = BackPressure> {
     let detection = prop_oneof![
         3 => select(vec![(0.8, 0.7), (0.5, 0.0), (0.2, 0.1)]).prop_map(|(high, low)| Detection::Watermark { high, low }),
         1 => (micros(5_000), micros(20_000)).prop_map(|(window, horizon)| Detection::FillRate { high: 0.8, low: 0.7, window, horizon }),
@@ -274,8 +274,9 @@ fn event() -> impl Strategy<Value = (Time, Event)> {
 }
 
 pub fn case() -> impl Strategy<Value = Case> {
-    let switch = (0..100usize, fabric(), prop::option::weighted(0.6, law()), micros(20), 1..4usize)
-        .prop_map(|(parent, fabric, law, latency, hosts)| SwitchCase { parent, fabric, law, latency, hosts });
+    let switch = (0..100usize, fabric(), prop::option::weighted(0.6, backpressure()), micros(20), 1..4usize).prop_map(
+        |(parent, fabric, backpressure, latency, hosts)| SwitchCase { parent, fabric, backpressure, latency, hosts },
+    );
     (
         (any::<u64>(), 1..=3u8, select(vec![ETHERNET, RAW, Framing { buffer: Length::Wire, ..ETHERNET }])),
         prop::collection::vec(switch, 1..5),

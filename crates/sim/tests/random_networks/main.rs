@@ -207,13 +207,13 @@ proptest! {
         case.events.clear();
         case.obeys = true;
         for switch in &mut case.switches {
-            let mut law = switch.law.take().unwrap_or(PLAIN);
+            let mut backpressure = switch.backpressure.take().unwrap_or(PLAIN);
             // Congestion is detected in output queues and at a crossbar's inputs, but not in memory that outputs share.
             switch.fabric = match &switch.fabric {
                 Fabric::CutThrough { header } => Fabric::CutThrough { header: *header },
                 Fabric::InputFifo { .. } => {
                     // All frames share one FIFO, so that part of the traffic cannot be stopped on its own.
-                    law.scope = Scope::Plain;
+                    backpressure.scope = Scope::Plain;
                     Fabric::InputFifo { buffer: 1_000_000 }
                 }
                 Fabric::VirtualOutputQueues { speedup, .. } => {
@@ -223,10 +223,10 @@ proptest! {
                 _ => Fabric::OutputQueued,
             };
             let detection = Detection::Watermark { high: 0.5, low: 0.3 };
-            switch.law = Some(BackPressure { detection, response: Response::Block, end_stations: true, ..law });
+            switch.backpressure = Some(BackPressure { detection, response: Response::Block, end_stations: true, ..backpressure });
             // A PAUSE shorter than the time that its refresh needs would expire, so PAUSE frames have the longest time.
-            if let Some(law) = &mut switch.law
-                && let Signal::Mac { quanta } = &mut law.signal {
+            if let Some(backpressure) = &mut switch.backpressure
+                && let Signal::Mac { quanta } = &mut backpressure.signal {
                     *quanta = 65_535;
                 }
         }

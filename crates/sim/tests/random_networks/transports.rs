@@ -69,8 +69,8 @@ proptest! {
             flow.transport.clone_from(transport);
             flow.probe = true;
         }
-        let by_address = |law: &BackPressure| matches!(law.scope, Scope::Destination | Scope::ClassDestination);
-        if !case.switches.iter().any(|s| s.law.as_ref().is_some_and(by_address)) {
+        let by_address = |backpressure: &BackPressure| matches!(backpressure.scope, Scope::Destination | Scope::ClassDestination);
+        if !case.switches.iter().any(|s| s.backpressure.as_ref().is_some_and(by_address)) {
             for (link, discipline) in net.plan.links.iter_mut().zip(disciplines.iter().cycle()) {
                 link.queue[0].discipline = discipline.clone();
             }
@@ -116,7 +116,7 @@ proptest! {
     #[test]
     fn applications_conserve_packets_and_account_for_all_that_they_begin(
         case in case(),
-        laws in prop::collection::vec((some_application(), transport(), 0..100usize, 0..100usize), 1..5),
+        applications in prop::collection::vec((some_application(), transport(), 0..100usize, 0..100usize), 1..5),
         cut in prop::option::of(1_000..400_000u64),
     ) {
         let mut net = eventful(&case);
@@ -126,20 +126,20 @@ proptest! {
         let hosts: Vec<NodeId> = (0..net.plan.nodes.len() as NodeId)
             .filter(|n| matches!(net.plan.nodes[usize::from(*n)].kind, NodeKind::Host(_)))
             .collect();
-        // Index of each application in `laws`, and its number of parallel connections.
+        // Index of each application in `applications`, and its number of parallel connections.
         let mut parallel = Vec::new();
-        for (index, (law, tcp, from, to)) in laws.iter().enumerate() {
+        for (index, (application, tcp, from, to)) in applications.iter().enumerate() {
             let (from, to) = (hosts[from % hosts.len()], hosts[to % hosts.len()]);
             if from == to {
                 continue;
             }
             let first = net.plan.flows.len();
-            if let Some(pages) = law.pages() {
-                net.session(from, to, law, tcp.as_ref());
+            if let Some(pages) = application.pages() {
+                net.session(from, to, application, tcp.as_ref());
                 parallel.push((index, pages.parallel));
             } else {
                 let tcp = tcp.clone().unwrap_or_default();
-                net.transfers(from, to, law, &tcp, 3);
+                net.transfers(from, to, application, &tcp, 3);
                 parallel.push((index, 3));
             }
             for flow in &mut net.plan.flows[first..] {
@@ -156,8 +156,8 @@ proptest! {
         prop_assert_eq!(offered, delivered + dropped + inside);
         for (index, most) in parallel {
             let reported = &report.applications[&format!("{index}")];
-            let (law, ..) = &laws[index];
-            let session = law.pages().is_some();
+            let (application, ..) = &applications[index];
+            let session = application.pages().is_some();
             let done = reported.time.count + reported.failed + reported.refused;
             prop_assert!(done <= reported.begun && reported.begun - done <= u64::from(if session { 1 } else { most }), "{:?}", reported);
             prop_assert!(!session || reported.exchange.count >= reported.time.count, "a page has at least one exchange: {:?}", reported);
