@@ -23,10 +23,10 @@ impl Seen {
     }
 
     /// Counts the scope, detection, response and signal of back-pressure.
-    fn law(&mut self, law: &BackPressure) {
+    fn backpressure(&mut self, backpressure: &BackPressure) {
         self.add(
             "scope",
-            match law.scope {
+            match backpressure.scope {
                 Scope::Plain => "plain",
                 Scope::Class => "class",
                 Scope::Destination => "destination",
@@ -35,23 +35,23 @@ impl Seen {
         );
         self.add(
             "law",
-            match law.detection {
+            match backpressure.detection {
                 Detection::Watermark { .. } => "watermark",
                 Detection::FillRate { .. } => "fill-rate",
             },
         );
         self.add(
             "law",
-            match law.response {
+            match backpressure.response {
                 Response::Block => "block",
                 Response::Rate { .. } => "rate",
             },
         );
         self.add(
             "law",
-            match law.signal {
+            match backpressure.signal {
                 Signal::OnOff => "on-off",
-                Signal::Mac { .. } if law.end_stations => "mac for hosts, too",
+                Signal::Mac { .. } if backpressure.end_stations => "mac for hosts, too",
                 Signal::Mac { .. } => "mac",
             },
         );
@@ -80,7 +80,7 @@ impl Seen {
                             Fabric::CutThrough { .. } => "cut-through",
                         },
                     );
-                    switch.backpressure.iter().for_each(|law| self.law(law));
+                    switch.backpressure.iter().for_each(|backpressure| self.backpressure(backpressure));
                     switch.limiters.iter().for_each(|spec| self.limiters(spec));
                     switch.notification.iter().for_each(|spec| self.add("point", spec.kind()));
                     switch.watchdog.iter().for_each(|_| self.add("switch", "watchdog"));

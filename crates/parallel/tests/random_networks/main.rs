@@ -1,5 +1,5 @@
 //! Random networks that combine all features: pause storms, TCP and RDMA under every congestion control, links from 1
-//! to 100 Mbit/s, loss, jitter, every change of the timeline, applications, disciplines, laws of back-pressure,
+//! to 100 Mbit/s, loss, jitter, every change of the timeline, applications, disciplines, back-pressure,
 //! congestion points, rate limiters, meters, switch models, labels and time series.
 //!
 //! `network` generates the document of a seed, `judge` checks the properties of its runs, `coverage` checks that every

@@ -5,7 +5,7 @@
 
 use crate::draw::Draw;
 use crate::flows::flows;
-use crate::switching::{law, limiters, model, point, ports, queue};
+use crate::switching::{backpressure, limiters, model, point, ports, queue};
 use crate::timeline::{timeline, with_sets};
 use serde_json::{Map, Value, json};
 
@@ -43,7 +43,7 @@ pub struct Network {
     /// Names of the ends of each link.
     pub links: Vec<[String; 2]>,
     /// Back-pressure of each switch, in the order of `switches`; `None`: the switch sends no notifications.
-    pub laws: Vec<Option<Value>>,
+    pub backpressure: Vec<Option<Value>>,
 }
 
 impl Network {
@@ -66,7 +66,8 @@ impl Network {
     pub fn pausing_hosts(&self) -> Vec<String> {
         let pauses = |name: &String| {
             let at = self.switches.iter().position(|switch| switch.name == *name);
-            at.and_then(|at| self.laws[at].as_ref()).is_some_and(|law| law["signal"]["kind"] == "mac")
+            at.and_then(|at| self.backpressure[at].as_ref())
+                .is_some_and(|backpressure| backpressure["signal"]["kind"] == "mac")
         };
         let hosts = self.hosts.iter().filter(|host| host.neighbours.iter().all(pauses));
         hosts.map(|host| host.name.clone()).collect()
@@ -161,7 +162,7 @@ fn topology(draw: &mut Draw, traits: Traits, mesh: bool) -> Network {
         hosts: (1..=hosts).map(|n| node(format!("h{n}"))).collect(),
         switches: (1..=switches).map(|n| node(format!("s{n}"))).collect(),
         links: Vec::new(),
-        laws: Vec::new(),
+        backpressure: Vec::new(),
         traits,
     };
     for n in 2..=switches {
@@ -185,11 +186,11 @@ fn topology(draw: &mut Draw, traits: Traits, mesh: bool) -> Network {
         }
     }
     // Most switches have the same back-pressure, so that neighbours obey each other's notifications.
-    let common = law(draw, &network.traits);
-    network.laws = (0..switches)
+    let common = backpressure(draw, &network.traits);
+    network.backpressure = (0..switches)
         .map(|_| match draw.index(5) {
             0 => None,
-            1 => Some(law(draw, &network.traits)),
+            1 => Some(backpressure(draw, &network.traits)),
             _ => Some(common.clone()),
         })
         .collect();
@@ -218,16 +219,16 @@ fn switches(draw: &mut Draw, network: &Network) -> Value {
     let mut switches = Map::new();
     for (n, switch) in network.switches.iter().enumerate() {
         let traits = &network.traits;
-        let mut law = network.laws[n].clone();
+        let mut backpressure = network.backpressure[n].clone();
         let has_points = traits.notified && (n == 0 || draw.chance(0.5));
-        let model = model(draw, traits, switch.neighbours.len() as u64, &mut law, has_points);
+        let model = model(draw, traits, switch.neighbours.len() as u64, &mut backpressure, has_points);
         let by_input = model["kind"] == "shared-buffer";
         let mut written = json!({ "model": model, "latency": draw.micros(20), "ports": {} });
-        written["buffer"] = queue::limit(draw, traits, law.is_some() && !by_input);
+        written["buffer"] = queue::limit(draw, traits, backpressure.is_some() && !by_input);
         if let Some(discipline) = queue::discipline(draw, traits, by_input) {
             written["discipline"] = discipline;
         }
-        written["ports"] = ports(draw, network, switch, by_input, law.is_some());
+        written["ports"] = ports(draw, network, switch, by_input, backpressure.is_some());
         if has_points {
             written["congestion-notification"] = point(draw);
         }
@@ -239,8 +240,8 @@ fn switches(draw: &mut Draw, network: &Network) -> Value {
         if draw.chance(0.3) {
             written["watchdog"] = json!({ "after": draw.one(&["1ms", "8ms"]), "restore": draw.one(&["1ms", "8ms"]) });
         }
-        if let Some(law) = law {
-            written["backpressure"] = law;
+        if let Some(backpressure) = backpressure {
+            written["backpressure"] = backpressure;
         }
         switches.insert(switch.name.clone(), written);
     }

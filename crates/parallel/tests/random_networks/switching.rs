@@ -8,7 +8,7 @@ use crate::network::{Network, Node, Traits};
 use serde_json::{Map, Value, json};
 
 /// Returns back-pressure with random parameters.
-pub fn law(draw: &mut Draw, traits: &Traits) -> Value {
+pub fn backpressure(draw: &mut Draw, traits: &Traits) -> Value {
     let scope = if traits.addressed {
         draw.one(&["plain", "class", "destination", "class-destination"])
     } else {
@@ -41,9 +41,17 @@ pub fn law(draw: &mut Draw, traits: &Traits) -> Value {
 
 /// Returns the model of a switch with `inputs` inputs, and adapts the scope of its back-pressure to the model.
 /// `has_points`: the switch has congestion points, which crossbars do not support.
-pub fn model(draw: &mut Draw, traits: &Traits, inputs: u64, law: &mut Option<Value>, has_points: bool) -> Value {
-    let scope_contains = |law: &Option<Value>, what: &str| {
-        law.as_ref().is_some_and(|law| law["scope"].as_str().is_some_and(|scope| scope.contains(what)))
+pub fn model(
+    draw: &mut Draw,
+    traits: &Traits,
+    inputs: u64,
+    backpressure: &mut Option<Value>,
+    has_points: bool,
+) -> Value {
+    let scope_contains = |backpressure: &Option<Value>, what: &str| {
+        backpressure
+            .as_ref()
+            .is_some_and(|backpressure| backpressure["scope"].as_str().is_some_and(|scope| scope.contains(what)))
     };
     let crossbars = if has_points { 0 } else { 2 };
     // Memory accounted by input does not separate destinations.
@@ -71,14 +79,16 @@ pub fn model(draw: &mut Draw, traits: &Traits, inputs: u64, law: &mut Option<Val
         }
         "input-fifo" => {
             // A FIFO does not separate classes or destinations.
-            if let Some(law) = law {
-                law["scope"] = json!("plain");
+            if let Some(backpressure) = backpressure {
+                backpressure["scope"] = json!("plain");
             }
             json!({ "kind": "input-fifo", "buffer": "30kB" })
         }
         "virtual-output-queues" => {
             // Congestion of a class or destination is detected in queues that have limits of their own.
-            let output = draw.chance(0.5) || scope_contains(law, "class") || scope_contains(law, "destination");
+            let output = draw.chance(0.5)
+                || scope_contains(backpressure, "class")
+                || scope_contains(backpressure, "destination");
             let mut model = json!({
                 "kind": "virtual-output-queues", "buffer": "30kB", "speedup": draw.one(&[1.0, 1.5, 2.0]),
             });

@@ -58,8 +58,10 @@ pub fn timeline(draw: &mut Draw, network: &Network, flows: &Value) -> Value {
     let end = network.traits.end;
     let mut changes = Vec::new();
     let storming = network.pausing_hosts();
-    let backpressured: Vec<&String> =
-        (network.switches.iter().zip(&network.laws)).filter(|(_, law)| law.is_some()).map(|(s, _)| &s.name).collect();
+    let backpressured: Vec<&String> = (network.switches.iter().zip(&network.backpressure))
+        .filter(|(_, backpressure)| backpressure.is_some())
+        .map(|(s, _)| &s.name)
+        .collect();
     // Applications cannot be started or stopped.
     let sources = flows.as_array().into_iter().flatten().filter(|flow| flow.get("application").is_none());
     let sources: Vec<&Value> = sources.map(|flow| &flow["name"]).collect();
