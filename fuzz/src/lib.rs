@@ -13,8 +13,8 @@ const EVENTS: u64 = 20_000;
 const NODES: usize = 300;
 /// Maximum number of flows of a network that is run.
 const FLOWS: usize = 300;
-/// Largest size in a document that is run, bytes. Sources emit all packets of a burst at once, so that larger bursts need
-/// too much memory.
+/// Largest size in a document that is run, bytes. Sources emit all packets of a burst at once, so that larger bursts
+/// need too much memory.
 const BURST: u64 = 100_000_000;
 
 /// Returns a reader of files that returns the same trace, one frame size per line, for every name.
@@ -116,8 +116,8 @@ fn family(value: &Value) -> Option<&'static [&'static str]> {
     })
 }
 
-/// Returns an extreme value. In seven of eight cases it is of the quantity of `old`, if that is known, so that the document
-/// is not already refused for its type.
+/// Returns an extreme value. In seven of eight cases it is of the quantity of `old`, if that is known, so that the
+/// document is not already refused for its type.
 fn extreme(old: &Value, rng: &mut Rng) -> Value {
     let all = [SIZES, COUNTS, TIMES, RATES, SHARES, WORDS, NUMBERS, OTHERS];
     let list = match family(old) {
@@ -131,9 +131,9 @@ fn extreme(old: &Value, rng: &mut Rng) -> Value {
     }
 }
 
-/// Returns a document with one change, or in a third of the cases two to four. A change removes or duplicates a value, or
-/// replaces it by an extreme value or by another value of the document. `seed` decides the changes. Returns `None` if the
-/// document is refused or is not a table.
+/// Returns a document with one change, or in a third of the cases two to four. A change removes or duplicates a value,
+/// or replaces it by an extreme value or by another value of the document. `seed` decides the changes. Returns `None`
+/// if the document is refused or is not a table.
 pub fn mutated(text: &str, seed: u32) -> Option<String> {
     let mut tree: Value = match serde_json::from_str(text) {
         Ok(tree) => tree,

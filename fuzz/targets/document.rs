@@ -1,8 +1,8 @@
 //! Documents: a text is read and checked. An accepted document is written and read back, and runs for some events with
 //! both engines.
 //!
-//! In an eighth of the cases, or if the text is not a document, the fuzzer's own mutator changes bytes. Otherwise values of
-//! the document are changed, so that it stays well-formed.
+//! In an eighth of the cases, or if the text is not a document, the fuzzer's own mutator changes bytes. Otherwise
+//! values of the document are changed, so that it stays well-formed.
 
 #![no_main]
 

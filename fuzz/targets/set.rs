@@ -1,5 +1,5 @@
-//! The option `--set`: each line is an assignment of a value to a key of the document that the first byte selects. Accepted
-//! documents run for some events.
+//! The option `--set`: each line is an assignment of a value to a key of the document that the first byte selects.
+//! Accepted documents run for some events.
 
 #![no_main]
 

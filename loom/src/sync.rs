@@ -1,9 +1,10 @@
 //! Loom's primitives, under the names that the barrier uses.
 //!
-//! Loom treats sequentially consistent (SeqCst) loads and stores only as acquire and release. The barrier needs more where a
-//! thread stores a value and then loads one that the other thread stores. A SeqCst fence between the store and the load has
-//! the same effect, and loom models such fences fully. One run of a model has a fence after each SeqCst store, and another
-//! run before each SeqCst load ([`fences`]). A model thus fails if either access has too weak an order.
+//! Loom treats sequentially consistent (SeqCst) loads and stores only as acquire and release. The barrier needs more
+//! where a thread stores a value and then loads one that the other thread stores. A SeqCst fence between the store and
+//! the load has the same effect, and loom models such fences fully. One run of a model has a fence after each SeqCst
+//! store, and another run before each SeqCst load ([`fences`]). A model thus fails if either access has too weak an
+//! order.
 
 pub use loom::hint::spin_loop;
 pub use loom::sync::Mutex;
@@ -14,7 +15,8 @@ use std::cell::Cell;
 // The barrier writes its `OnceLock` before `parked` and reads it after `parked`, so that loom need not model it.
 pub use std::sync::{OnceLock, PoisonError};
 
-/// Limits of the number of spins before a thread parks. They are 1, since loom would run the other threads at each spin.
+/// Limits of the number of spins before a thread parks. They are 1, since loom would run the other threads at each
+/// spin.
 pub const MAX_SPINS: u32 = 1;
 pub const MIN_SPINS: u32 = 1;
 

@@ -31,8 +31,8 @@ fn next(window: u64, me: usize) -> u64 {
     100 * window + [7, 3, 5][me] + 10 * ((window + me as u64) % 2)
 }
 
-/// Passes `windows` windows as thread `me` of `count` threads, with the calls of `work` in `crates/parallel`. Messages are
-/// numbers. Thread 0 requests to stop in the last window.
+/// Passes `windows` windows as thread `me` of `count` threads, with the calls of `work` in `crates/parallel`. Messages
+/// are numbers. Thread 0 requests to stop in the last window.
 fn windows(barrier: &Barrier<Vec<u64>>, count: usize, me: usize, windows: u64) {
     for window in 0..windows {
         for to in (0..count).filter(|to| *to != me) {

@@ -1,5 +1,5 @@
-//! Admission policies give the same results with the merged engine, in which a FIFO port has one event per packet, and with
-//! the plain engine.
+//! Admission policies give the same results with the merged engine, in which a FIFO port has one event per packet, and
+//! with the plain engine.
 
 use crate::common::*;
 use tailback_document::decode;
@@ -8,8 +8,8 @@ use tailback_sim::plan::*;
 use tailback_transport::{EcnMode, Tcp};
 use tailback_units::Dur;
 
-/// Returns a network in which bursts, a CBR flow of a low rate and two connections, one of them with ECN, share a queue with
-/// this discipline and limits of `bytes` and `packets`. The queue is that of port 4.
+/// Returns a network in which bursts, a CBR flow of a low rate and two connections, one of them with ECN, share a queue
+/// with this discipline and limits of `bytes` and `packets`. The queue is that of port 4.
 fn contended(discipline: &Spec, bytes: u64, packets: u64) -> Net {
     let mut net = Net::new(ETHERNET);
     let (a, b) = (net.host("a"), net.host("b"));

@@ -1,5 +1,5 @@
-//! Applications compared with closed forms: the time of a request, the equilibrium of closed and open loops, failures and
-//! refusals.
+//! Applications compared with closed forms: the time of a request, the equilibrium of closed and open loops, failures
+//! and refusals.
 
 use crate::common::*;
 use serde_json::json;
@@ -29,8 +29,8 @@ fn group<'a>(report: &'a Report, name: &str) -> &'a ApplicationReport {
     &report.applications[name]
 }
 
-/// Returns the time in which segments of these wire lengths, sent at once, cross the path of two links: the last one waits
-/// for all others on the first link. No segment may be longer than the first one, and none shorter than the last.
+/// Returns the time in which segments of these wire lengths, sent at once, cross the path of two links: the last one
+/// waits for all others on the first link. No segment may be longer than the first one, and none shorter than the last.
 fn across(wires: &[u32]) -> Dur {
     let first_link = wires.iter().fold(Dur::ZERO, |sum, wire| sum + tx(10, *wire));
     first_link + tx(10, *wires.last().expect("there is one")) + Dur::from_ms(10)
@@ -92,8 +92,8 @@ fn a_fresh_connection_starts_slowly_each_time_and_a_persistent_one_once() {
     assert!(persistent_mean < 1.2 * alone && fresh_mean > 1.5 * alone, "{alone}");
 }
 
-/// The interactive response-time law (Denning and Buzen 1978): N users with the think time Z and the response time R have
-/// the throughput X = N/(R + Z).
+/// The interactive response-time law (Denning and Buzen 1978): N users with the think time Z and the response time R
+/// have the throughput X = N/(R + Z).
 #[test]
 fn a_closed_loop_obeys_the_interactive_response_time_law() {
     for (users, transport) in [(5u32, true), (60, true), (60, false)] {
@@ -215,8 +215,8 @@ fn a_page_requests_as_many_objects_at_once_as_it_has_connections() {
         reported.time.max_s.unwrap()
     };
     let exchange = (across(&[340]) + across(&[940])).as_secs();
-    // With one connection, seven exchanges follow each other: the main object and six others. With three connections the
-    // main object is followed by two rounds of three. Acknowledgements of 40 B add a little.
+    // With one connection, seven exchanges follow each other: the main object and six others. With three connections
+    // the main object is followed by two rounds of three. Acknowledgements of 40 B add a little.
     let one = page(1) / exchange;
     assert!((7.0..7.02).contains(&one), "{one}");
     let three = page(3);

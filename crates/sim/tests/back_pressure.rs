@@ -5,8 +5,8 @@ use tailback_sim::Report;
 use tailback_sim::plan::*;
 use tailback_units::{Dur, Time};
 
-/// Returns three branches hi -10- ui (500 kB) -10- s that merge at s (50 kB) -10- d (rates in Mbit/s, in parentheses the
-/// buffer of the port to the right). Each hi sends bursts at 3 Mbit/s.
+/// Returns three branches hi -10- ui (500 kB) -10- s that merge at s (50 kB) -10- d (rates in Mbit/s, in parentheses
+/// the buffer of the port to the right). Each hi sends bursts at 3 Mbit/s.
 fn merging(backpressure: Option<BackPressure>) -> Net {
     let mut net = Net::new(ETHERNET);
     let (s, d) = (net.switch("s"), net.host("d"));
@@ -41,7 +41,8 @@ fn nothing_is_lost_where_all_feeding_ports_obey() {
 }
 
 /// Returns the report of four flows from separate hosts over s1 -100- s2, in the order (class 0, d1), (class 1, d1),
-/// (class 0, d2), (class 1, d2). The flow of class 1 to d1 overloads d1's link of 10 Mbit/s; the others have a low load.
+/// (class 0, d2), (class 1, d2). The flow of class 1 to d1 overloads d1's link of 10 Mbit/s; the others have a low
+/// load.
 fn four_flows(backpressure: Option<BackPressure>) -> Report {
     let mut net = Net::new(ETHERNET);
     net.plan.classes = 2;
@@ -86,8 +87,8 @@ fn each_scope_delays_exactly_the_flows_that_it_stops() {
     }
 }
 
-/// Returns h -100- s1 (500 kB) -100- s2 (50 kB) -100- s3 (50 kB) -10- d (rates in Mbit/s, in parentheses the buffer of the
-/// port to the right). h sends 50 Mbit/s, five times the rate of the last link.
+/// Returns h -100- s1 (500 kB) -100- s2 (50 kB) -100- s3 (50 kB) -10- d (rates in Mbit/s, in parentheses the buffer of
+/// the port to the right). h sends 50 Mbit/s, five times the rate of the last link.
 fn chain(backpressure: BackPressure) -> Net {
     let mut net = Net::new(ETHERNET);
     let (h, s1, s2, s3, d) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.switch("s3"), net.host("d"));
@@ -134,8 +135,8 @@ fn with_end_stations_notified_no_frame_is_lost_and_hosts_that_disobey_lose_frame
     }
 }
 
-/// Returns the report of a switch s whose queue u1 fills. u2 is the other neighbour of s and, if `both`, sends from 500 ms
-/// on.
+/// Returns the report of a switch s whose queue u1 fills. u2 is the other neighbour of s and, if `both`, sends from 500
+/// ms on.
 fn two_neighbours(notify: Notify, both: bool) -> Report {
     let mut net = Net::new(ETHERNET);
     let (s, d) = (net.switch("s"), net.host("d"));
@@ -166,8 +167,8 @@ fn with_notify_feeding_only_neighbours_that_feed_the_queue_are_notified() {
     assert_eq!(drops_of(&late, "s"), 0);
 }
 
-/// Returns the number of frames that arrive at the queue of s2 towards s3, in s1 - s2 - s3 with d1 and d2 behind s3. The
-/// link from s2 to s3 is down, so that frames for d1 congest the queue. Ten frames for d2 follow at 500 ms.
+/// Returns the number of frames that arrive at the queue of s2 towards s3, in s1 - s2 - s3 with d1 and d2 behind s3.
+/// The link from s2 to s3 is down, so that frames for d1 congest the queue. Ten frames for d2 follow at 500 ms.
 fn frames_let_through(addresses: Addresses) -> u64 {
     let mut net = Net::new(ETHERNET);
     let (s1, s2, s3) = (net.switch("s1"), net.switch("s2"), net.switch("s3"));

@@ -1,5 +1,5 @@
-//! BCN and QCN in a network: equilibrium, fairness, recovery after overload, message frames on the wire, and back-pressure
-//! from edge switches to hosts.
+//! BCN and QCN in a network: equilibrium, fairness, recovery after overload, message frames on the wire, and
+//! back-pressure from edge switches to hosts.
 
 use crate::common::*;
 use tailback_measure::statistics::jain;
@@ -25,9 +25,9 @@ fn limiters() -> LimitersSpec {
     }
 }
 
-/// Returns `n` hosts that send `mbit` Mbit/s each, an edge switch for each host, one core switch and one sink, in a run of
-/// `end` ms, of which the first fifth is the warm-up. All links have 10 Gbit/s and 0.5 us, all switches 1 us of latency:
-/// the control loop of Bergamasco's slides.
+/// Returns `n` hosts that send `mbit` Mbit/s each, an edge switch for each host, one core switch and one sink, in a run
+/// of `end` ms, of which the first fifth is the warm-up. All links have 10 Gbit/s and 0.5 us, all switches 1 us of
+/// latency: the control loop of Bergamasco's slides.
 fn star(n: usize, mbit: u64, end: u64) -> Net {
     let mut net = Net::new(ETHERNET);
     let (core, sink) = (net.switch("core"), net.host("d"));
@@ -108,8 +108,8 @@ fn with_qcn_sources_share_the_link_equally_with_the_queue_near_its_equilibrium_a
         );
         assert!(port.utilisation > 0.97, "{n} sources: utilisation {}", port.utilisation);
         assert!((13e3..39e3).contains(&queue), "{n} sources: mean queue of {queue} B for Qeq = 26 kB");
-        // The bound is lower than with BCN. QCN samples frames, not senders, so that shares are uneven over a few hundred
-        // milliseconds (A. Kabbani and others, *AF-QCN*, Hot Interconnects 2010).
+        // The bound is lower than with BCN. QCN samples frames, not senders, so that shares are uneven over a few
+        // hundred milliseconds (A. Kabbani and others, *AF-QCN*, Hot Interconnects 2010).
         assert!(fair > 0.9, "{n} sources: Jain's index {fair}");
         assert_eq!((point.stop, point.faster, port.classes[0].dropped.packets), (0, 0, 0), "{n} sources");
     }

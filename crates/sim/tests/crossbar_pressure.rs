@@ -27,10 +27,10 @@ fn scopes(fabric: &Fabric) -> &[Scope] {
 #[test]
 fn an_input_stops_its_neighbour_for_as_long_as_calculated_by_hand() {
     // h -100- s1 -100- s2 -10- d (rates in Mbit/s), 100 frames of 1000 B. Crossing s2 takes 800 us, after which a frame
-    // leaves the input of s2: one frame leaves every 800 us, from 960 us on. Frame k arrives at 80 (k + 1) us. With frame 45, at 3680
-    // us, 41 frames are in the input: XOFF, in force at 3686.72 us, after the start of frame 46. At 9760 us 34 frames
-    // are left: XON, in force at 9766.72 us. Then 8 frames pass in each cycle of 6400 us, in which the stop is in
-    // force for 5833.28 us. After 46 + 6 * 8 frames 6 remain, too few for another stop.
+    // leaves the input of s2: one frame leaves every 800 us, from 960 us on. Frame k arrives at 80 (k + 1) us. With
+    // frame 45, at 3680 us, 41 frames are in the input: XOFF, in force at 3686.72 us, after the start of frame 46. At
+    // 9760 us 34 frames are left: XON, in force at 9766.72 us. Then 8 frames pass in each cycle of 6400 us, in which
+    // the stop is in force for 5833.28 us. After 46 + 6 * 8 frames 6 remain, too few for another stop.
     for fabric in [FIFO, ONE_MEMORY, LIMITED] {
         let mut net = Net::new(Framing { mtu: 1000, ..RAW });
         let (h, s1, s2, d) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.host("d"));
@@ -120,7 +120,8 @@ fn trace_rows_of_congested_queues_name_the_input_and_the_output() {
             _ => {}
         }
     }
-    // h1 and h3 send bursts to d in class 1, and h2 in class 0; all of them congest their own queue for the output to d.
+    // h1 and h3 send bursts to d in class 1, and h2 in class 0; all of them congest their own queue for the output to
+    // d.
     let expected = [("s->h1", ("s->d", 1)), ("s->h2", ("s->d", 0)), ("s->h3", ("s->d", 1))];
     assert!(congested.is_superset(&expected.into()), "{congested:?}");
     assert!(congested.iter().all(|(input, (output, _))| input.starts_with("s->h") && output.starts_with("s->")));
@@ -147,8 +148,8 @@ fn queues_with_limits_of_their_own_stop_a_destination_without_holding_up_the_oth
 
 #[test]
 fn one_memory_for_all_outputs_loses_frames_to_an_idle_output_and_limits_per_queue_prevent_it() {
-    // h1 offers 54 Mbit/s to d1 and 45 Mbit/s to d2; h2 offers 45 Mbit/s to d1. The outputs have 100 Mbit/s, so that d1's is
-    // nearly saturated and d2's is not. Returned is the flow from h1 to d2.
+    // h1 offers 54 Mbit/s to d1 and 45 Mbit/s to d2; h2 offers 45 Mbit/s to d1. The outputs have 100 Mbit/s, so that
+    // d1's is nearly saturated and d2's is not. Returned is the flow from h1 to d2.
     let lost = |fabric: Fabric| {
         let mut net = Net::new(ETHERNET);
         let (s, d1, d2) = (net.switch("s"), net.host("d1"), net.host("d2"));
@@ -169,8 +170,9 @@ fn one_memory_for_all_outputs_loses_frames_to_an_idle_output_and_limits_per_queu
     assert_eq!((limited.dropped.packets, limited.offered.packets > 30_000), (0, true));
 }
 
-/// Returns the report of h that sends 20 Mbit/s to d1, whose link is down (until 500 ms if `mended`, otherwise to the end),
-/// and 5 Mbit/s to d2. The path leads over s1, which has the given switch model, and s2, which stops destinations.
+/// Returns the report of h that sends 20 Mbit/s to d1, whose link is down (until 500 ms if `mended`, otherwise to the
+/// end), and 5 Mbit/s to d2. The path leads over s1, which has the given switch model, and s2, which stops
+/// destinations.
 fn stopped_destination(fabric: Fabric, mended: bool) -> Report {
     let mut net = Net::new(ETHERNET);
     let (h, s1, s2, d1, d2) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.host("d1"), net.host("d2"));

@@ -1,14 +1,14 @@
 //! Headroom: the buffer above the threshold with which no frame is lost, exact to the frame.
 //!
 //! The test constructs the worst case. The congested queue cannot drain, since its link is down. When the threshold is
-//! crossed, a full frame has just started in the reverse direction, and the notification waits for it. With the response
-//! time of [`worst_response`], a full frame also starts upstream just as the stop takes effect. The bytes on the wire that
-//! arrive from each upstream link after the frame that crosses the threshold are at most
+//! crossed, a full frame has just started in the reverse direction, and the notification waits for it. With the
+//! response time of [`worst_response`], a full frame also starts upstream just as the stop takes effect. The bytes on
+//! the wire that arrive from each upstream link after the frame that crosses the threshold are at most
 //!
 //!   R (2 tau + response) / 8 + own frame + control frame + peer's frame,
 //!
-//! with the link rate R in bit/s, the propagation delay tau and the response time in seconds, and frames in bytes. This is
-//! the formula for the headroom of 802.1Qbb. Buffers count frames without preamble and gap.
+//! with the link rate R in bit/s, the propagation delay tau and the response time in seconds, and frames in bytes. This
+//! is the formula for the headroom of 802.1Qbb. Buffers count frames without preamble and gap.
 
 use crate::common::*;
 use tailback_sim::Report;
@@ -20,8 +20,8 @@ const DELAY: Dur = Dur::from_us(1);
 /// Number of frames with which the queue is still below the threshold.
 const BELOW: u64 = 20;
 
-/// Returns the report of a run in which h1 sends to d over switches a and b, and h2 sends to h3 over b and a. The link from
-/// b to d is down. The buffer at b holds `room` frames, and is congested with one frame more than [`BELOW`].
+/// Returns the report of a run in which h1 sends to d over switches a and b, and h2 sends to h3 over b and a. The link
+/// from b to d is down. The buffer at b holds `room` frames, and is congested with one frame more than [`BELOW`].
 fn cut_off(mbit: u64, backpressure: &BackPressure, room: u64) -> Report {
     let mut net = Net::new(ETHERNET);
     net.plan.classes = 2;
@@ -48,8 +48,8 @@ fn cut_off(mbit: u64, backpressure: &BackPressure, room: u64) -> Report {
     net.run()
 }
 
-/// Returns the number of frames that arrive after the frame that crosses the threshold. These start upstream between the
-/// end of that frame's transmission and the instant at which the stop takes effect.
+/// Returns the number of frames that arrive after the frame that crosses the threshold. These start upstream between
+/// the end of that frame's transmission and the instant at which the stop takes effect.
 fn after_the_crossing(mbit: u64, response: Dur) -> u64 {
     let (frame, pause) = (tx(mbit, WIRE), tx(mbit, PAUSE));
     let until = frame + DELAY + frame + pause + DELAY + response;

@@ -9,8 +9,9 @@ use tailback_sim::{Parts, Report};
 use tailback_transport::Tcp;
 use tailback_units::Dur;
 
-/// Returns a row of switches with `hosts_each` hosts at each, without flows: the network, the switches and the hosts, in
-/// the order of the row. Link 0 joins the first two switches. All links have the rate `mbit` Mbit/s and the delay `delay`.
+/// Returns a row of switches with `hosts_each` hosts at each, without flows: the network, the switches and the hosts,
+/// in the order of the row. Link 0 joins the first two switches. All links have the rate `mbit` Mbit/s and the delay
+/// `delay`.
 fn row(switches: usize, hosts_each: usize, mbit: u64, delay: Dur) -> (Net, Vec<NodeId>, Vec<NodeId>) {
     let mut net = Net::new(ETHERNET);
     net.plan.end = ms(300);

@@ -10,8 +10,8 @@ fn mac(quanta: u16) -> BackPressure {
     BackPressure { signal: Signal::Mac { quanta }, ..PLAIN }
 }
 
-/// Returns a switch s whose link to d has 10 Mbit/s and a buffer of 50 kB. h1 over u1 and h2 over u2 each send 6 Mbit/s of
-/// Poisson traffic to d, and d sends 1 Mbit/s to each of them.
+/// Returns a switch s whose link to d has 10 Mbit/s and a buffer of 50 kB. h1 over u1 and h2 over u2 each send 6 Mbit/s
+/// of Poisson traffic to d, and d sends 1 Mbit/s to each of them.
 fn overload(backpressure: BackPressure) -> Net {
     let mut net = Net::new(ETHERNET);
     let (s, d) = (net.switch("s"), net.host("d"));
@@ -38,8 +38,8 @@ fn refreshed_pauses_stop_traffic_for_as_long_as_the_on_off_signal_within_3_perce
     for quanta in [200, 1000, 65_535] {
         let reported = overload(mac(quanta)).run();
         assert_eq!(drops_of(&reported, "s"), 0);
-        // PAUSE frames wait for d's packets on the reverse path, so that each of about 2000 stops may differ by one frame:
-        // 0.2 ms of 6 ms.
+        // PAUSE frames wait for d's packets on the reverse path, so that each of about 2000 stops may differ by one
+        // frame: 0.2 ms of 6 ms.
         for name in ["u1->s", "u2->s"] {
             let (stopped, ideal) = (port(&reported, name).held_s, port(&on_off, name).held_s);
             assert!((stopped / ideal - 1.0).abs() < 0.03, "{quanta} quanta: {stopped} s for {ideal} s");
@@ -54,8 +54,8 @@ fn refreshed_pauses_stop_traffic_for_as_long_as_the_on_off_signal_within_3_perce
     assert!(overload(mac(200)).run().control_frames > 3 * on_off.control_frames);
 }
 
-/// Returns the report of a switch s whose link to d is down, so that its neighbour u is stopped to the end. If `stretch`,
-/// the delay of the link between u and s grows to 50 ms at 100 ms: the next refresh arrives too late.
+/// Returns the report of a switch s whose link to d is down, so that its neighbour u is stopped to the end. If
+/// `stretch`, the delay of the link between u and s grows to 50 ms at 100 ms: the next refresh arrives too late.
 fn stretched(backpressure: BackPressure, stretch: bool) -> Report {
     let mut net = Net::new(ETHERNET);
     let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
@@ -77,8 +77,8 @@ fn a_pause_that_is_not_refreshed_in_time_expires() {
     // 1000 quanta at 100 Mbit/s are 5.12 ms.
     assert_eq!(drops_of(&stretched(mac(1000), false), "s"), 0);
     let late = drops_of(&stretched(mac(1000), true), "s");
-    // Frames sent between the expiry of the last timely PAUSE and the arrival of the first late one. That is 50 ms minus a
-    // whole PAUSE of 5.12 ms to 50 ms minus half of one: 44.88 to 47.44 ms.
+    // Frames sent between the expiry of the last timely PAUSE and the arrival of the first late one. That is 50 ms
+    // minus a whole PAUSE of 5.12 ms to 50 ms minus half of one: 44.88 to 47.44 ms.
     let frames = |millis: f64| (millis * 1e-3 / (f64::from(WIRE) * 8.0 / 100e6)) as u64;
     assert!((frames(44.0)..=frames(48.0)).contains(&late), "{late}");
     // An idealised stop needs no refreshes.
@@ -87,7 +87,8 @@ fn a_pause_that_is_not_refreshed_in_time_expires() {
 
 #[test]
 fn a_refreshed_pause_stays_in_force_on_a_link_that_is_faster_towards_the_congested_switch() {
-    // A PAUSE is shorter at the neighbour, which counts quanta at its own rate, ten times that of the reverse direction.
+    // A PAUSE is shorter at the neighbour, which counts quanta at its own rate, ten times that of the reverse
+    // direction.
     let mut net = Net::new(ETHERNET);
     let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
     net.link(h, u, 100);
@@ -149,8 +150,8 @@ fn two_queues_that_pause_each_others_neighbours_with_the_shortest_pauses_still_d
 
 #[test]
 fn a_class_resumes_only_when_every_queue_that_stopped_it_is_relieved() {
-    // Class 1 is congested at d1 and d2, and class 0 only at d1. When the link to d1 comes up, class 0 resumes and class 1
-    // does not.
+    // Class 1 is congested at d1 and d2, and class 0 only at d1. When the link to d1 comes up, class 0 resumes and
+    // class 1 does not.
     let mut net = Net::new(ETHERNET);
     net.plan.classes = 2;
     let (s1, s2) = (net.switch("s1"), net.switch("s2"));
@@ -181,7 +182,8 @@ fn a_class_resumes_only_when_every_queue_that_stopped_it_is_relieved() {
     // The flows of class 0 and class 1 to d3, whose link is always up.
     let (class_0, class_1) = (3, 4);
     assert_eq!(report.flows.row(class_0).to, "d3");
-    // Samples are 10 ms apart: no class delivers from 250 to 300 ms; from 350 to 590 ms class 0 does and class 1 does not.
+    // Samples are 10 ms apart: no class delivers from 250 to 300 ms; from 350 to 590 ms class 0 does and class 1 does
+    // not.
     assert_eq!((delivered(class_0, 24), delivered(class_1, 24)), (delivered(class_0, 29), delivered(class_1, 29)));
     assert!(delivered(class_0, 58) > delivered(class_0, 34) + 100_000);
     assert_eq!(delivered(class_1, 58), delivered(class_1, 34));

@@ -1,5 +1,5 @@
-//! Delays, losses and queues compared with closed forms of queueing theory. In the statistical tests, a 99.9 % confidence
-//! interval over replications must contain the value of the theory, and its half-width must be small.
+//! Delays, losses and queues compared with closed forms of queueing theory. In the statistical tests, a 99.9 %
+//! confidence interval over replications must contain the value of the theory, and its half-width must be small.
 
 use crate::common::*;
 use tailback_measure::oracle::{
@@ -197,7 +197,8 @@ fn the_mean_queue_is_the_throughput_times_the_mean_wait() {
             let measured = &report.classes[class];
             let wait = measured.delay.mean_s.unwrap() - 1000.0 * BYTE_S;
             // The integral of the queue over time is the sum of size times wait of all packets, except for packets that
-            // wait at either end of the measurement: each of them changes it by at most its size times the longest delay.
+            // wait at either end of the measurement: each of them changes it by at most its size times the longest
+            // delay.
             let area = measured.delivered.bytes as f64 * wait;
             let slack = 2.0 * (queue.max_bytes as f64 + 1000.0) * measured.delay.max_s.unwrap();
             let measured = queue.mean_bytes * span;
@@ -247,8 +248,8 @@ fn mismatch(burst: u64) -> Net {
     net
 }
 
-/// Returns the lost and the offered payload of a burst of `payload` bytes, replayed frame by frame in integer picoseconds:
-/// an independent model of a store-and-forward switch whose buffer counts only waiting frames.
+/// Returns the lost and the offered payload of a burst of `payload` bytes, replayed frame by frame in integer
+/// picoseconds: an independent model of a store-and-forward switch whose buffer counts only waiting frames.
 fn replay(payload: u64) -> (u64, u64) {
     let (mut remaining, mut lost, mut arrival) = (payload, 0, 0);
     let mut free = 0;

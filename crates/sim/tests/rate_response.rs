@@ -27,7 +27,8 @@ fn two_phases(backpressure: BackPressure) -> Report {
     net.run()
 }
 
-/// Returns the number of intervals of 5 ms at both ends of which more than 3 kB waits at u, and in which u sends nothing.
+/// Returns the number of intervals of 5 ms at both ends of which more than 3 kB waits at u, and in which u sends
+/// nothing.
 fn silent_samples(report: &Report) -> usize {
     let reported = &report.series.as_ref().unwrap().ports["u->s"];
     let waits = |i: usize| reported.queue_bytes[i] > 3_000 && reported.queue_bytes[i + 1] > 3_000;
@@ -110,8 +111,8 @@ fn a_forecast_reacts_earlier_than_the_watermark_and_needs_less_buffer() {
             let stopped = report.series.as_ref().unwrap().ports["u->s"].held.iter().position(|s| *s);
             (stopped.unwrap(), port(&report, "s->d").classes[0].max_bytes)
         });
-    // The excess of 90 Mbit/s fills 400 kB, the high watermark, in 36 ms; a forecast over 5 ms reaches it at 31 ms. Instants
-    // are in samples of 0.1 ms, so that 5 ms are 50 samples, and 5 ms of the excess are 56 kB.
+    // The excess of 90 Mbit/s fills 400 kB, the high watermark, in 36 ms; a forecast over 5 ms reaches it at 31 ms.
+    // Instants are in samples of 0.1 ms, so that 5 ms are 50 samples, and 5 ms of the excess are 56 kB.
     assert!(watermark_stop >= forecast_stop + 30, "{watermark_stop} {forecast_stop}");
     assert!(watermark_peak > forecast_peak + 15_000, "{watermark_peak} {forecast_peak}");
 }

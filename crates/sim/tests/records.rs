@@ -8,8 +8,8 @@ use tailback_traffic::{Application, Model, Transfers};
 use tailback_transport::Tcp;
 use tailback_units::{Dur, Time};
 
-/// Returns TCP with segments of 1460 B, headers of 40 B and an acknowledgement of each segment; `more` adds parameters or
-/// replaces them.
+/// Returns TCP with segments of 1460 B, headers of 40 B and an acknowledgement of each segment; `more` adds parameters
+/// or replaces them.
 fn tcp(more: serde_json::Value) -> Arc<Tcp> {
     let mut parameters = serde_json::json!({ "segment": "1460B", "header": "40B", "delayed-ack": { "every": 1 } });
     for (key, value) in more.as_object().expect("a table") {
@@ -18,8 +18,8 @@ fn tcp(more: serde_json::Value) -> Arc<Tcp> {
     Arc::new(tailback_document::decode(parameters).expect("parameters of a transport"))
 }
 
-/// Returns two hosts at a switch, with 10 Mbit/s and 5 ms on each link, and flows of these sources and transports from the
-/// first host to the second; and the nodes: first host, switch, second host.
+/// Returns two hosts at a switch, with 10 Mbit/s and 5 ms on each link, and flows of these sources and transports from
+/// the first host to the second; and the nodes: first host, switch, second host.
 fn path(flows: &[(Model, Arc<Tcp>)]) -> (Net, [NodeId; 3]) {
     let mut net = Net::new(RAW);
     let (a, s, b) = (net.host("a"), net.switch("s"), net.host("b"));
@@ -50,8 +50,8 @@ fn transfers(report: &Report) -> &TransferRecord {
 
 /// The handshake takes a round trip of headers. Of the 6 segments, 2 leave at once; their two acknowledgements release
 /// two segments each (slow start). The path has two links, at each of which a packet is stored: a segment with the
-/// transmission time T arrives 2 T + 10 ms after its start, an acknowledgement with t after 2 t + 10 ms. Of n segments sent
-/// back to back, the last starts (n - 1) T after the first.
+/// transmission time T arrives 2 T + 10 ms after its start, an acknowledgement with t after 2 t + 10 ms. Of n segments
+/// sent back to back, the last starts (n - 1) T after the first.
 #[test]
 fn the_completion_time_of_six_segments_is_that_of_handshake_and_two_rounds_of_slow_start() {
     let (mut net, _) = path(&[(bulk(6 * 1460), tcp(serde_json::json!({ "initial-window": 2 })))]);
@@ -68,7 +68,8 @@ fn the_completion_time_of_six_segments_is_that_of_handshake_and_two_rounds_of_sl
     assert_eq!((&record.size_bytes[..], &record.retransmissions[..]), (&[6 * 1460][..], &[0][..]));
     assert_eq!(record.start_s, [0.0]);
     assert_eq!(record.completion_s, [Some((handshake + first + last).as_secs())]);
-    // Idle path and no window: the last of 6 segments waits for 5 at the first link, and is stored at each of two links.
+    // Idle path and no window: the last of 6 segments waits for 5 at the first link, and is stored at each of two
+    // links.
     assert_eq!(record.idle_s, [Some((full * 5 + full * 2 + way).as_secs())]);
 }
 
@@ -140,8 +141,8 @@ fn rows_above_the_limit_are_counted_and_the_first_ones_are_kept_in_one_part_and_
     assert_eq!(queues(&some).omitted, queues(&all).time_s.len() as u64 - 25);
 }
 
-/// RFC 5681: in slow start the window grows by a segment per acknowledgement. The first row, at time 0, is that of the SYN,
-/// in the state "opening".
+/// RFC 5681: in slow start the window grows by a segment per acknowledgement. The first row, at time 0, is that of the
+/// SYN, in the state "opening".
 #[test]
 fn the_window_grows_by_a_segment_at_each_acknowledgement_of_slow_start() {
     let (mut net, _) = path(&[(bulk(6 * 1460), tcp(serde_json::json!({ "initial-window": 2 })))]);
@@ -165,8 +166,8 @@ fn the_window_grows_by_a_segment_at_each_acknowledgement_of_slow_start() {
     assert_eq!(record.next_sequence, [0, 2, 4, 6, 6, 6, 6, 6]);
 }
 
-/// Ten packets, each with a transmission time of 1 ms, arrive at once: the first is sent, and nine wait. Every millisecond
-/// one of these leaves the queue.
+/// Ten packets, each with a transmission time of 1 ms, arrive at once: the first is sent, and nine wait. Every
+/// millisecond one of these leaves the queue.
 #[test]
 fn a_burst_between_two_samples_shows_in_their_extremes() {
     for discipline in [serde_json::json!({ "kind": "drop-tail" }), serde_json::json!({ "kind": "fq-codel" })] {
@@ -188,7 +189,8 @@ fn a_burst_between_two_samples_shows_in_their_extremes() {
             if interval == Dur::from_ms(20) {
                 assert_eq!((queue, min, max), (&[0][..], &[0][..], &[9_000][..]), "{discipline}");
             } else {
-                // At 2.5 ms the third packet is in transmission and seven wait; at 5 ms the sixth starts, and four wait.
+                // At 2.5 ms the third packet is in transmission and seven wait; at 5 ms the sixth starts, and four
+                // wait.
                 assert_eq!(queue, [7_000, 4_000, 2_000, 0, 0, 0, 0, 0], "{discipline}");
                 assert_eq!(min, [7_000, 4_000, 2_000, 0, 0, 0, 0, 0], "{discipline}");
                 assert_eq!(max, [9_000, 7_000, 4_000, 2_000, 0, 0, 0, 0], "{discipline}");
@@ -256,8 +258,8 @@ fn records_change_no_result_and_are_absent_by_default() {
     assert_eq!(serde_json::json!(with.ports), serde_json::json!(without.ports));
 }
 
-/// A source that is stopped discards the segments that it has not sent. Its transfer is then never complete, although the
-/// next transfers use the sequence numbers of the discarded segments.
+/// A source that is stopped discards the segments that it has not sent. Its transfer is then never complete, although
+/// the next transfers use the sequence numbers of the discarded segments.
 #[test]
 fn a_transfer_whose_end_was_discarded_is_never_complete() {
     let (mut net, _) = path(&[(bulk(200 * 1460), tcp(serde_json::json!({ "initial-window": 2 })))]);
@@ -285,8 +287,8 @@ fn a_run_in_parts_has_the_records_of_the_whole_run() {
     }
 }
 
-/// Ten packets, each with a transmission time of 1 ms, are sent at once over an idle link: packet k arrives after k ms. A
-/// histogram bucket is at most 1/128 of the delay wide, so that each packet has a bucket, and a row, of its own.
+/// Ten packets, each with a transmission time of 1 ms, are sent at once over an idle link: packet k arrives after k ms.
+/// A histogram bucket is at most 1/128 of the delay wide, so that each packet has a bucket, and a row, of its own.
 #[test]
 fn the_distribution_of_delays_counts_each_packet_at_its_delay() {
     let mut net = Net::new(RAW);

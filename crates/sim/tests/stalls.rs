@@ -1,5 +1,5 @@
-//! Every stop ends: no port waits for an event that never comes. Extreme but valid plans neither panic nor need memory or
-//! time without bound.
+//! Every stop ends: no port waits for an event that never comes. Extreme but valid plans neither panic nor need memory
+//! or time without bound.
 
 use crate::common::*;
 use tailback_sim::World;
@@ -126,8 +126,8 @@ fn notifications_do_not_accumulate_at_a_link_that_is_down() {
 
 #[test]
 fn a_limiter_that_becomes_ready_during_a_frame_of_another_class_sends_after_that_frame() {
-    // Class 1 is slowed to half of the link's rate to the end; class 0 has a frame every 24 ms on average. If a frame of
-    // class 0 is in transmission when class 1 may send, class 1 must not wait for the next frame of class 0.
+    // Class 1 is slowed to half of the link's rate to the end; class 0 has a frame every 24 ms on average. If a frame
+    // of class 0 is in transmission when class 1 may send, class 1 must not wait for the next frame of class 0.
     let response = Response::Rate { decrease: 0.5, floor: 0.5, increase: 0.5, interval: Dur::from_ms(1000) };
     let mut net = Net::new(ETHERNET);
     net.plan.classes = 2;
@@ -213,8 +213,9 @@ fn flows_send_only_between_their_starts_and_stops() {
     net.plan.sample = Some(Dur::from_ms(50));
     let report = net.run();
     let reported = &report.series.as_ref().unwrap().flows[&report.flows.row(0).group].delivered_bytes;
-    // A change is handled after the emissions of sources at the same instant, so both ends of a phase count: 101 packets
-    // in the first phase and in the second. In the third, 10 and that at 610 ms precede the restart, and 101 follow it.
+    // A change is handled after the emissions of sources at the same instant, so both ends of a phase count: 101
+    // packets in the first phase and in the second. In the third, 10 and that at 610 ms precede the restart, and 101
+    // follow it.
     let sent: Vec<u64> = reported.windows(2).map(|w| (w[1] - w[0]) / 1000).collect();
     assert_eq!(sent[..4], [50, 1, 0, 0], "{sent:?}");
     assert_eq!(sent[6..9], [50, 1, 0], "{sent:?}");

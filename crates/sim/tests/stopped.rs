@@ -1,13 +1,13 @@
-//! Two times of a port, compared with hand calculations: `stopped_s`, during which a stop is in force, and `held_s`, during
-//! which data waits although the transmitter is idle.
+//! Two times of a port, compared with hand calculations: `stopped_s`, during which a stop is in force, and `held_s`,
+//! during which data waits although the transmitter is idle.
 
 use crate::common::*;
 use tailback_sim::StopReport;
 use tailback_sim::plan::*;
 use tailback_units::Dur;
 
-/// Returns a burst of 100 kB in frames of 1000 B over h -100- s1 -100- s2 (50 kB) -10- d (rates in Mbit/s, in parentheses
-/// the buffer of s2 towards d), without propagation delay.
+/// Returns a burst of 100 kB in frames of 1000 B over h -100- s1 -100- s2 (50 kB) -10- d (rates in Mbit/s, in
+/// parentheses the buffer of s2 towards d), without propagation delay.
 fn burst(backpressure: BackPressure) -> Net {
     let mut net = Net::new(Framing { mtu: 1000, ..RAW });
     let (h, s1, s2, d) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.host("d"));
@@ -72,8 +72,8 @@ fn a_stop_that_begins_in_the_warm_up_counts_from_its_end() {
     assert_eq!(port(&reported, "s1->s2").stops[0].times, 6);
 }
 
-/// Returns the report of two flows over s1 -100- s2: 30 Mbit/s to d1, whose link has 10 Mbit/s, and `other` bit/s to d2,
-/// whose link has 100 Mbit/s.
+/// Returns the report of two flows over s1 -100- s2: 30 Mbit/s to d1, whose link has 10 Mbit/s, and `other` bit/s to
+/// d2, whose link has 100 Mbit/s.
 fn two_destinations(backpressure: BackPressure, other: u64) -> tailback_sim::Report {
     let mut net = Net::new(ETHERNET);
     let (s1, s2, d1, d2) = (net.switch("s1"), net.switch("s2"), net.host("d1"), net.host("d2"));
@@ -97,8 +97,8 @@ fn a_destination_is_stopped_while_the_port_continues_to_send() {
     let reported = port(&report, "s1->s2");
     let [stop] = reported.stops.as_slice() else { panic!("only d1 is stopped: {:?}", reported.stops) };
     assert_eq!((stop.class, stop.destination.as_deref(), stop.stopped_s), (None, Some("d1"), reported.stopped_s));
-    // Of the 97.5 Mbit/s that s1 could send, 10 Mbit/s pass to d1, so that d1 is stopped for 0.9 of the time. During that
-    // time the link is idle only when no traffic to d2 waits.
+    // Of the 97.5 Mbit/s that s1 could send, 10 Mbit/s pass to d1, so that d1 is stopped for 0.9 of the time. During
+    // that time the link is idle only when no traffic to d2 waits.
     assert!((reported.stopped_s - 0.9).abs() < 0.02, "{}", reported.stopped_s);
     assert!(reported.held_s < 0.2 && reported.held_s < 0.2 * reported.stopped_s, "{}", reported.held_s);
     assert!(reported.utilisation > 0.95);

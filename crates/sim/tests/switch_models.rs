@@ -204,7 +204,8 @@ fn one_saturated_queue_takes_alpha_over_one_plus_alpha_of_the_shared_memory() {
         net.link(h, s, 100);
         net.flow(h, d, 0, cbr(1500, 90_000_000));
         let report = net.run();
-        // Choudhury and Hahne (1998): the queue q takes alpha times the free memory: q = alpha (M - q), exact to a frame.
+        // Choudhury and Hahne (1998): the queue q takes alpha times the free memory: q = alpha (M - q), exact to a
+        // frame.
         let fixed_point = alpha / (1.0 + alpha) * MEMORY as f64;
         let measured = port(&report, "s->d").classes[0].max_bytes as f64;
         assert!((measured - fixed_point).abs() < FRAME as f64, "alpha {alpha}: {measured} for {fixed_point}");

@@ -67,8 +67,8 @@ fn a_frame_in_transmission_and_a_queue_at_the_warm_ups_end_are_split_there() {
 
 #[test]
 fn a_frame_that_starts_as_the_warm_up_ends_is_not_counted_in_the_queue() {
-    // Ten packets arrive at once and take 1 ms each; the fourth transmission starts exactly at the end of the warm-up, so
-    // that 6 packets wait at that instant, and 6 + 5 + ... + 1 = 21 packet-milliseconds follow.
+    // Ten packets arrive at once and take 1 ms each; the fourth transmission starts exactly at the end of the warm-up,
+    // so that 6 packets wait at that instant, and 6 + 5 + ... + 1 = 21 packet-milliseconds follow.
     let mut net = Net::new(RAW);
     let (a, b) = (net.host("a"), net.host("b"));
     net.link(a, b, 8);

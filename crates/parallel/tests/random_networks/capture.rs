@@ -1,6 +1,6 @@
-//! Properties of captures of random networks. Blocks are complete, and checksums are correct. The bytes do not depend on
-//! the chunks in which rows are passed. At the sender of a connection, the segments cover its bytes without gaps. The
-//! numbers of segments and of retransmissions are those of the report.
+//! Properties of captures of random networks. Blocks are complete, and checksums are correct. The bytes do not depend
+//! on the chunks in which rows are passed. At the sender of a connection, the segments cover its bytes without gaps.
+//! The numbers of segments and of retransmissions are those of the report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tailback_random::Rng;

@@ -105,8 +105,9 @@ pub fn timeline(draw: &mut Draw, network: &Network, flows: &Value) -> Value {
     changes.into_iter().map(written).collect()
 }
 
-/// Returns the timeline of a document. In half of the documents, changes with `set` and `send` are added. Changes of rates,
-/// delays and thresholds with keys of their own are then removed, since a document may have only one of the two notations.
+/// Returns the timeline of a document. In half of the documents, changes with `set` and `send` are added. Changes of
+/// rates, delays and thresholds with keys of their own are then removed, since a document may have only one of the two
+/// notations.
 pub fn with_sets(draw: &mut Draw, network: &Network, document: &Value) -> Value {
     let mut changes = document["timeline"].as_array().cloned().unwrap_or_default();
     if draw.chance(0.5) {

@@ -1,6 +1,6 @@
-//! Properties of packet traces. The rows are equal for both engines, for 1 to 3 threads and for any steps. The numbers of
-//! rows by kind are the counters of the report. Rows can be read back from their columns. A trace of some ports and flows
-//! has the rows of these ports and flows in the whole trace.
+//! Properties of packet traces. The rows are equal for both engines, for 1 to 3 threads and for any steps. The numbers
+//! of rows by kind are the counters of the report. Rows can be read back from their columns. A trace of some ports and
+//! flows has the rows of these ports and flows in the whole trace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tailback_random::Rng;
@@ -138,8 +138,8 @@ fn sums(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
     }
     let after = |row: &&Row| (row.time, row.order.kind) > (plan.warmup, WARMED_UP);
     let mut found: BTreeMap<(u32, u8, EventKind), u64> = BTreeMap::new();
-    // Packets in queues, by port and packet. A packet that is dropped while it is not in the queue was dropped on a link,
-    // at an input or in a conditioner; the queue's counters do not include this drop.
+    // Packets in queues, by port and packet. A packet that is dropped while it is not in the queue was dropped on a
+    // link, at an input or in a conditioner; the queue's counters do not include this drop.
     let mut waiting = BTreeSet::new();
     for row in rows.iter().filter(|row| row.frame.is_packet()) {
         let here = (row.port, row.packet);

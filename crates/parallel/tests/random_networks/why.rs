@@ -1,6 +1,6 @@
-//! Properties of explanations of packets. The bytes before a packet in a queue add up to the queue's length. The parts of a
-//! packet's delay add up to the delay. The intervals of stops add up to the stopped time in the report. Each chain of stops
-//! ends at a congested queue or at a storm, or closes a ring.
+//! Properties of explanations of packets. The bytes before a packet in a queue add up to the queue's length. The parts
+//! of a packet's delay add up to the delay. The intervals of stops add up to the stopped time in the report. Each chain
+//! of stops ends at a congested queue or at a storm, or closes a ring.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,8 +46,8 @@ pub fn covered() {
     println!("explanations: {counts:?}");
 }
 
-/// Checks explanations of some packets of a traced run, and the time for which each port was stopped. To save time, runs
-/// whose seed is a multiple of 3 are not checked.
+/// Checks explanations of some packets of a traced run, and the time for which each port was stopped. To save time,
+/// runs whose seed is a multiple of 3 are not checked.
 pub fn check(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
     if plan.seed.is_multiple_of(3) {
         return Ok(());
@@ -67,8 +67,8 @@ pub fn check(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that a packet has the same explanation by the whole trace and by the rows that a keeper keeps. The first instant
-/// of the kept rows is set back until the explanation needs no earlier rows.
+/// Checks that a packet has the same explanation by the whole trace and by the rows that a keeper keeps. The first
+/// instant of the kept rows is set back until the explanation needs no earlier rows.
 fn check_kept_rows(network: &Network, log: &Log<'_>, found: Found, rows: &[Row]) -> Result<(), String> {
     let json = |story: &PacketStory| serde_json::to_value(story).expect("a story has text keys");
     let whole = packet(log, found, (1, 1)).ok_or("no rows")?;

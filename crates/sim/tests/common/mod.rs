@@ -1,7 +1,7 @@
 //! Builder of plans for the tests, and statistics to judge their results.
 //!
-//! The tests write a topology as `h -100- s (50 kB) -10- d`: numbers between nodes are link rates in Mbit/s; the size in
-//! parentheses is the buffer of that node's port to the node on its right.
+//! The tests write a topology as `h -100- s (50 kB) -10- d`: numbers between nodes are link rates in Mbit/s; the size
+//! in parentheses is the buffer of that node's port to the node on its right.
 #![allow(dead_code, reason = "each test program uses a part of these items")]
 
 use std::collections::VecDeque;
@@ -84,8 +84,8 @@ pub fn poisson(packet: u64, bps: u64) -> Model {
         sizes: tailback_traffic::Sizes::default(),
     })
 }
-/// Returns a source of bursts as in the slides of Tobagi and others: sizes uniform with a mean of `burst` bytes, uniform
-/// gaps, and a mean rate of `bps` bit/s.
+/// Returns a source of bursts as in the slides of Tobagi and others: sizes uniform with a mean of `burst` bytes,
+/// uniform gaps, and a mean rate of `bps` bit/s.
 pub fn bursts(burst: u64, bps: u64) -> Model {
     Model::UniformUniform(UniformUniform { burst: Size(burst), rate: Rate(bps) })
 }
@@ -222,8 +222,8 @@ impl Net {
         self.plan.timeline.sort_by_key(|change| change.at);
     }
 
-    /// Returns the plan with routes over the fewest hops. Of several, a node takes the one that a breadth-first search from
-    /// the destination finds first.
+    /// Returns the plan with routes over the fewest hops. Of several, a node takes the one that a breadth-first search
+    /// from the destination finds first.
     pub fn routed(&self) -> Plan {
         let nodes = self.plan.nodes.len();
         let mut routes = vec![vec![NO_ROUTE; nodes]; nodes];
@@ -380,9 +380,9 @@ pub fn tcp(document: serde_json::Value) -> Arc<Tcp> {
 }
 
 impl Net {
-    /// Adds a user at `client` and its server, with a pair of flows for each parallel connection of the application: one
-    /// for requests, and one for responses, which needs no handshake. `transport` is `None` for datagrams. All flows are
-    /// in the group `users`. Returns the index of the first flow.
+    /// Adds a user at `client` and its server, with a pair of flows for each parallel connection of the application:
+    /// one for requests, and one for responses, which needs no handshake. `transport` is `None` for datagrams. All
+    /// flows are in the group `users`. Returns the index of the first flow.
     pub fn session(
         &mut self,
         client: NodeId,

@@ -4,8 +4,8 @@
 //! - *times*: delays, completion times, time averages of queues, stops, and the digest of the run;
 //! - *state*: the sampled series, with the variables of laws, schedulers and senders, and the windows at the end.
 //!
-//! A change of behaviour that changes counts usually changes the later levels, too. One that changes only the state leaves
-//! all packets unchanged.
+//! A change of behaviour that changes counts usually changes the later levels, too. One that changes only the state
+//! leaves all packets unchanged.
 
 #![allow(clippy::disallowed_methods, reason = "an environment variable makes the test accept changed results")]
 
@@ -62,8 +62,8 @@ impl Levels {
         levels
     }
 
-    /// Adds the value at `path` of the report; `name` is its key, or, for the key `packets`, the key of the table around
-    /// it.
+    /// Adds the value at `path` of the report; `name` is its key, or, for the key `packets`, the key of the table
+    /// around it.
     fn add(&mut self, path: &str, name: &str, value: &Value) {
         match value {
             Value::Null | Value::Bool(false) => {}

@@ -1,5 +1,6 @@
-//! One fixed scenario per mechanism of a local network. `lan.txt` pins the results by levels; both engines must give them
-//! on every platform. They are our own results: a difference shows that behaviour has changed, not that it was right.
+//! One fixed scenario per mechanism of a local network. `lan.txt` pins the results by levels; both engines must give
+//! them on every platform. They are our own results: a difference shows that behaviour has changed, not that it was
+//! right.
 
 mod levels;
 
@@ -11,9 +12,9 @@ use tailback_sim::plan::*;
 use tailback_traffic::{Distribution, Model, OnOff, Peak, SelfSimilar, Truncation, UniformFixed, Video};
 use tailback_units::{Dur, Rate, Size};
 
-/// Returns a network in which hosts at s1 (h0 to h3) and at s4 (h4) send over s2: to d2 at s2, and to d1 and d3 at s3. The
-/// link of 10 Mbit/s from s2 to s3 is too slow for the sum of these flows. Each flow has one of 0.2 Mbit/s in the reverse
-/// direction. With two classes, d1 and d2 get packets of both, and d3 of class 1.
+/// Returns a network in which hosts at s1 (h0 to h3) and at s4 (h4) send over s2: to d2 at s2, and to d1 and d3 at s3.
+/// The link of 10 Mbit/s from s2 to s3 is too slow for the sum of these flows. Each flow has one of 0.2 Mbit/s in the
+/// reverse direction. With two classes, d1 and d2 get packets of both, and d3 of class 1.
 fn campus(classes: u8, backpressure: Option<BackPressure>) -> Net {
     let mut net = Net::new(ETHERNET);
     net.plan.classes = classes;

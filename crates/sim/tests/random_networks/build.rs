@@ -90,8 +90,8 @@ fn pause_hosts(net: &Net) -> Vec<NodeId> {
     links.filter(|[host, switch]| is_host(*host) && supports_pause(*switch)).map(|[host, _]| host).collect()
 }
 
-/// Returns the network of a case with its conditioners and its timeline. From [`MENDED`] on all links are up, and no host
-/// sends a storm.
+/// Returns the network of a case with its conditioners and its timeline. From [`MENDED`] on all links are up, and no
+/// host sends a storm.
 pub fn eventful(case: &Case) -> Net {
     let mut net = built(case, true);
     let (links, flows) = (net.plan.links.len() as u32, net.plan.flows.len() as u32);

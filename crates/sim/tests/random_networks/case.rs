@@ -1,5 +1,5 @@
-//! Random cases: parameters of trees of hosts and switches of all models, with links, disciplines, back-pressure, traffic
-//! and timelines.
+//! Random cases: parameters of trees of hosts and switches of all models, with links, disciplines, back-pressure,
+//! traffic and timelines.
 
 use crate::common::*;
 use proptest::prelude::*;

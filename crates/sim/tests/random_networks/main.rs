@@ -3,8 +3,8 @@
 //!
 //! The cases are the same in each run; `TAILBACK_FUZZ=5000` tries 5000 new cases for each property.
 //!
-//! `case` draws cases, and `build` makes networks of them. The tests of `tailback-parallel` draw documents that combine all
-//! features.
+//! `case` draws cases, and `build` makes networks of them. The tests of `tailback-parallel` draw documents that combine
+//! all features.
 
 #![allow(clippy::disallowed_methods, reason = "settings of the test come from the environment")]
 
@@ -171,8 +171,8 @@ proptest! {
         }
     }
 
-    /// A run of each engine is interrupted at each sample. Its views equal the samples of the time series, and the packets
-    /// found in the views agree with the counters.
+    /// A run of each engine is interrupted at each sample. Its views equal the samples of the time series, and the
+    /// packets found in the views agree with the counters.
     #[test]
     fn stepping_changes_no_result_and_views_equal_the_samples_of_their_times(case in case(), end in 1_000..100_000u64) {
         let mut net = eventful(&case);
@@ -232,7 +232,8 @@ proptest! {
         }
         for link in &mut case.links {
             link.loss = 0.0;
-            // Headroom: half of the buffer, 500 kB, is more than arrives from a dozen links of 100 Mbit/s in 2 ms, 300 kB.
+            // Headroom: half of the buffer, 500 kB, is more than arrives from a dozen links of 100 Mbit/s in 2 ms, 300
+            // kB.
             link.limit = 1_000_000;
             link.spec = Spec::default();
         }
@@ -251,8 +252,8 @@ proptest! {
     }
 }
 
-/// Returns one switch with a host for each flow. All flows go to one output; each arrives over its own link, so that its
-/// arrivals do not depend on other flows.
+/// Returns one switch with a host for each flow. All flows go to one output; each arrives over its own link, so that
+/// its arrivals do not depend on other flows.
 fn one_output(case: &Case, flows: &[FlowCase]) -> Net {
     let mut net = Net::new(ETHERNET);
     net.plan.seed = case.seed;

@@ -111,8 +111,9 @@ fn some_application() -> impl Strategy<Value = Arc<Application>> {
 proptest! {
     #![proptest_config(config(200))]
 
-    /// `Net::run` compares the engines, and `World::report` checks conservation. Each page or transfer that was begun is
-    /// complete, has failed, was refused or is in progress. Without a cut of the run, all pages have ended at its end.
+    /// `Net::run` compares the engines, and `World::report` checks conservation. Each page or transfer that was begun
+    /// is complete, has failed, was refused or is in progress. Without a cut of the run, all pages have ended at its
+    /// end.
     #[test]
     fn applications_conserve_packets_and_account_for_all_that_they_begin(
         case in case(),
