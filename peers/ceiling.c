@@ -1,6 +1,10 @@
-// Upper-bound engine for the 'forward' and 'udpqueue' workloads. gcc -O3 -march=native ceiling.c -o ceiling -lm
-// usage: ceiling forward|udpqueue 1|2     (events per hop: 2 = tx-complete + arrival as in htsim, 1 = merged FIFO link)
-// One heap entry per *active object* (link or source), never per packet; packets are 24-byte records in per-link rings.
+// Bare engine for the workloads `forward` and `udpqueue`: an upper bound on the speed of a simulator on a machine.
+// gcc -O3 -march=native ceiling.c -o ceiling -lm
+// usage: ceiling forward|udpqueue 1|2
+// The number is that of events per hop. 2: end of transmission and arrival, as in htsim. 1: arrival only, since a FIFO
+// link's departure times are known when a packet is enqueued.
+// The heap has one entry for each active link or source, and none for single packets. Packets are 24-byte records in a
+// ring for each link. Times are in picoseconds.
 #include <stdio.h>
 #include <stdlib.h>
 #include <stdint.h>

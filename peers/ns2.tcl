@@ -1,5 +1,6 @@
 # usage: ns ns2.tcl WORKLOAD [count]
-# workloads: red64 tcp1000 tcp4000 forward udpqueue dc10g
+# workloads: red64 tcp1000 tcp4000 forward udpqueue dc10g; `count` counts packet-hops
+# environment: SCHED=scheduler of ns-2, DC_T=duration of dc10g in s (default 1.0), NS2_END=duration in s
 set wl [lindex $argv 0]
 set counting [expr {[lindex $argv 1] eq "count"}]
 remove-all-packet-headers
@@ -165,6 +166,6 @@ switch $wl {
     set end [expr {[info exists ::env(DC_T)] ? $::env(DC_T) : 1.0}]
   }
 }
-if {[info exists ::env(NS2_END)]} { set end $::env(NS2_END) }  ;# e.g. 0.001 = the cost of set-up alone
+if {[info exists ::env(NS2_END)]} { set end $::env(NS2_END) }  ;# 0.001 measures the cost of set-up alone
 $ns at $end "finish 0"
 $ns run

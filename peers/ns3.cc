@@ -1,4 +1,6 @@
-// usage: ns3 WORKLOAD ; env COUNT=1 counts packet-hops by trace, SCHED=ns3::XScheduler, DC_T=seconds
+// usage: ns3 WORKLOAD (red64 tcp1000 tcp4000 forward udpqueue dc10g)
+// environment: COUNT=1 counts packet-hops by a trace source; SCHED=scheduler, such as ns3::HeapScheduler; DC_T=duration of
+// dc10g in s (default 1.0)
 #include "ns3/core-module.h"
 #include "ns3/network-module.h"
 #include "ns3/internet-module.h"
@@ -10,7 +12,7 @@
 #include <unistd.h>
 using namespace ns3;
 
-// O(1) unicast routing: the fairest (fastest) ns-3 set-up; the stock static/global routing is a linear list.
+// Unicast routing by a hash table, so that ns-3 is as fast as possible: its static and global routing search a list.
 class FastRouting : public Ipv4RoutingProtocol {
 public:
   static TypeId GetTypeId() { static TypeId t = TypeId("FastRouting").SetParent<Ipv4RoutingProtocol>(); return t; }

@@ -1,4 +1,4 @@
-//! Shared parts of the fuzz targets: documents with a changed value, and short runs of accepted documents.
+//! Shared functions of the fuzz targets: changes of documents, and short runs of accepted documents.
 
 use serde_json::{Map, Value, json};
 use tailback_random::Rng;
@@ -6,23 +6,26 @@ use tailback_scenario::{Files, Scenario, build};
 use tailback_sim::World;
 use tailback_sim::plan::Engine;
 
-/// Maximum number of events of a run: enough for every kind of event in a small network, within a few milliseconds.
+/// Maximum number of events of a run. A small network has every kind of event among them, and the run takes a few
+/// milliseconds.
 const EVENTS: u64 = 20_000;
-/// Maximum number of nodes of a network that is run; larger ones are only read and checked.
+/// Maximum number of nodes of a network that is run; a document with more is only read and checked.
 const NODES: usize = 300;
 /// Maximum number of flows of a network that is run.
 const FLOWS: usize = 300;
-/// Largest size in a document that is run, bytes: sources emit bursts whole, so that larger bursts need too much
-/// memory.
+/// Largest size in a document that is run, bytes. Sources emit all packets of a burst at once, so that larger bursts
+/// need too much memory.
 const BURST: u64 = 100_000_000;
 
-/// Returns a reader with the same trace for every file name.
+/// Returns a reader of files that returns the same trace, one frame size per line, for every name.
 pub fn files() -> Files {
     Files::read_by(|_| Ok("1000\n20000\n3\n0\n1500\n".to_owned()))
 }
 
-/// Reads a document: as JSON if it begins with a brace, otherwise as TOML. `None`: it is refused, with an error
-/// message.
+/// Reads a document: as JSON if it begins with a brace, otherwise as TOML. Returns `None` if the document is refused.
+///
+/// # Panics
+/// If the message of the refusal does not begin with "error: ".
 pub fn scenario(text: &str) -> Option<Scenario> {
     let read = if text.trim_start().starts_with('{') {
         Scenario::from_json_with(text, files())
@@ -38,7 +41,10 @@ pub fn scenario(text: &str) -> Option<Scenario> {
     }
 }
 
-/// Checks that an accepted document reads back equal from its own TOML and runs on both engines.
+/// Checks that an accepted document is equal when it is read back from its own TOML, and runs it with both engines.
+///
+/// # Panics
+/// If the document differs, or if a run violates the conservation of packets.
 pub fn exercise(scenario: &Scenario) {
     let toml = scenario.to_toml();
     let again = Scenario::from_toml_with(&toml, "again.toml", files());
@@ -70,7 +76,7 @@ fn largest(value: &Value) -> u64 {
     }
 }
 
-/// Returns the bytes of a size in decimal units or GiB, about; `None`: the text is not such a size.
+/// Returns the bytes of a size in decimal units, or about those in GiB; `None`: the text is not such a size.
 fn bytes(text: &str) -> Option<u64> {
     let (number, factor) = [("GiB", 1e9), ("TB", 1e12), ("GB", 1e9), ("MB", 1e6), ("kB", 1e3), ("B", 1.0)]
         .iter()
@@ -78,7 +84,7 @@ fn bytes(text: &str) -> Option<u64> {
     Some((number.trim().parse::<f64>().ok()? * factor) as u64)
 }
 
-/// Extreme values of each quantity, and values beyond its range.
+// Values at the limits of the range of each quantity, and beyond them.
 const SIZES: &[&str] = &["0B", "1B", "64B", "1kB", "65535B", "1GB", "1099511627776B", "18446744073709551615B", "unlimited"];
 const COUNTS: &[&str] = &["0packets", "1packets", "2packets", "100000packets"];
 const TIMES: &[&str] = &["0s", "1ps", "1ns", "1us", "1ms", "1s", "5000h"];
@@ -110,7 +116,8 @@ fn family(value: &Value) -> Option<&'static [&'static str]> {
     })
 }
 
-/// Returns an extreme value, usually of the same kind, so that the document is not already refused for its type.
+/// Returns an extreme value. In seven of eight cases it is of the quantity of `old`, if that is known, so that the
+/// document is not already refused for its type.
 fn extreme(old: &Value, rng: &mut Rng) -> Value {
     let all = [SIZES, COUNTS, TIMES, RATES, SHARES, WORDS, NUMBERS, OTHERS];
     let list = match family(old) {
@@ -119,17 +126,18 @@ fn extreme(old: &Value, rng: &mut Rng) -> Value {
     };
     let text = list[rng.below(list.len() as u64) as usize];
     match core::ptr::eq(list, NUMBERS) || core::ptr::eq(list, OTHERS) {
-        true => serde_json::from_str(text).expect("these are JSON"),
+        true => serde_json::from_str(text).expect("numbers and other values are JSON"),
         false => json!(text),
     }
 }
 
-/// Returns a document with one value changed, in a third of the cases two to four: removed, replaced by an extreme
-/// value or by another value of the document, or duplicated. `None`: the document is refused or is not a table.
+/// Returns a document with one change, or in a third of the cases two to four. A change removes or duplicates a value,
+/// or replaces it by an extreme value or by another value of the document. `seed` decides the changes. Returns `None`
+/// if the document is refused or is not a table.
 pub fn mutated(text: &str, seed: u32) -> Option<String> {
     let mut tree: Value = match serde_json::from_str(text) {
         Ok(tree) => tree,
-        // The canonical form includes all defaults, so that these are changed as well.
+        // The canonical form has all defaults, so that defaults are changed, too.
         Err(_) => serde_json::from_str(&scenario(text)?.to_json()).expect("the canonical form is JSON"),
     };
     tree.as_object()?;
@@ -145,16 +153,16 @@ pub fn mutated(text: &str, seed: u32) -> Option<String> {
         match rng.below(8) {
             0 => remove(&mut tree, &path),
             1 => {
-                // A value of the same key is valid more often than another one.
+                // In half of the cases the value is that of a key of the same name, which is more often valid.
                 let key = path.rsplit('/').next().expect("a pointer begins with a slash");
-                let alike: Vec<_> = paths.iter().filter(|other| other.rsplit('/').next() == Some(key)).collect();
+                let of_same_key: Vec<_> = paths.iter().filter(|other| other.rsplit('/').next() == Some(key)).collect();
                 let other = match rng.below(2) {
-                    0 => alike[rng.below(alike.len() as u64) as usize],
+                    0 => of_same_key[rng.below(of_same_key.len() as u64) as usize],
                     _ => &paths[rng.below(paths.len() as u64) as usize],
                 };
                 *tree.pointer_mut(&path)? = tree.pointer(other).cloned().unwrap_or(json!({}));
             }
-            2 => double(&mut tree, &path),
+            2 => duplicate(&mut tree, &path),
             _ => {
                 let value = tree.pointer_mut(&path)?;
                 *value = extreme(value, rng);
@@ -164,7 +172,7 @@ pub fn mutated(text: &str, seed: u32) -> Option<String> {
     Some(tree.to_string())
 }
 
-/// Collects the places of all values as JSON pointers (RFC 6901).
+/// Collects the places of all values inside `value` as JSON pointers (RFC 6901); `at` is the pointer of `value`.
 fn collect(value: &Value, at: String, paths: &mut Vec<String>) {
     let mut visit = |key: String, inner: &Value| {
         let at = format!("{at}/{}", key.replace('~', "~0").replace('/', "~1"));
@@ -184,6 +192,7 @@ fn parent<'a>(tree: &'a mut Value, path: &str) -> Option<(&'a mut Value, String)
     Some((tree.pointer_mut(before)?, last.replace("~1", "/").replace("~0", "~")))
 }
 
+/// Removes the value at a JSON pointer, if there is one.
 fn remove(tree: &mut Value, path: &str) {
     match parent(tree, path) {
         Some((Value::Object(map), key)) => drop(map.remove(&key)),
@@ -197,8 +206,8 @@ fn remove(tree: &mut Value, path: &str) {
     }
 }
 
-/// Duplicates an entry: at the end of its list, or in its table under a new name.
-fn double(tree: &mut Value, path: &str) {
+/// Duplicates the value at a JSON pointer: at the end of its list, or in its table under its key with an added "x".
+fn duplicate(tree: &mut Value, path: &str) {
     let Some(copy) = tree.pointer(path).cloned() else { return };
     match parent(tree, path) {
         Some((Value::Object(map), key)) => drop(Map::insert(map, format!("{key}x"), copy)),

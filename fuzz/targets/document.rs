@@ -1,14 +1,14 @@
-//! Documents: a text is read and checked; an accepted document is written and read back, and runs for some events on
+//! Documents: a text is read and checked. An accepted document is written and read back, and runs for some events with
 //! both engines.
 //!
-//! In an eighth of the cases, or if the text is not a document, the fuzzer's own mutator changes bytes; otherwise
-//! values of the document are replaced, so that it remains well-formed.
+//! In an eighth of the cases, or if the text is not a document, the fuzzer's own mutator changes bytes. Otherwise
+//! values of the document are changed, so that it stays well-formed.
 
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_mutator, fuzz_target, fuzzer_mutate};
 
-// Refused documents are not kept for further mutations, since a second change would rarely be reached.
+// A refused document is not kept for further mutations: the reader would usually stop at its first error again.
 fuzz_target!(|data: &[u8]| -> Corpus {
     let Some(scenario) = std::str::from_utf8(data).ok().and_then(tailback_fuzz::scenario) else {
         return Corpus::Reject;

@@ -1,5 +1,5 @@
-//! Router configurations: a text is read in each language, written in mqc and tc, and converted to a scenario, which
-//! runs and is converted back. The same text is also read as a traffic table.
+//! Router configurations: a text is read in each language and written in mqc and tc. It is also converted to a
+//! scenario, which runs and is converted back. The same text is read as a traffic table, too.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! `--set`: one assignment per line for a document that the first byte selects. Accepted documents run for some events.
+//! The option `--set`: each line is an assignment of a value to a key of the document that the first byte selects.
+//! Accepted documents run for some events.
 
 #![no_main]
 
@@ -14,6 +15,7 @@ const DOCUMENTS: [&str; 4] = [
     include_str!("../../python/tailback/gallery/datacentre/pfc_failure_modes/scenario.toml"),
 ];
 
+/// Returns the documents, which are read once.
 fn documents() -> &'static [Scenario] {
     static READ: OnceLock<Vec<Scenario>> = OnceLock::new();
     READ.get_or_init(|| {

@@ -1,10 +1,11 @@
-//! Study files in TOML and JSON: an accepted study is written and reads back equal.
+//! Study files in TOML and JSON: an accepted study is equal when it is read back from its own JSON.
 
 #![no_main]
 
 use libfuzzer_sys::{Corpus, fuzz_mutator, fuzz_target, fuzzer_mutate};
 use tailback_scenario::Study;
 
+/// Reads a study: as JSON if it begins with a brace, otherwise as TOML. Returns `None` if the study is refused.
 fn study(text: &str) -> Option<Study> {
     let read = if text.trim_start().starts_with('{') { Study::from_json(text) } else { Study::from_toml(text, "fuzz.toml") };
     match read {
@@ -16,7 +17,7 @@ fn study(text: &str) -> Option<Study> {
     }
 }
 
-// Refused studies are not kept for further mutations, since a second change would rarely be reached.
+// A refused study is not kept for further mutations: the reader would usually stop at its first error again.
 fuzz_target!(|data: &[u8]| -> Corpus {
     let Some(found) = std::str::from_utf8(data).ok().and_then(study) else { return Corpus::Reject };
     let json = found.to_json();

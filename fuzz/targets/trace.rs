@@ -1,4 +1,5 @@
-//! Trace files: the first byte selects the format, and a flow sends the frames of an accepted trace.
+//! Trace files: the first byte selects the format and the source's options, and a flow sends the frames of an accepted
+//! trace.
 
 #![no_main]
 
@@ -36,6 +37,6 @@ fuzz_target!(|data: &[u8]| {
             world.report();
         }
         (Err(_), _) => {}
-        (Ok(_), Err(error)) => panic!("a scenario takes what the reader refuses: {error}"),
+        (Ok(_), Err(error)) => panic!("a scenario accepts a trace that the reader refuses: {error}"),
     }
 });

@@ -1,8 +1,10 @@
-//! Loom's primitives.
+//! Loom's primitives, under the names that the barrier uses.
 //!
-//! Loom takes sequentially consistent accesses as acquire and release alone. Where one thread stores and then loads what the
-//! other one stores, a fence between the two has the same effect, and loom knows fences in full. It stands after such stores
-//! in one run of a model and before such loads in another ([`fences`]), so that a weaker order of either shows.
+//! Loom treats sequentially consistent (SeqCst) loads and stores only as acquire and release. The barrier needs more
+//! where a thread stores a value and then loads one that the other thread stores. A SeqCst fence between the store and
+//! the load has the same effect, and loom models such fences fully. One run of a model has a fence after each SeqCst
+//! store, and another run before each SeqCst load ([`fences`]). A model thus fails if either access has too weak an
+//! order.
 
 pub use loom::hint::spin_loop;
 pub use loom::sync::Mutex;
@@ -10,14 +12,15 @@ use loom::sync::atomic::fence;
 pub use loom::sync::atomic::{AtomicU32, Ordering};
 pub use loom::thread::{Thread, current, park};
 use std::cell::Cell;
-// It is written before `parked` and read after it: no state of its own.
+// The barrier writes its `OnceLock` before `parked` and reads it after `parked`, so that loom need not model it.
 pub use std::sync::{OnceLock, PoisonError};
 
-/// No spins: a spin would let the other threads go first.
-pub const MOST_SPINS: u32 = 1;
-pub const LEAST_SPINS: u32 = 1;
+/// Limits of the number of spins before a thread parks. They are 1, since loom would run the other threads at each
+/// spin.
+pub const MAX_SPINS: u32 = 1;
+pub const MIN_SPINS: u32 = 1;
 
-/// Place of the fences that stand for sequential consistency.
+/// Place of the fences that replace sequential consistency.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fences {
     AfterStores,
@@ -25,11 +28,11 @@ pub enum Fences {
 }
 
 thread_local! {
-    // Loom runs the threads of a model on the thread that calls it.
+    // Loom runs all threads of a model on the thread that runs the model, so that they share this value.
     static FENCES: Cell<Fences> = const { Cell::new(Fences::AfterStores) };
 }
 
-/// Sets the place of fences for the models of this thread.
+/// Sets the place of fences for the models that this thread runs.
 pub fn fences(at: Fences) {
     FENCES.set(at);
 }

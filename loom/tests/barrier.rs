@@ -1,4 +1,4 @@
-//! The barrier in all interleavings and all values that the memory model lets a load return.
+//! The barrier in all interleavings of its threads, and with all values that the memory model permits a load to return.
 
 use loom::model::Builder;
 use loom::thread;
@@ -8,7 +8,8 @@ use tailback_loom::barrier::Barrier;
 use tailback_loom::sync::{Fences, fences};
 use tailback_units::Time;
 
-/// Runs `f` in every execution with at most so many preemptions (`None`: in every one), with either place of fences.
+/// Runs `f` in every execution with at most `preemptions` preemptions (`None`: in every execution), with each place of
+/// fences.
 fn model(preemptions: Option<usize>, f: impl Fn() + Copy + Sync + Send + 'static) {
     for at in [Fences::AfterStores, Fences::BeforeLoads] {
         fences(at);
@@ -25,12 +26,13 @@ fn model(preemptions: Option<usize>, f: impl Fn() + Copy + Sync + Send + 'static
     }
 }
 
-/// Time of the next event of thread `me` after a window.
+/// Returns the time of the next event of thread `me` after a window.
 fn next(window: u64, me: usize) -> u64 {
     100 * window + [7, 3, 5][me] + 10 * ((window + me as u64) % 2)
 }
 
-/// Windows of one thread of `count`: what `work` of the crate does, with numbers for messages.
+/// Passes `windows` windows as thread `me` of `count` threads, with the calls of `work` in `crates/parallel`. Messages
+/// are numbers. Thread 0 requests to stop in the last window.
 fn windows(barrier: &Barrier<Vec<u64>>, count: usize, me: usize, windows: u64) {
     for window in 0..windows {
         for to in (0..count).filter(|to| *to != me) {
@@ -43,13 +45,18 @@ fn windows(barrier: &Barrier<Vec<u64>>, count: usize, me: usize, windows: u64) {
         assert_eq!(reduced.stops, window + 1 == windows, "the request to stop, in window {window}");
         for from in (0..count).filter(|from| *from != me) {
             barrier.take(window, from, me, |messages| {
-                assert_eq!(*messages, [1_000 * window + from as u64], "what {from} has posted in window {window}");
+                assert_eq!(
+                    *messages,
+                    [1_000 * window + from as u64],
+                    "the messages of thread {from} in window {window}"
+                );
                 messages.clear();
             });
         }
     }
 }
 
+/// Checks that `count` threads pass `number` windows.
 fn all_pass(count: usize, number: u64, preemptions: Option<usize>) {
     model(preemptions, move || {
         let barrier = Arc::new(Barrier::new(count));
@@ -86,6 +93,9 @@ fn a_thread_that_abandons_the_barrier_releases_those_that_wait_in_every_interlea
         let other = Arc::clone(&barrier);
         let waiting = thread::spawn(move || other.wait(0, 1, Time(1), false).is_none());
         barrier.abandon();
-        assert!(waiting.join().expect("it does not panic"), "it is told that another thread has panicked");
+        assert!(
+            waiting.join().expect("the thread does not panic"),
+            "the wait reports that another thread has panicked"
+        );
     });
 }

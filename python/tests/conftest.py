@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, settings
 
 from tailback.cli import main
 
-# The time that an example takes depends on the machine: no test may fail because of it.
+# The time of an example depends on the machine, so that Hypothesis must not fail a test that is slow.
 settings.register_profile("untimed", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("untimed")
 

@@ -1,4 +1,7 @@
-"""Damage to files as by disks, people and other programs; each has a name, and the same seed gives the same damage."""
+"""Damage to files such as disks, people and other programs cause.
+
+Each damage has a name. Random damage is drawn from a generator that the caller seeds.
+"""
 
 from __future__ import annotations
 
@@ -19,29 +22,29 @@ Damage = tuple[str, Callable[[Path], object]]
 """Name of the damage, and the function that does it to a file."""
 
 DEEP = 100_000
-"""Levels of nesting beyond what a recursive parser can follow."""
+"""Levels of nesting, more than a recursive parser can follow."""
 
 
 def of_bytes(size: int, draws: random.Random, count: int) -> Iterator[Damage]:
     """Yield damage to the bytes of a file of `size` bytes.
 
-    At random places there are `count` truncations, 3 * `count` flipped bits and `count` overwritten stretches; others,
-    such as a file of zeros or in another encoding, are always included.
+    `count` truncations, 3 * `count` flipped bits and `count` overwritten ranges are at random places. Other damage,
+    such as a file of zeros or in another encoding, is always included.
     """
     for at in sorted({0, 1, 4, 8, size // 2, size - 8, size - 1} | {draws.randrange(size) for _ in range(count)}):
         yield f"cut at {at}", lambda path, at=at: path.write_bytes(path.read_bytes()[:at])  # type: ignore[misc]
     for _ in range(3 * count):
         at, bit = draws.randrange(size), 1 << draws.randrange(8)
-        yield f"bit {bit:#x} of byte {at}", lambda path, at=at, bit=bit: _put(path, at, bit)  # type: ignore[misc]
+        yield f"bit {bit:#x} of byte {at}", lambda path, at=at, bit=bit: _flip(path, at, bit)  # type: ignore[misc]
     for _ in range(count):
-        at, some = draws.randrange(size), draws.randbytes(draws.choice((1, 7, 300)))
-        yield f"{len(some)} bytes at {at}", lambda path, at=at, some=some: _over(path, at, some)  # type: ignore[misc]
+        at, new = draws.randrange(size), draws.randbytes(draws.choice((1, 7, 300)))
+        yield f"{len(new)} bytes at {at}", lambda path, at=at, new=new: _overwrite(path, at, new)  # type: ignore[misc]
     at = draws.randrange(size)
-    yield "zeros up to the end", lambda path: _over(path, at, bytes(size - at))
+    yield "zeros up to the end", lambda path: _overwrite(path, at, bytes(size - at))
     yield "nothing but zeros", lambda path: path.write_bytes(bytes(size))
     yield "bytes added", lambda path: path.write_bytes(path.read_bytes() + b"\0more")
     yield "its content twice", lambda path: path.write_bytes(2 * path.read_bytes())
-    yield "not UTF-8", lambda path: _over(path, size // 3, b"\xff\xfe\x80")
+    yield "not UTF-8", lambda path: _overwrite(path, size // 3, b"\xff\xfe\x80")
     yield "UTF-16", lambda path: path.write_bytes(path.read_bytes().decode("latin-1").encode("utf-16"))
 
 
@@ -152,17 +155,17 @@ def as_unprivileged_user() -> Iterator[None]:
             os.seteuid(mine)
 
 
-def _put(path: Path, at: int, bit: int) -> None:
-    """Flip a bit of the byte at `at`."""
+def _flip(path: Path, at: int, bit: int) -> None:
+    """Flip the bits of the mask `bit` in the byte with index `at`."""
     data = bytearray(path.read_bytes())
     data[at] ^= bit
     path.write_bytes(data)
 
 
-def _over(path: Path, at: int, some: bytes) -> None:
-    """Overwrite bytes from `at` on."""
+def _overwrite(path: Path, at: int, new: bytes) -> None:
+    """Overwrite the bytes from index `at` on."""
     data = bytearray(path.read_bytes())
-    data[at : at + len(some)] = some
+    data[at : at + len(new)] = new
     path.write_bytes(data)
 
 
@@ -175,7 +178,7 @@ def _remove(path: Path) -> None:
 
 
 def _paths(tree: Any, here: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
-    """Return the paths of all values of a tree."""
+    """Return the paths of all values inside a tree, each below the path `here` of the tree."""
     items = tree.items() if isinstance(tree, dict) else enumerate(tree) if isinstance(tree, list) else ()
     return [path for key, value in items for path in [(*here, key), *_paths(value, (*here, key))]]
 
@@ -191,4 +194,5 @@ def _without(tree: Any, path: tuple[Any, ...]) -> Any:
 
 
 def _name(path: tuple[Any, ...]) -> str:
+    """Return the steps of a path joined by dots."""
     return ".".join(map(str, path))

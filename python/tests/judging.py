@@ -36,7 +36,7 @@ class Case:
     waits: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     """Lower and upper bound on the mean delay of a row, s."""
     loses_less: tuple[tuple[str, str, float], ...] = ()
-    """Triples (row, other row, factor): the loss of the row is less than the factor times the loss of the other."""
+    """Triples (row, other row, factor): the loss of the row is less than the factor times the loss of the other row."""
     open: tuple[str, ...] = ()
     """Text contained in each remark on a part that is not simulated; empty: there must be no such remark."""
     duration: str = "20s"
@@ -74,7 +74,7 @@ def on_atm(rate: float, size: int = 1500) -> float:
 
 
 def shaped(rate: float, size: int = 1500, header: int = 14) -> float:
-    """Return the layer 3 rate through a token bucket that counts the header: 14 B of Ethernet by default."""
+    """Return the layer 3 rate through a token bucket of `rate` that counts the header: 14 B of Ethernet by default."""
     return rate * size / (size + header)
 
 
@@ -107,7 +107,7 @@ def _throughput(report: Report, names: str) -> float:
 
 
 def check(language: Language, text: str, case: Case | Refused) -> None:
-    """Import the configuration, and compare its errors, or the results of a run, with those of the case."""
+    """Import the configuration, and check its errors, or the results of a run, against the case."""
     if isinstance(case, Refused):
         found = import_configuration(language, text, rate="10Mbit/s")
         messages = [str(error) for error in found.errors]

@@ -1,6 +1,6 @@
-"""A reader of pcapng files and of the frames in them, independent of the writer; it checks lengths and checksums.
+"""Reader of pcapng files and of the frames in them, independent of the writer; it checks lengths and checksums.
 
-From draft-ietf-opsawg-pcapng, RFC 791, RFC 768, RFC 9293, RFC 2018 and RFC 7323.
+It is written from draft-ietf-opsawg-pcapng, RFC 791, RFC 768, RFC 9293, RFC 2018 and RFC 7323.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+# Types of blocks: section header, interface description, name resolution, interface statistics, enhanced packet.
 SHB, IDB, NRB, ISB, EPB = 0x0A0D0D0A, 1, 4, 5, 6
 DROPPED = bytes([1]) + struct.pack("<Q", 2)
 """Value of `epb_verdict` of a dropped frame: TC_ACT_SHOT of Linux's traffic control."""
@@ -26,8 +27,11 @@ class Frame:
     interface: str
     time_ns: int
     data: bytes
+    """Captured bytes of the frame."""
     length: int
+    """Length of the whole frame, bytes."""
     options: dict[int, bytes]
+    """Values of the options by code."""
 
     @property
     def is_outbound(self) -> bool:
@@ -36,7 +40,7 @@ class Frame:
 
     @property
     def packet(self) -> int | None:
-        """Value of `epb_packetid`."""
+        """Value of `epb_packetid`; `None`: the block has no such option."""
         return struct.unpack("<Q", self.options[5])[0] if 5 in self.options else None
 
     @property
@@ -51,7 +55,7 @@ class Frame:
 
     @property
     def comment(self) -> str:
-        """Comment, or an empty text."""
+        """Comment; empty if there is none."""
         return self.options.get(1, b"").decode()
 
 
@@ -60,14 +64,19 @@ class File:
     """Content of a file."""
 
     interfaces: list[dict[int, bytes]] = field(default_factory=list)
+    """Options of the interfaces by code."""
     snap: list[int] = field(default_factory=list)
+    """Snap lengths of the interfaces, bytes; 0: frames are captured in full."""
     frames: list[Frame] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
+    """Names of nodes by IP address."""
     statistics: list[dict[int, bytes]] = field(default_factory=list)
+    """Options of the statistics of each interface by code."""
     comments: list[str] = field(default_factory=list)
 
 
 def _options(data: bytes) -> dict[int, bytes]:
+    """Return the values of the options of a block by code."""
     found: dict[int, bytes] = {}
     at = 0
     while at < len(data):
@@ -126,8 +135,8 @@ def read(path: Path) -> File:
     return found
 
 
-def folded(data: bytes) -> int:
-    """Return the sum of 16-bit words in ones' complement: 0xffff over data with its checksum."""
+def ones_complement_sum(data: bytes) -> int:
+    """Return the ones' complement sum of the 16-bit words: 0xffff for data that include their checksum (RFC 1071)."""
     if len(data) % 2:
         data += b"\0"
     total = sum(struct.unpack(f">{len(data) // 2}H", data))
@@ -165,13 +174,13 @@ def dissect(frame: Frame) -> dict[str, Any]:
     ip = data[at : at + 20]
     total = int.from_bytes(ip[2:4])
     assert ip[0] == 0x45
-    assert folded(ip) == 0xFFFF, "checksum of IP"
+    assert ones_complement_sum(ip) == 0xFFFF, "checksum of IP"
     assert len(data) == max(at + total, 60)
     found |= {"dscp": ip[1] >> 2, "ecn": ip[1] & 3, "from": ".".join(map(str, ip[12:16]))}
     found |= {"to": ".".join(map(str, ip[16:20])), "protocol": ip[9], "total": total}
     inner = data[at + 20 : at + total]
     pseudo = ip[12:20] + bytes([0, ip[9]]) + len(inner).to_bytes(2)
-    assert folded(pseudo + inner) == 0xFFFF, "checksum of TCP or UDP"
+    assert ones_complement_sum(pseudo + inner) == 0xFFFF, "checksum of TCP or UDP"
     found["ports"] = struct.unpack_from(">HH", inner)
     if ip[9] == 17:
         assert int.from_bytes(inner[4:6]) == len(inner)
@@ -184,6 +193,7 @@ def dissect(frame: Frame) -> dict[str, Any]:
 
 
 def _tcp_options(data: bytes) -> dict[int, bytes]:
+    """Return the values of the TCP options by kind; padding is left out."""
     found = {}
     at = 0
     while at < len(data):

@@ -9,7 +9,7 @@ from judging import KBIT, MBIT, Case, Refused, on_atm, on_ethernet, on_serial, s
 
 __all__ = ["MQC"]
 
-# Layer 3 rates in bit/s: RATIO to VIDEO and NESTED to PRECEDENCE are the rate for one unit of the stated shares.
+# Layer 3 rates in bit/s. All except ABBREVIATED are the rate for one unit of the stated shares or guarantees.
 # 1000 Mbit/s minus 90 Mbit/s of packets of 1000 B (1038 B on the wire), shared 9 : 3 : 1 by packets of 1500 B.
 RATIO = on_ethernet(1000 * MBIT - 90 * MBIT * 1038 / 1000) / 13
 # 1000 Mbit/s minus 150 Mbit/s of packets of 1000 B, shared by guarantees of 5, 40, 1 and 25 %.

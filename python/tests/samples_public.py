@@ -1,6 +1,6 @@
-"""Configurations after public documents, in `router/public`: traffic, what is simulated, and results by hand.
+"""Configurations after public documents, in `router/public`: traffic, simulated parts, and results by hand.
 
-`tools/router_examples.py` writes docs/router-examples.md from this and from the importer's remarks.
+`tools/router_examples.py` writes docs/router-examples.md from this table and from the importer's remarks.
 """
 
 from dataclasses import dataclass
@@ -28,6 +28,7 @@ BRANCH = on_serial(256 * KBIT - 24 * KBIT * 67 / 60 - 7 * KBIT * 107 / 100, 500)
 CAMPUS = on_ethernet(10_000 * MBIT - 900 * MBIT * 1038 / 1000, 9000) / 88
 # 1 Gbit/s minus 80 Mbit/s of packets of 1000 B, shared 40 : 20 : 30.
 UPLINK = on_ethernet(1000 * MBIT - 80 * MBIT * 1038 / 1000) / 90
+# Layer 3 rate of a full link of 10 Gbit/s with packets of 9000 B.
 TENGIG = on_ethernet(10_000 * MBIT, 9000)
 
 PUBLIC: dict[str, Public] = {

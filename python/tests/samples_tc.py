@@ -12,11 +12,11 @@ __all__ = ["TC"]
 SLOW = {"rate": "10Mbit/s"}
 """Options of a script that does not state the rate of the link."""
 LINE = on_ethernet(10 * MBIT)
-"""Layer 3 rate of a link of 10 Mbit/s with packets of 1500 B, bit/s."""
+"""Layer 3 rate of a full link of 10 Mbit/s with packets of 1500 B, bit/s."""
 PACKET = 1538 * 8 / 10e6
 """Transmission time of a packet of 1500 B on a link of 10 Mbit/s, s."""
 TWO = "a 0 8M 1500 model=poisson\nb 0 8M 1500 model=poisson"
-"""Rows of two Poisson flows of 8 Mbit/s each, which overload that link."""
+"""Rows of two Poisson flows of 8 Mbit/s each, which overload a link of 10 Mbit/s."""
 
 TC: dict[str, tuple[Case | Refused, ...]] = {
     "auto-prio-order": (

@@ -1,4 +1,4 @@
-"""The loop, common to run, sweep and reproduce, that adds replications until results are precise."""
+"""The loop of run, sweep and reproduce that adds replications until results are precise."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tailback.run.adaptive import Replicated, grown
 
 
 class Units(Replicated[str]):
-    """Units, each precise once it has `enough` replications; a round after the first `rounds` is cut short."""
+    """Units, each of which is precise once it has `enough` replications. Every round after the first `rounds` fails."""
 
     max_replications = 20  # type: ignore[assignment]
 

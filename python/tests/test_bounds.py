@@ -67,11 +67,12 @@ def test_the_delay_of_a_link_is_the_longest_that_the_document_allows(link, secon
     assert delay_s(link) == pytest.approx(seconds, rel=1e-12)
 
 
-def test_framing_overhead_is_that_of_the_shortest_packet_of_a_write():
+def test_framing_overhead_is_that_of_the_shortest_frame_of_a_divided_packet():
     link = {"between": ["a", "b"], "rate": "10Mbit/s"}
     flow = {"name": "f", "from": "h", "to": "b", "source": {"kind": "cbr", "packet": "1600B"}}
     document = {"network": {"framing": "ethernet"}, "switches": {"a": {}}, "links": [link], "flows": [flow]}
-    # 1500 B and 100 B of payload: frames of 1518 and 118 B, with 20 B of preamble and gap each.
+    # A packet of 1600 B is sent as 1500 B and 100 B of payload: frames of 1518 and 118 B, each with 20 B of preamble
+    # and gap. `part` is the share of the frame in the shorter one.
     assert Port(document, "a", "b").part == pytest.approx(118 / 138)
 
 
@@ -81,7 +82,7 @@ def test_poisson_traffic_has_no_bound_and_overload_has_one_only_with_a_policer()
     assert "the arrivals of `files` are not bounded" in bounds["files"].reason
     # 30 calls send 2.4 Mbit/s, or 2.67 Mbit/s with the shortest gaps: the policer bounds them, not the sources.
     policed = worst_case(imported(400, 30).check(), "ce", "sink")["calls"]
-    # Its bucket holds 200 ms at 400 kbit/s, 10,000 B; one more packet of 200 B passes if the link is idle.
+    # The policer's bucket holds 200 ms at 400 kbit/s, 10,000 B; one more packet of 200 B passes if the link is idle.
     assert policed.seconds == pytest.approx((10_000 + 200 + 1500) / 256_000, abs=0.001)
     # Without a policer nothing limits the calls.
     text = LLQ.format(kilobits=400).replace("priority 400", "priority")

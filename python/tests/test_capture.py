@@ -1,4 +1,4 @@
-"""Captures: frames as pcapng, read by a reader of its own and, where it is installed, by tshark."""
+"""Captures: frames as pcapng, read by the independent reader of the tests and, where it is installed, by tshark."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GROUPS = {"Sequence", "Comment"}
 
 
 def bottleneck(transport: str, port: str = 'buffer = "20packets"', source: str = '{ kind = "bulk" }') -> str:
-    """Return a scenario: two senders share 10 Mbit/s to two receivers."""
+    """Return a scenario in which two senders share 10 Mbit/s to two receivers; `port` has the settings of that port."""
     return f"""
 tailback = 1
 run = {{ duration = "1200ms", seed = 1 }}
@@ -58,7 +58,7 @@ transport = {{ {transport} }}
 
 
 def lan(flows: str, more: str, switch: str = 'buffer = "30kB"', hosts: str = "count = 3") -> str:
-    """Return a scenario: hosts h1 to h3 send over a switch to d1 and d2 at 100 Mbit/s."""
+    """Return a scenario in which hosts h1 to h3 send over two switches to d1 and d2, whose links have 100 Mbit/s."""
     return f"""
 tailback = 1
 run = {{ duration = "12ms", seed = 1, accept = ["overload"] }}
@@ -201,12 +201,12 @@ def test_tshark_finds_no_malformed_frame_and_no_wrong_checksum(
     assert len(shown) == len(whole(name).file.frames) > 100
 
 
-def test_tshark_sees_a_flipped_byte(tmp_path: Path, tshark: Callable[..., str]) -> None:
+def test_tshark_reports_a_flipped_bit(tmp_path: Path, tshark: Callable[..., str]) -> None:
     path = tmp_path / "run.pcapng"
     _, file = taken(SCENARIOS["sack"], path, ports=["s1->a"])
     frame = next(frame for frame in file.frames if frame.length > 1000).data
     data = bytearray(path.read_bytes())
-    # Time to live; sequence number; an IP header of 16 bytes.
+    # A bit of the time to live, of the sequence number, and of the length of the IP header, which becomes 16 bytes.
     for at, flip, group in ((14 + 8, 1, "Checksum"), (14 + 20 + 5, 1, "Checksum"), (14, 1, "Protocol")):
         changed = bytearray(data)
         changed[data.index(frame) + at] ^= flip
@@ -252,7 +252,7 @@ def test_every_frame_has_right_lengths_and_checksums_and_one_identity_at_all_hop
 
 
 def retransmitted(frames: list[pcapng.Frame]) -> Counter[tuple[int, int]]:
-    """Return by the ports of each connection the number of segments of data whose first byte was sent before."""
+    """Return, by the ports of each connection, the number of data segments whose first byte was sent before."""
     seen: dict[tuple[int, int], set[int]] = defaultdict(set)
     found: Counter[tuple[int, int]] = Counter()
     for frame in frames:
@@ -287,7 +287,7 @@ def test_retransmissions_counted_from_bytes_are_those_of_the_report(name: str, w
 
 @pytest.mark.parametrize("name", TCP)
 def test_tshark_counts_the_retransmissions_of_the_report(name: str, tmp_path: Path, tshark: Callable[..., str]) -> None:
-    """At the sender's interface, tshark calls a retransmission one of these; each frame that it flags repeats bytes."""
+    """At the sender's interface, tshark gives a retransmission one of four flags; each flagged frame repeats bytes."""
     path = tmp_path / "run.pcapng"
     report, file = taken(SCENARIOS[name], path, ports=["s1->a"])
     flags = " or ".join(
@@ -300,18 +300,18 @@ def test_tshark_counts_the_retransmissions_of_the_report(name: str, tmp_path: Pa
     assert sum(found.values()) == exact
     assert abs(len(flagged) - exact) <= 0.01 * exact
     seen: set[int] = set()
-    again = set()
+    repeating = set()
     for number, frame in enumerate(file.frames, start=1):
         fields = frame.fields
         if frame.is_outbound and fields["len"] > 0:
             if fields["seq"] in seen:
-                again.add(str(number))
+                repeating.add(str(number))
             seen.add(fields["seq"])
-    assert set(flagged) <= again
+    assert set(flagged) <= repeating
 
 
 @pytest.mark.parametrize("name", TCP)
-def test_a_gap_that_tshark_sees_at_the_receiver_is_a_drop_of_the_capture(
+def test_a_gap_that_tshark_reports_at_the_receiver_is_a_drop_in_the_capture(
     name: str, whole: Callable[[str], Taken], tmp_path: Path, tshark: Callable[..., str]
 ) -> None:
     path = tmp_path / "receiver.pcapng"
@@ -358,7 +358,7 @@ def test_marks_are_those_of_the_report_and_their_echo_follows(tmp_path: Path) ->
     marked = [frame for frame in file.frames if frame.options.get(7) == pcapng.PASSED]
     waiting = [frame for frame in file.frames if "waiting" in frame.comment and frame.interface == "a->b"]
     assert marks > 0
-    # Marks are made on arrival: those of packets that wait at the end are not shown.
+    # Packets are marked on arrival and captured when they are sent: marked packets that wait at the end are missing.
     assert marks - len(waiting) <= len(marked) <= marks
     assert all(frame.interface == "a->b" and frame.fields["ecn"] == 3 for frame in marked)
     assert all("marked (congestion experienced) at a->b" in frame.comment for frame in marked)
@@ -422,7 +422,7 @@ def test_time_stamps_are_microseconds_and_echo_the_segment(tmp_path: Path) -> No
             assert echo in sent
 
 
-def test_a_dropped_frame_has_the_reason_and_the_numbers_of_the_law(tmp_path: Path) -> None:
+def test_a_dropped_frame_has_the_reason_and_the_variables_of_the_discipline(tmp_path: Path) -> None:
     report, file = taken(SCENARIOS["early drops"], tmp_path / "run.pcapng", sides="send")
     port = next(port for port in report["ports"] if port["name"] == "a->b")
     drops = [frame for frame in file.frames if frame.is_dropped]
@@ -475,7 +475,7 @@ def test_each_connection_of_an_application_has_a_port_of_its_own_and_begins_at_i
             assert ports not in opened
             opened[ports] = 1
         elif fields["len"] and fields["seq"] >= opened[ports]:
-            # Without losses at the sending host, new data follows the data before it.
+            # The sending host loses nothing, so that new data begins where the data before ended.
             assert fields["seq"] == opened[ports]
             opened[ports] += fields["len"]
     flows = {ports[1] for ports in opened}
@@ -575,7 +575,7 @@ def test_rdma_has_sequence_numbers_and_an_invariant_check_sequence(tmp_path: Pat
             expected += 1
         elif body[0] == 0x11:
             notified += body[4] >> 6 & 1
-            # The number of messages is that of the last packet plus one.
+            # The message sequence number is the number of the last packet plus one.
             assert int.from_bytes(body[13:16]) == number + 1
         start = len(frame.data) - fields["total"] if frame.length > 60 else 14
         packet = bytearray(frame.data[start : start + fields["total"]])
@@ -607,7 +607,7 @@ def test_a_packet_has_the_same_identity_at_every_hop_and_a_retransmission_anothe
     assert max(again.values()) > 1
     for frames in hops.values():
         path = [frame.interface for frame in frames]
-        # The last packets are still on their way.
+        # Packets that were sent shortly before the end have not passed all hops.
         assert path == ["s1->a", "a->b", "b->r1"][: len(path)]
         assert len(path) == 3 or frames[-1].is_dropped or frames[-1].time_ns > 1_100_000_000
 
@@ -619,8 +619,9 @@ def test_the_two_sides_of_a_link_add_up(tmp_path: Path) -> None:
     send, receive, both = frames("send"), frames("receive"), frames("both")
     assert all(frame.is_outbound for frame in send)
     drops = [frame for frame in send if frame.is_dropped]
+    # A dropped frame is in the captures of both sides.
     assert len(both) == len(send) + len(receive) - len(drops)
-    # A frame of 1540 B less framing on 100 Mbit/s over 1 ms: transmission and propagation.
+    # The first packet is a SYN of 40 B. Its transmission takes 10 ns per bit, and its propagation 1 ms.
     first, arrival = (next(frame for frame in side if frame.packet == both[0].packet) for side in (send, receive))
     assert arrival.time_ns - first.time_ns == 1_000_000 + 40 * 8 * 10
     assert (first.interface[:1], arrival.interface) == ("s", "->".join(reversed(first.interface.split("->"))))

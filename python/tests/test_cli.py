@@ -151,7 +151,7 @@ def test_compare_pairs_replications_by_seed_and_refuses_runs_without_a_common_se
     assert files["differences"] == found["differences"]
 
 
-def test_sweep_makes_one_file_of_the_grid(tailback: Cli, merge: Path, tmp_path: Path) -> None:
+def test_sweep_writes_all_points_of_the_grid_to_one_file(tailback: Cli, merge: Path, tmp_path: Path) -> None:
     import polars as pl
 
     out = tmp_path / "sweep.parquet"
@@ -166,7 +166,7 @@ def test_headroom_matches_the_worked_example(tailback: Cli) -> None:
     found = tailback("headroom", "--rate", "100Mbit/s", "--delay", "1us", "--counts", "wire", "--pfc", "--json").json
     full, short = found["forms"]
     terms = {term["name"]: term["bytes"] for term in full["terms"]}
-    # The notification has 84 B, each of two frames on the wire 1538 B; cable and response time take 89 B.
+    # On the wire, the notification has 84 B, and each of two frames 1538 B; cable and response time take 89 B.
     assert terms["notification"] == 84
     assert terms["frame just begun by the peer"] == terms["frame being sent on the reverse way"] == 1538
     assert terms["round trip on the cable"] + terms["response time"] == 89
@@ -176,7 +176,7 @@ def test_headroom_matches_the_worked_example(tailback: Cli) -> None:
 
 
 def test_the_short_formula_is_refused_at_rates_whose_response_time_it_does_not_cover(tailback: Cli) -> None:
-    # It has 60 quanta, the limit at 10 Gbit/s; at 25 Gbit/s the limit is 80.
+    # The short formula has 60 quanta, the maximum response time at 10 Gbit/s; at 25 Gbit/s the maximum is 80 quanta.
     assert tailback("headroom", "--rate", "10Gbit/s", "--delay", "1us", "--pfc").code == 0
     refused = tailback("headroom", "--rate", "25Gbit/s", "--delay", "1us", "--pfc")
     assert refused.code == 2

@@ -15,9 +15,9 @@ from tailback.run.cost import replication_cost, spoken, spread
 
 
 class _Core:
-    """Clock and simulator: a run takes `build` seconds, and then `steps[i]` seconds for part `i` of equal parts.
+    """Simulated clock and simulator. A run takes `build` seconds, and then `steps[i]` seconds for each equal part `i`.
 
-    If `fails`, the run fails after its first part; unless `moves`, it reports no progress.
+    If `fails`, the run fails after its first part. Unless `moves`, it reports no progress.
     """
 
     run_config = {"seed": 7}  # noqa: RUF012
@@ -50,7 +50,7 @@ def _cost(core: _Core, monkeypatch: pytest.MonkeyPatch, trial_s: float = 1.0) ->
     return replication_cost(core, trial_s=trial_s)  # type: ignore[arg-type]
 
 
-def test_the_rest_of_a_run_is_estimated_at_the_speed_of_the_second_half_of_the_trial(
+def test_the_remainder_of_a_run_is_estimated_at_the_speed_of_the_second_half_of_the_trial(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     # Building takes 5 s, the first 5 of 100 parts 0.1 s each, the others 0.3 s each. The first report of progress is at

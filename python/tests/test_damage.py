@@ -47,14 +47,15 @@ _ADVICE = re.compile(r"\b(choose|replace|restore|delete|move|run|use|free|change
 
 @dataclass
 class Faults:
-    """Faults found so far; `end` shows the first 40 of them."""
+    """Faults found so far; `end` shows the first 40."""
 
     found: list[str] = field(default_factory=list)
     calls: int = 0
+    """Number of calls of readers."""
     refused: int = 0
     """Number of calls that raised an `OutputError`."""
     what: str = ""
-    """Present damage, for messages."""
+    """Name of the damage that is present, for messages."""
 
     def call(self, reader: str, function: Callable[[], Any]) -> Any:
         """Return the result of a reader; `None` if it raised an exception or took longer than 5 s.
@@ -74,6 +75,7 @@ class Faults:
         return None
 
     def record(self, reader: str, text: str) -> None:
+        """Record a fault of a reader under the present damage."""
         self.found.append(f"{self.what}: {reader}: {text}")
 
     def unless(self, is_right: bool, reader: str, text: str) -> None:
@@ -84,14 +86,14 @@ class Faults:
     def end(self, minimum: int) -> None:
         """Fail if there are faults, or fewer than `minimum` calls, or if hardly any or all calls were refused."""
         assert not self.found, f"{len(self.found)} faults\n" + "\n".join(self.found[:40])
-        # If readers refused all cases, or no case, the test would have tested nothing.
+        # The test is only useful if some calls succeed, and at least one in twenty is refused.
         assert self.calls >= minimum
         assert self.calls / 20 < self.refused < self.calls
 
 
 @pytest.fixture(scope="module")
 def swept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, Study, Sweep]]:
-    """A complete sweep of two mechanisms at two points, in more than one shard, with its results."""
+    """Yield the directory, study and results of a complete sweep: two mechanisms, two points, more than one shard."""
     directory = tmp_path_factory.mktemp("swept") / "s"
     scenario = core.Scenario.from_toml(MERGE).set(duration="500ms")
     study = study_of(

@@ -109,7 +109,7 @@ def test_the_first_failure_stops_the_rest_and_keeps_finished_runs(merge: Path) -
 
 
 def kill_own_process(key: int, report: Report) -> int:
-    """Return the seed of a report; kill the worker process at the task 3."""
+    """Return the seed of a report, but kill the worker process at task 3."""
     if key == 3:
         os.kill(os.getpid(), signal.SIGKILL)
     return report.seed
@@ -260,7 +260,7 @@ def study(merge: Path) -> Path:
 
 
 def start(study: Path, directory: Path, address: str) -> subprocess.Popen[str]:
-    """Start a sweep of a study on Dask into a directory."""
+    """Start a sweep of a study on Dask, with the directory for its results."""
     command = [sys.executable, "-m", "tailback", "sweep", str(study), "--out", str(directory), "--json", "-q"]
     command += ["--executor", "dask", "--scheduler", address]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)

@@ -52,7 +52,7 @@ def _edge(a: float, configuration: str = CLASSES) -> Scenario:
 
 
 def test_max_min_divides_the_rate_that_a_demand_does_not_need_among_the_others_by_weight() -> None:
-    # 8.8 for demands of 1, 6 and 4 with weights 1, 4 and 2: the first demand gets 1, the others share 7.8 as 2 : 1.
+    # A rate of 8.8 for demands of 1, 6 and 4 with weights 1, 4 and 2: the first gets 1, the others share 7.8 as 2 : 1.
     assert max_min(8.8, [(1.0, 1.0), (6.0, 4.0), (4.0, 2.0)]) == pytest.approx([1.0, 5.2, 2.6])
     assert max_min(0.0, [(1.0, 1.0)]) == [0.0]
     assert max_min(5.0, [(1.0, 0.0), (2.0, 1.0)]) == [0.0, 2.0]
@@ -212,7 +212,7 @@ def test_a_forecast_is_the_factor_at_which_the_target_is_missed() -> None:
     # With 3 Mbit/s in A, B loses nothing: 3 + 4 < 8.3. B loses 20 % when it gets 3.2 Mbit/s, that is when A sends 5.1.
     (found,) = fluid_forecast(_edge(3.0), targets(["b.loss<=20%"]), ["a"])
     assert found.factor == pytest.approx(5.1 / 3, abs=0.004)
-    # The queue of A holds 100 packets: once it overflows, at 5.533 Mbit/s, its delay is 144 ms.
+    # The queue of A holds 100 packets. Once A sends more than 5.533 Mbit/s it is full, and its delay is 145 ms.
     late, kept = fluid_forecast(_edge(3.0), targets(["a.delay<=140ms", "voice.delay<=20ms"]), ["a"])
     assert late.factor == pytest.approx(8.3 * 2 / 3 / 3, abs=0.004)
     assert kept.factor is None

@@ -125,7 +125,7 @@ def test_asserted_claims_get_replications_before_unasserted_ones() -> None:
     class Both(Small):
         def claims(self, results: Results) -> Iterable[Claim]:
             delay = results.where(mechanism="plain", rate=4)["delay"]
-            # An interval always includes its own mean, so this comparison is never decided.
+            # An interval always includes its own mean, so that this claim stays undecided.
             ((_, found),) = delay.intervals()
             yield Claim.unasserted("C1", "Below what it is.", "made up", delay <= found.mean, "a known miss")
             yield Claim("C2", "About as much as it is.", "made up", results.where(**hard)["loss"] <= 4.4)
@@ -134,6 +134,7 @@ def test_asserted_claims_get_replications_before_unasserted_ones() -> None:
         whole = run(Both(), "quick", pool)
         first = sum(sample.packet_hops for samples in whole.samples.values() for sample in samples[:3])
         further = sum(sample.packet_hops for sample in whole.samples[hard][3:5])
+        # A CPU budget for three replications of each point and two more of the hard one.
         enough = Profile("1s", "100ms", 3, 9, cpu_s=(first + further) / HOPS_PER_CPU_S + 1e-4)
         Both.quick = enough
         short = run(Both(), "quick", pool)

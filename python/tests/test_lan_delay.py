@@ -49,7 +49,7 @@ def _frames(payload: int) -> list[int]:
 
 
 Packet = tuple[float, float, int, int]
-"""Generation time, s; arrival time of the last bit at the present node, s; number of the source; bytes of the frame."""
+"""Generation time, s; arrival time of the last bit at the present node, s; index of the source; bytes of the frame."""
 
 
 def _lindley(packets: Sequence[Packet], rate_bps: float) -> list[Packet]:
@@ -58,12 +58,12 @@ def _lindley(packets: Sequence[Packet], rate_bps: float) -> list[Packet]:
     W_(n+1) = max(0, W_n + S_n - A_(n+1)), with the waiting time W and the service time S of a packet and the time A
     between two arrivals. Preamble and gap count as part of the service time.
     """
-    out, free = [], 0.0
+    sent, free = [], 0.0
     for born, arrived, source, frame in packets:
         begun = max(arrived, free)
         free = begun + 8 * (frame + EXTRA) / rate_bps
-        out.append((born, free + DELAY_S, source, frame))
-    return out
+        sent.append((born, free + DELAY_S, source, frame))
+    return sent
 
 
 def _ideal_ms(sources: list[list[tuple[int, int]]]) -> float:
@@ -74,7 +74,7 @@ def _ideal_ms(sources: list[list[tuple[int, int]]]) -> float:
         first += _lindley(born, FAST)
     # The backbone serves frames of all sources in the order of arrival.
     second = _lindley(sorted(first, key=lambda packet: (packet[1], packet[2])), FAST)
-    last = [out for source in range(SOURCES) for out in _lindley([p for p in second if p[2] == source], SLOW)]
+    last = [packet for source in range(SOURCES) for packet in _lindley([p for p in second if p[2] == source], SLOW)]
     return 1e3 * sum(arrived - born for born, arrived, *_ in last) / len(last)
 
 

@@ -91,10 +91,10 @@ def imports(name: str, *, for_types: bool) -> set[str]:
     found = set()
     waiting: list[tuple[ast.AST, bool]] = [(MODULES[name], False)]
     while waiting:
-        node, typed = waiting.pop()
-        if typed == for_types:
+        node, is_typed = waiting.pop()
+        if is_typed == for_types:
             found |= set(targets(node))
-        waiting += [(child, typed or is_for_types(node)) for child in ast.iter_child_nodes(node)]
+        waiting += [(child, is_typed or is_for_types(node)) for child in ast.iter_child_nodes(node)]
     # The classes of the extension have stubs of their own.
     return {"_native" if target.startswith("_native") else target for target in found} - {name}
 

@@ -107,7 +107,7 @@ def test_the_page_keeps_its_text_and_needs_its_markers(tool: ModuleType, binary:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="peak memory is read from /proc")
 def test_peak_memory_is_that_of_the_program_and_not_of_the_interpreter_that_starts_it(tool: ModuleType) -> None:
-    # 30 MB are more than `sleep` needs and less than this interpreter; 120 MB are an array of 80 MB and an interpreter.
+    # `sleep` needs less than 30 MB, and this interpreter more. A child with an array of 80 MB needs 80 to 120 MB.
     array = bytearray(b"x") * 60_000_000
     assert tool.measure.peak_mb(["sleep", "0.2"]) < 30
     assert len(array) == 60_000_000

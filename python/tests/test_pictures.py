@@ -64,7 +64,7 @@ def test_a_scenario_gets_the_records_that_a_picture_needs(name: str) -> None:
 
 
 def test_distributions_begin_at_the_smallest_value_with_zero_and_end_at_the_largest_with_one(result: tb.Result) -> None:
-    # Two of the four values are at most 2, by hand.
+    # By hand: one of four values is at most 1, two are at most 2, and all are at most 3.
     assert pictures.distribution([3.0, 1.0, 2.0, 3.0]) == ([1, 1, 2, 2, 3, 3], [0, 0.25, 0.25, 0.5, 0.5, 1.0])
     assert pictures.distribution([1.0, 5.0], [3, 1]) == ([1, 1, 5, 5], [0, 0.75, 0.75, 1.0])
     for figure in (result.plot.queue_cdf(), result.plot.delay_cdf(), result.plot.fct_cdf()):

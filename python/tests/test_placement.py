@@ -14,7 +14,7 @@ from tailback.plotting import placement, plot
 from tailback.reproduction.reproduce import _together
 from tailback.results.intervals import Interval
 
-NEVER = [0.0, 0.0, 0.0]
+NO_LOSS = [0.0, 0.0, 0.0]
 """Losses of three replications in which no packet was lost, %."""
 
 
@@ -119,15 +119,17 @@ def words(figure: Figure) -> str:
 
 
 def test_a_panel_of_zeros_shows_the_number_of_packets() -> None:
-    never = results({("plain", rate): NEVER for rate in (1, 2)})["loss"]
-    family = drawn(figures.both_views(never, "zero", "Loss", x="rate", curves="mechanism"))
+    lossless = results({("plain", rate): NO_LOSS for rate in (1, 2)})["loss"]
+    family = drawn(figures.both_views(lossless, "zero", "Loss", x="rate", curves="mechanism"))
     assert words(family).count("0 of 6,000 packets") == 2
-    some = results({("plain", 1): NEVER, ("plain", 2): [1.0, 1.1, 0.9]})["loss"]
+    some = results({("plain", 1): NO_LOSS, ("plain", 2): [1.0, 1.1, 0.9]})["loss"]
     assert "packets" not in words(drawn(figures.both_views(some, "some", "Loss", x="rate", curves="mechanism")))
 
 
 def test_a_curve_of_zeros_among_others_has_the_number_of_packets_in_the_legend() -> None:
-    r = results({("plain", 1): NEVER, ("plain", 2): NEVER, ("none", 1): [1.0, 1.1, 0.9], ("none", 2): [2.0, 2.1, 1.9]})
+    r = results(
+        {("plain", 1): NO_LOSS, ("plain", 2): NO_LOSS, ("none", 1): [1.0, 1.1, 0.9], ("none", 2): [2.0, 2.1, 1.9]}
+    )
     both = {name: r.where(mechanism=name)["loss"] for name in ("none", "plain")}
     picture = drawn(figures.compare(both, "both", "Loss", x="rate"))
     legend = picture.axes[0].get_legend()
@@ -179,7 +181,7 @@ def test_a_time_axis_with_set_limits_keeps_them() -> None:
 def test_dollar_signs_in_texts_are_not_parsed_as_mathematics() -> None:
     figure = plot.new()
     (axes,) = figure.axes
-    # Neither text is TeX; matplotlib would fail at the first and draw the second as mathematics.
+    # Neither text is TeX: matplotlib would refuse the first one, and draw the second one as mathematics.
     axes.plot([1, 1000], [1, 5], label=r"$\bad{x$")
     axes.set_title("costs $5 and $10")
     axes.set_xscale("log")

@@ -153,8 +153,8 @@ def test_a_forecast_is_the_factor_at_which_a_target_is_missed_and_watch_counts_t
     assert [(one.intervals, one.compliance.mean, one.missed) for one in kept] == [(60, 1.0, {})] * 2
     assert all(one.is_kept(1.0) for one in kept)
     call, data = service_levels.forecast(scenario, promised, ["data"])
-    # With the rate of data multiplied by f the load is 1 + 4 f Mbit/s on a link of 10 Mbit/s: the loss exceeds 1 % for
-    # f > 2.275, and the queue fills for f > 2.25. The search has steps of 3/64.
+    # With the rate of data multiplied by f the load is 1 + 4 f Mbit/s on a link of 10 Mbit/s. The loss exceeds 1 % for
+    # f > 2.275, and the queue grows for f > 2.25. The results are the next multiples of 3/64, the step of the search.
     assert call.factor == pytest.approx(1 + 28 * 3 / 64)
     assert data.factor == pytest.approx(1 + 27 * 3 / 64)
     alone = service_levels.forecast(scenario, promised[:1], ["call"], most=1.5)

@@ -78,7 +78,7 @@ class Long(Experiment):
 
 
 def lines(folder: Path) -> list[bytes]:
-    """Return the lines of the stored replications, the last of which may be incomplete."""
+    """Return the lines of the stored replications. The last line may be incomplete."""
     file = folder / Long.id / FILE
     return file.read_bytes().splitlines(keepends=True) if file.exists() else []
 

@@ -82,7 +82,7 @@ def test_the_reference_configuration_in_cisco_text_gives_the_digest_of_the_nativ
     imported = import_configuration("mqc", text, traffic=table_1(), overhead="0").check().document
     native = Scenario.from_toml(experiment("edge-configs").read("scenario.toml"))
     document = native.document
-    # Flows and links are the same; the policy and its class maps are the imported ones.
+    # The native scenario gets the policy, class maps and flows of the import, and keeps its links.
     document["switches"]["ce2"]["ports"]["ce1"] = imported["switches"]["ce"]["ports"]["sink"]
     document["class-maps"] = imported["class-maps"]
     flows = [{**flow, "from": "tester", "to": "sink"} for flow in imported["flows"]]
@@ -272,7 +272,7 @@ def test_voice_survives_in_a_prio_discipline_within_an_htb_class():
     assert made.survives
 
 
-def test_bandwidth_does_not_slow_the_link_and_a_policy_without_a_shaper_is_warned_of():
+def test_bandwidth_does_not_slow_the_link_and_a_policy_without_a_shaper_gives_a_warning():
     found, _, rows = verdict_of("mqc/06-gige-bandwidth-noshape.txt", "traffic")
     assert found.link is not None
     assert (found.link.rate_bps, found.link.base_bps) == (1_000_000_000, 2_000_000)
@@ -392,9 +392,9 @@ def test_a_line_that_is_not_understood_in_the_judged_policy_prevents_the_verdict
 
 
 def test_a_target_is_a_service_or_limits_and_anything_else_is_refused():
-    held = objective_of(0, "delay<=80ms loss<=0.5% variation<=30ms mos>=3.8")
-    assert held is not None
-    assert (held.delay_s, held.loss, held.variation_s, held.mos) == (
+    limits = objective_of(0, "delay<=80ms loss<=0.5% variation<=30ms mos>=3.8")
+    assert limits is not None
+    assert (limits.delay_s, limits.loss, limits.variation_s, limits.mos) == (
         pytest.approx(0.08),
         0.005,
         pytest.approx(0.03),
@@ -487,7 +487,7 @@ def warned(text: str, traffic: str = TRAFFIC, language: str = "mqc", **options) 
     return [notice.message for notice in found.notices if notice.level == "warning"]
 
 
-def test_a_class_that_no_packet_can_reach_is_warned_of():
+def test_a_class_that_no_packet_can_reach_gives_a_warning():
     both = """
 class-map match-all VOICE
  match dscp ef
@@ -513,13 +513,13 @@ interface Serial0/0
     assert not any("class `WIDE`" in message for message in found)
     mended = both.replace("match-all", "match-any").replace("class WIDE\n  bandwidth 300\n ", "")
     assert not any("never gets a packet" in message for message in warned(mended))
-    # Whether an access list matches does not follow from the code point, so that there is no warning.
+    # A code point does not decide whether an access list matches, so that there is no warning.
     listed = both.replace("match dscp cs5", "match access-group 101").replace("match-all", "match-any")
     listed += "access-list 101 permit udp any any\n"
     assert not any("`VOICE`" in message and "never" in message for message in warned(listed))
 
 
-def test_unlimited_or_insufficient_priority_is_warned_of():
+def test_unlimited_or_insufficient_priority_gives_a_warning():
     # 10 calls of 80 kbit/s with 4 B of HDLC per 200 B need 816 kbit/s.
     assert any(
         "priority rate of 800 kbit/s, but its flows send 816 kbit/s" in m for m in warned(LLQ.format(kilobits=800))

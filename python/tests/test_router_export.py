@@ -132,25 +132,24 @@ SFQ = (
     "tc qdisc add dev eth0 parent 1:1 sfq perturb 10 limit 60\n"
 )
 DISCIPLINE = f"{PORT}.discipline"
-CHILD = DISCIPLINE
 WORDS: list[tuple[Language, str, str, str, list[tuple[str, str]]]] = [
     # Values are written in the unit of the command: kbit/s, packets, bytes, percent; a shaper in bit/s and bits.
-    ("mqc", MQC, f"{CHILD}.classes[VOICE].priority.rate", "240kbit/s", [("168", "240")]),
-    ("mqc", MQC, f"{CHILD}.classes[VOICE].priority.burst", "6000B", [("4200", "6000")]),
-    ("mqc", MQC, f"{CHILD}.classes[BULK].bandwidth", "450kbit/s", [("400", "450")]),
-    ("mqc", PERCENT, f"{CHILD}.classes[VOICE].priority.rate", "25%", [("20", "25")]),
-    ("mqc", PERCENT, f"{CHILD}.classes[DATA].remaining", "40", [("60", "40")]),
+    ("mqc", MQC, f"{DISCIPLINE}.classes[VOICE].priority.rate", "240kbit/s", [("168", "240")]),
+    ("mqc", MQC, f"{DISCIPLINE}.classes[VOICE].priority.burst", "6000B", [("4200", "6000")]),
+    ("mqc", MQC, f"{DISCIPLINE}.classes[BULK].bandwidth", "450kbit/s", [("400", "450")]),
+    ("mqc", PERCENT, f"{DISCIPLINE}.classes[VOICE].priority.rate", "25%", [("20", "25")]),
+    ("mqc", PERCENT, f"{DISCIPLINE}.classes[DATA].remaining", "40", [("60", "40")]),
     # A shaper in percent of 10 Mbit/s: 1 % is 100 kbit/s.
     ("mqc", PERCENT, f"{PORT}.shaper.rate", "3500kbit/s", [("30", "35")]),
     # The hold queue of an interface without a policy.
     ("mqc", "interface Serial0/0\n hold-queue 75 out\n", f"{PORT}.buffer", "60packets", [("75", "60")]),
-    ("mqc", MQC, f"{CHILD}.classes[BULK].limit", "100packets", [("80", "100")]),
-    ("mqc", MQC, f"{CHILD}.classes[BULK].discipline.exponent", "10", [("8", "10")]),
-    ("mqc", MQC, f"{CHILD}.classes[BULK].discipline.profiles.af11.min", "24", [("20", "24")]),
-    ("mqc", MQC, f"{CHILD}.classes[BULK].discipline.profiles.af11.max", "60", [("40", "60")]),
-    ("mqc", MQC, f"{CHILD}.classes[BULK].discipline.profiles.af11.denominator", "16", [("8", "16")]),
-    ("mqc", MQC, f"{CHILD}.classes[VIDEO].bandwidth", "350kbit/s", [("300", "350")]),
-    ("mqc", MQC, f"{CHILD}.default.discipline.queues", "64", [("32", "64")]),
+    ("mqc", MQC, f"{DISCIPLINE}.classes[BULK].limit", "100packets", [("80", "100")]),
+    ("mqc", MQC, f"{DISCIPLINE}.classes[BULK].discipline.exponent", "10", [("8", "10")]),
+    ("mqc", MQC, f"{DISCIPLINE}.classes[BULK].discipline.profiles.af11.min", "24", [("20", "24")]),
+    ("mqc", MQC, f"{DISCIPLINE}.classes[BULK].discipline.profiles.af11.max", "60", [("40", "60")]),
+    ("mqc", MQC, f"{DISCIPLINE}.classes[BULK].discipline.profiles.af11.denominator", "16", [("8", "16")]),
+    ("mqc", MQC, f"{DISCIPLINE}.classes[VIDEO].bandwidth", "350kbit/s", [("300", "350")]),
+    ("mqc", MQC, f"{DISCIPLINE}.default.discipline.queues", "64", [("32", "64")]),
     ("mqc", MQC, f"{PORT}.ring", "8", [("4", "8")]),
     ("mqc", MQC, f"{PORT}.shaper.rate", "1500kbit/s", [("2000000", "1500000")]),
     ("mqc", MQC, f"{PORT}.shaper.burst", "4000B", [("20000", "32000")]),
@@ -181,7 +180,10 @@ WORDS: list[tuple[Language, str, str, str, list[tuple[str, str]]]] = [
     ("tc", SFQ, f"{PORT}.shaper.rate", "1100kbit/s", [("1mbit", "1100kbit")]),
     ("tc", SFQ, f"{DISCIPLINE}.perturb", "20s", [("10", "20")]),
 ]
-"""Language, original text, path and new value of a setting, and the word that changes, by the command references."""
+"""Language, original text, path and new value of a setting, and the expected changes of words (before, after).
+
+Units of words are those of the command references.
+"""
 
 
 @pytest.mark.parametrize(("language", "text", "path", "value", "words"), WORDS, ids=[row[2] for row in WORDS])
@@ -244,7 +246,7 @@ def test_several_values_are_written_even_if_only_all_together_fit_the_link():
     assert changed_words(text, made.text) == [("1200", "600"), ("750", "1300")]
 
 
-def test_a_percentage_of_a_changed_rate_is_rewritten_so_that_its_value_stays():
+def test_a_percentage_of_a_changed_rate_is_rewritten_so_that_its_absolute_value_stays():
     text = PERCENT.replace("percent 30", "2000000")
     text = text.replace("bandwidth remaining percent 60", "shape average percent 50")
     first = import_configuration("mqc", text, rate="10Mbit/s").check()
@@ -275,7 +277,7 @@ def mutated(change):
 
 
 REFUSED = {
-    "a class more": (
+    "another class": (
         lambda port, _: port["discipline"]["classes"].append(
             {"name": "NEW", "match": {"dscp": "cs1"}, "bandwidth": "8kbit/s"}
         ),

@@ -633,7 +633,7 @@ def test_default_thresholds_are_those_of_the_platform(platform, precedence_5):
     assert profile["min"] == precedence_5
 
 
-def test_a_flow_in_a_fair_queue_of_a_class_holds_a_quarter_of_the_limit():
+def test_the_only_flow_of_a_fair_queue_in_a_class_holds_a_quarter_to_all_of_the_limit():
     text = DEFAULTS.format(line="fair-queue\n  queue-limit 40 packets")
     table = HEAD + "data,af31,4Mbit/s,996,1,cbr\n"
     # One flow of 4 Mbit/s on a link of 2 keeps its queue near the limit: 10 packets take 40 ms, 64 take 256 ms. Once

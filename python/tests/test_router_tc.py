@@ -31,7 +31,7 @@ def read(text, traffic, **options):
 
 
 def short(device, *classes, packets=5):
-    """Return commands for FIFOs of few packets in the classes: such queues are full within the warm-up."""
+    """Return commands for FIFOs of `packets` packets in the classes, so short that they are full within the warm-up."""
     return "".join(f"tc qdisc add dev {device} parent {name} pfifo limit {packets}\n" for name in classes)
 
 

@@ -1,4 +1,4 @@
-"""After a real search with the traffic table of a sample, its text differs only in the number of the tuned value."""
+"""Tuning of samples: after a search, the exported text differs from the original only in the tuned number."""
 
 import json
 import re
@@ -48,7 +48,7 @@ UNTUNED = {
 """Texts without a number that could be tuned."""
 
 
-def everything() -> Iterator[tuple[Language, str, str, str, dict[str, str]]]:
+def all_samples() -> Iterator[tuple[Language, str, str, str, dict[str, str]]]:
     """Yield language, name, text, traffic table and options of the import of all samples."""
     for language, samples in (("mqc", MQC), ("tc", TC)):
         for name, cases in samples.items():
@@ -114,8 +114,8 @@ def tunable(found: Imported, text: str, table: str, options: dict[str, str]) -> 
     """Return path, value and lower value of the preferred number of the port that a word of the text sets."""
     scenario = found.check()
     document = scenario.document["switches"]["ce"]["ports"]["sink"]
-    key = [path_key(path) for path, *_ in numbers(document, PORT)]
-    order = sorted(zip(key, numbers(document, PORT), strict=True), key=lambda one: one[0])
+    ranks = [path_rank(path) for path, *_ in numbers(document, PORT)]
+    order = sorted(zip(ranks, numbers(document, PORT), strict=True), key=lambda pair: pair[0])
     for _, (path, value, lower) in order:
         try:
             made = written(found.language, text, scenario.with_texts([(path, lower)]), table, options)
@@ -126,7 +126,7 @@ def tunable(found: Imported, text: str, table: str, options: dict[str, str]) -> 
     return None
 
 
-def path_key(path: str) -> int:
+def path_rank(path: str) -> int:
     """Return the rank of a path in the order of preference: the index of its last key in `FIRST`."""
     last = re.sub(r"\[\d+\]", "", path).rpartition(".")[2]
     return FIRST.index(last) if last in FIRST else len(FIRST)
@@ -139,7 +139,7 @@ def is_number(word: str) -> bool:
 
 @pytest.mark.parametrize(
     ("language", "name", "text", "table", "options"),
-    [pytest.param(*row, id=f"{row[0]}-{row[1]}") for row in everything()],
+    [pytest.param(*row, id=f"{row[0]}-{row[1]}") for row in all_samples()],
 )
 def test_after_a_search_only_the_tuned_number_differs_and_the_text_reads_back(language, name, text, table, options):
     found = read(language, text, table, options)
@@ -155,7 +155,7 @@ def test_after_a_search_only_the_tuned_number_differs_and_the_text_reads_back(la
     path, value, lower = chosen
     short = found.check().set(duration="50ms", warmup="0s")
     group = next(group for groups in found.classes.values() for group in groups)
-    # Both candidates meet this target, so that the cheaper one, the lower value, wins.
+    # Both candidates meet this target, so that the search chooses the cheaper one, the lower value.
     searched = tune(
         short, [parameter(f"{path}={lower}|{value}")], [target(f"{group}.loss<=10000%")],
         budget=2, replications=1, confirmations=2, threads=1,

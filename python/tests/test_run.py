@@ -17,6 +17,7 @@ MERGE = Path(__file__).with_name("merge.toml").read_text()
 
 @pytest.fixture(scope="module")
 def result() -> tailback.Result:
+    """Return the result of four replications of merge.toml."""
     return run(Scenario.from_toml(MERGE), replications=4)
 
 

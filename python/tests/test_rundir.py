@@ -121,7 +121,7 @@ def test_a_run_directory_has_copies_of_the_traces_of_its_scenario(merge: Path, t
 def test_a_replacement_that_was_cut_off_is_reported_and_undone(merge: Path, tmp_path: Path) -> None:
     result = run(tb.load(merge), replications=1)
     saved = result.write(tmp_path / "run")
-    # A replacement renames the old directory and then the new one; this is the state after the first rename.
+    # A replacement renames the old directory and then the new one. After the first rename, it was interrupted.
     aside = tmp_path / ".run.x1y2.old"
     aside.mkdir()
     saved.rename(aside / "run")

@@ -17,12 +17,12 @@ from tailback.gallery.registry import experiment
 from tailback.study.experiment import Claim, Point, Results, Verdict
 from tailback.study.experiment.results import Sample
 
-# Disciplines that contain others or emulate a link, and have no row.
-FRAMES = {"priority", "class-based", "wrr", "htb", "shaper", "hfsc", "netem"}
+# Disciplines without a row, since they contain other disciplines or emulate a link.
+WITHOUT_ROW = {"priority", "class-based", "wrr", "htb", "shaper", "hfsc", "netem"}
 
 
 def test_every_registered_discipline_and_proposal_has_a_row_in_a_group_and_a_place() -> None:
-    registered = set(json.loads(_native.names())["disciplines"]) - FRAMES
+    registered = set(json.loads(_native.names())["disciplines"]) - WITHOUT_ROW
     assert registered <= set(rows.board())
     proposed = {row.name for row in rows.board().values() if row.group == rows.THESIS}
     assert {rows.ADAPTIVE, rows.RED, rows.BLUE, rows.SFB_MOVING, rows.SUBTCP, rows.ADAPTIVE_SUBTCP} <= proposed
@@ -33,11 +33,11 @@ def test_every_registered_discipline_and_proposal_has_a_row_in_a_group_and_a_pla
 
 
 def test_every_single_queue_discipline_that_marks_has_a_claim() -> None:
-    able = {name for name, row in rows.board().items() if row.group in (rows.ONE, rows.APART) and rows.ON in row.ecn}
+    marking = {name for name, row in rows.board().items() if row.group in (rows.ONE, rows.APART) and rows.ON in row.ecn}
     stated = {claim.id for claim in claims(made(0.0, 100.0)) if claim.id.startswith(("G3-", "G5-"))}
-    assert len(stated) == len(able)
+    assert len(stated) == len(marking)
     assert "G3-pi" in stated
-    assert {"pi", *rows.LIMITED, *rows.TURNED_OFF} <= able
+    assert {"pi", *rows.LIMITED, *rows.TURNED_OFF} <= marking
 
 
 def test_the_variant_with_ecn_differs_only_in_ecn() -> None:
@@ -71,7 +71,7 @@ def test_one_connection_needs_the_loss_of_the_square_root_law_and_nearly_the_sam
     assert tcpmodel.loss_needed(tcpmodel.pftk, [0.1328], 1250) == pytest.approx(found, rel=0.05)
 
 
-def test_a_hundred_connections_at_a_full_buffer_need_11_to_29_per_cent() -> None:
+def test_a_hundred_connections_at_a_full_buffer_need_a_loss_of_11_to_29_percent() -> None:
     # By hand with an RTT of 134.4 ms for all: W = 1250 · 0.1344 / 100 = 1.68; p = 0.278 solves (1 - p) √(1.5 / p) = W.
     assert needed_loss(tcpmodel.square_root, 100, 80) == pytest.approx(28.5, abs=0.5)
     assert needed_loss(tcpmodel.pftk, 100, 80) == pytest.approx(11.5, abs=0.5)

@@ -50,6 +50,7 @@ set = { "backpressure.scope" = "plain", "backpressure.end-stations" = true }
 
 @pytest.fixture
 def study(merge: Path) -> Path:
+    """Return the path of the study `STUDY` next to its scenario."""
     path = merge.with_name("study.toml")
     path.write_text(STUDY)
     return path
@@ -204,7 +205,7 @@ def test_replications_are_added_until_the_interval_is_narrow_enough(merge: Path)
     assert found.imprecise == 0
     at = list(found.runs)[1]
     assert found.interval(at, LOSS).half_width <= 0.01
-    # A sweep with a fixed number of replications, that of the busy point, has the same runs there.
+    # A sweep with the busy point's number of replications has the same runs at that point.
     plain = tailback.sweep(merge, {"flows[data].source.rate": ["4.5Mbit/s"]}, replications=len(busy))
     assert plain.runs[at] == busy or [r.digest for r in plain.runs[at]] == [r.digest for r in busy]
 

@@ -293,7 +293,7 @@ def test_status_reports_finished_and_missing_runs(tailback: Cli, merge: Path, tm
     found = tailback("sweep", "--status", out, "--json").json
     assert (found["state"], found["points"], found["runs_finished"], found["runs_missing"]) == ("complete", 2, 4, 0)
     manifest = json.loads((out / "sweep.json").read_text())
-    # The manifest as a killed client leaves it.
+    # A client that is killed leaves such a manifest.
     begun = {**manifest, "state": "running", "replications": None, "digest": None}
     (out / "sweep.json").write_text(json.dumps(stored.sealed(begun)))
     shards(out)[0].unlink()
@@ -398,7 +398,7 @@ def test_a_failed_run_does_not_prevent_the_others(
     status = tailback("sweep", "--status", out, "--json").json
     assert (status["state"], status["runs_failed"], status["runs_missing"]) == ("failed", 1, 1)
     assert "min &gt; max" in (out / "report.html").read_text()
-    # The shown command runs exactly this replication.
+    # The message has a command that runs exactly this replication.
     monkeypatch.undo()
     words = shlex.split(line.partition("alone: ")[2])
     alone = tailback(*words[1:], "--out", tmp_path / "alone")
@@ -457,10 +457,10 @@ def test_a_sweep_does_not_write_into_a_run_directory(tailback: Cli, merge: Path,
 
 def test_partial_files_of_a_killed_client_are_removed(merge: Path, tmp_path: Path) -> None:
     out = tmp_path / "s"
-    tailback_ = core.sweep(merge, AXES, replications=1, directory=out)
+    first = core.sweep(merge, AXES, replications=1, directory=out)
     for name in (".sweep.json.abc.partial", ".results.parquet.abc.partial", "shards/.1.parquet.abc.partial"):
         (out / name).write_text("half")
-    assert core.sweep(merge, AXES, replications=1, directory=out).digest == tailback_.digest
+    assert core.sweep(merge, AXES, replications=1, directory=out).digest == first.digest
     assert not list(out.rglob("*.partial"))
 
 
@@ -509,7 +509,7 @@ def test_a_signal_after_the_last_run_shows_the_command_that_writes_the_report(
     line = stopped.err.strip().splitlines()[-1]
     assert line.startswith("error: interrupted; finished runs are kept. This command writes their report: ")
     assert tailback("sweep", "--status", out, "--json").json["state"] == "complete"
-    # The shown command writes the report.
+    # The message has a command that writes the report.
     assert tailback(*shlex.split(line.partition("report: ")[2])[1:]).code == 0
     assert (out / "report.html").exists()
     assert (out / "results.parquet").exists()

@@ -44,7 +44,7 @@ def test_waiting_for_a_timeout_at_small_windows_reduces_loss() -> None:
 
 @pytest.mark.parametrize(("floor", "cure"), [(True, '"backoff" (which `true` meant'), (False, 'write "none"')])
 def test_the_former_booleans_of_ecn_floor_are_refused_with_advice(floor: bool, cure: str) -> None:
-    """Neither former meaning is assumed silently."""
+    """No former meaning of `true` or `false` is assumed silently."""
     with pytest.raises(tb.ScenarioError, match=re.escape(cure)):
         merge(tb.tcp(ecn="classic", ecn_floor=floor), 2)
 
@@ -72,7 +72,7 @@ def test_no_flow_starves_because_of_ecn_echoes_that_it_has_answered() -> None:
     ],
 )
 def test_each_option_reaches_the_engine(options: Table, changed: Table) -> None:
-    """A run with the option has another digest."""
+    """A run with the changed option has another digest."""
     drop_tail = tb.discipline("drop-tail")
     runs = [merge(tb.tcp(segment="960B", **more), queue=drop_tail) for more in (options, {**options, **changed})]
     plain, other = ([report.data["digest"] for report in run.reports] for run in runs)

@@ -28,10 +28,11 @@ BARE: Table = {
     "slow_start_restart": False,
 }
 COUNTED = tb.kind("sack", prr=False, rack=False, tlp=False)
+"""Recovery by SACK as in RFC 6675, which detects losses by counting segments."""
 
 
-def each(every: int) -> Table:
-    """Return options: one acknowledgement per `every` segments; the window grows by acknowledgements, not bytes."""
+def ack_every(every: int) -> Table:
+    """Return options for an acknowledgement per `every` segments, and for growth per acknowledgement, not per byte."""
     return {
         "delayed_ack": {"every": every, "timeout": "100ms"},
         "congestion_control": tb.kind("reno", byte_counting=1),
@@ -64,7 +65,7 @@ def dumbbell(
 ) -> Scenario:
     """Return a scenario of bulk flows over a bottleneck; `rate` is in Mbit/s, `buffer` in packets.
 
-    `delays` are the one-way delays of the first and of the last sender's link; those between are spaced evenly.
+    `delays` are the one-way delays of the first and of the last sender's link. Those of the others are evenly spaced.
     """
     port: Table = {"buffer": f"{buffer * PACKET}B"}
     if discipline is not None:
@@ -103,7 +104,7 @@ def segments_per_s(result: Result) -> float:
 @pytest.mark.parametrize(("every", "constant"), [(1, 1.31), (2, 0.93)])
 @pytest.mark.parametrize("loss", [0.001, 0.01])
 def test_goodput_under_random_loss_follows_the_formula_of_mathis(every: int, constant: float, loss: float) -> None:
-    transport = tb.tcp(**{**BARE, **each(every), "recovery": COUNTED})
+    transport = tb.tcp(**{**BARE, **ack_every(every), "recovery": COUNTED})
     result = run(path(transport, loss=loss, rtt=0.1, duration=f"{20 + 1 / loss:g}s", sample="1s"), replications=4)
     # The model uses the measured RTT, which delayed acknowledgements increase.
     rtt = fmean(t for report in result.reports for t in series(report, "smoothed_rtt_s")[20:])
@@ -129,7 +130,7 @@ def test_the_rate_of_reno_over_a_long_time_is_within_12_percent_of_padhyes_model
 def reno_sends(every: int, loss: float, duration: str) -> float:
     """Return the mean rate at which Reno sends segments, with retransmissions, segments/s."""
     timers = {"min-rto": "1s", "initial-rto": "1s"}
-    transport = tb.tcp(**{**BARE, **each(every), "recovery": tb.kind("reno"), "timers": timers})
+    transport = tb.tcp(**{**BARE, **ack_every(every), "recovery": tb.kind("reno"), "timers": timers})
     result = run(path(transport, loss=loss, rtt=0.1, duration=duration), replications=3)
     return fmean(report.transports()[0]["segments"] / report.measured_s for report in result.reports)
 
@@ -146,7 +147,7 @@ def test_the_utilisation_by_one_flow_is_that_of_its_sawtooth(recovery: str, shar
         duration="400s",
         warmup="50s",
         recovery=COUNTED if recovery == "sack" else tb.kind(recovery),
-        **each(1),
+        **ack_every(1),
     )
     (report,) = run(scenario, replications=1).reports
     expected = 0.75 * (1 + share) ** 2 / (1 + share + share**2)
@@ -191,9 +192,9 @@ def test_packets_are_conserved_and_littles_law_holds(discipline: Table | None) -
     assert report.dropped_packets() + sum(t["ecn_reductions"] for t in report.transports()) > 0
     waited = 0.0
     for i, flow in enumerate(report.flows()):
-        rest = ("delivered", "dropped", "in_network")
+        outcomes = ("delivered", "dropped", "in_network")
         for unit in ("packets", "bytes"):
-            assert flow["offered"][unit] == sum(flow[part][unit] for part in rest)  # type: ignore[literal-required]
+            assert flow["offered"][unit] == sum(flow[part][unit] for part in outcomes)  # type: ignore[literal-required]
         fixed = 0.010 + 0.001 + (0.009 + 0.020 * i / 7) + PACKET * 8 * (1 / 100e6 + 1 / 10e6 + 1 / 100e6)
         assert flow["delay"]["mean_s"] is not None
         waited += flow["delay"]["count"] * (flow["delay"]["mean_s"] - fixed)
@@ -202,7 +203,7 @@ def test_packets_are_conserved_and_littles_law_holds(discipline: Table | None) -
         for row in port["classes"]:
             assert row["arrived"]["packets"] == sum(row[part]["packets"] for part in ("sent", "dropped", "queued"))
             backlog += row["mean_bytes"]
-    # Waiting times of dropped packets and of those still queued at the end count in the backlog but not in the delays.
+    # The backlog, but not the delays, includes the waiting times of packets that are dropped or queued at the end.
     assert backlog / PACKET * report.measured_s == pytest.approx(waited, rel=0.02)
 
 
@@ -224,7 +225,7 @@ def losses(flows: int, *, replications: int = 3, **changes: tb.scenario.Value) -
 @pytest.mark.parametrize("discipline", [None, red()])
 def test_loss_grows_up_to_quadratically_with_the_flows_and_more_slowly_with_many(discipline: Table | None) -> None:
     # p = (N MSS C / (L RTT))^2. The RTT includes the queue, which grows with N, so that the exponent is below 2.
-    found = {n: losses(n, discipline=discipline, **each(1)) for n in (4, 8, 16, 32, 64)}
+    found = {n: losses(n, discipline=discipline, **ack_every(1)) for n in (4, 8, 16, 32, 64)}
     exponents = {n: math.log2(found[2 * n] / found[n]) for n in (4, 8, 16, 32)}
     assert all(1.2 < exponents[n] <= 2 for n in (4, 8))
     assert exponents[32] < exponents[16] < exponents[8]

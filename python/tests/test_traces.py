@@ -1,4 +1,4 @@
-"""Packet traces: rows, folders of parts, reading, filters, exports, and what interruptions leave."""
+"""Packet traces: rows, folders of parts, reading, filters, exports, and the state after interruptions."""
 
 from __future__ import annotations
 
@@ -50,21 +50,25 @@ start = "10ms"
 source = { kind = "bulk", size = "3000B" }
 """
 MS = 10**9
+"""Picoseconds in a millisecond."""
 
 
 @pytest.fixture
 def three(tmp_path: Path) -> Path:
+    """Return the path of the scenario `THREE`."""
     path = tmp_path / "three.toml"
     path.write_text(THREE)
     return path
 
 
 def manifest(folder: Path, seed: int = 1) -> dict[str, Any]:
+    """Return the manifest of the trace of a seed."""
     found: dict[str, Any] = json.loads((folder / f"seed-{seed}" / "trace.json").read_text())
     return found
 
 
 def every_kind(mechanism: str = "") -> tailback.Scenario:
+    """Return the scenario with every kind of source; `mechanism` is `mac` for PAUSE frames or `red` for RED."""
     scenario = tailback.load(ROOT / "tools" / "every_kind.toml")
     if mechanism == "mac":
         return scenario.set({"backpressure.signal": {"kind": "mac", "quanta": 1000}})
@@ -146,7 +150,7 @@ def test_rows_of_every_kind_have_the_same_hash_after_they_were_read_from_files(m
 
 
 def test_lists_of_unequal_lengths_are_read_as_they_were_written() -> None:
-    # A chunk of three rows: blocks in the first and third.
+    # A chunk of three rows, of which the first and the third have SACK blocks.
     chunk = {}
     for column in columns():
         width = {"bool": 1, "uint8": 1, "uint16": 2, "uint32": 4, "uint64": 8, "float64": 8}[column.kind]
@@ -244,6 +248,7 @@ r 0.017 0 1 udp 1000 ------- 0 0.0 1.0 1 1
 
 
 def ns3(event: str, time: str, node: int, source: str, number: int) -> str:
+    """Return the line of ns-3 for an event of packet `number` at the trace source `source` of a node."""
     # 1000 B of payload, 8 B of UDP and 20 B of IPv4; addresses are the numbers of nodes from 10.0.0.1 on.
     return (
         f"{event} {time} /NodeList/{node}/DeviceList/0/$ns3::PointToPointNetDevice/{source} "
@@ -424,7 +429,7 @@ def test_after_a_signal_the_closed_parts_can_be_read(
     else:
         assert found["state"] == "interrupted"
         assert found["rows"] == rows.height
-        assert found["parts"][-1] % 100_000 != 0, "the rows up to the signal are a part, too, and no whole chunk"
+        assert found["parts"][-1] % 100_000 != 0, "the last part has the rows up to the signal, not whole chunks"
         assert not list(folder.glob("*/*.tmp"))
 
 
@@ -464,7 +469,7 @@ def test_a_trace_without_rows_can_be_read(three: Path, tmp_path: Path) -> None:
     assert rows.columns == ["seed", *(column.name for column in columns())]
     (one,) = open_traces(tmp_path / "traces")
     assert one.verify()
-    assert [path.name for path in one.parts] == ["part-00000.parquet"], "other programs find the columns in it"
+    assert [path.name for path in one.parts] == ["part-00000.parquet"], "a part without rows has the columns"
     with pytest.raises(OutputError, match="no trace"):
         tailback.read_trace(tmp_path / "none")
 

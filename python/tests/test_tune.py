@@ -56,14 +56,14 @@ def test_evolution_finds_the_link_rate_of_the_exhaustive_search():
     goals = [target("data.loss<=0.5%"), target("data.delay<=3ms")]
     prices = [cost(f"0.01*{BUFFER}"), cost("links[1].rate")]
     base = queue().set(duration="8s")
-    everything = tune(base, vary, goals, prices, budget=120, replications=1, confirmations=2)
-    chosen = tune(base, vary, goals, prices, budget=80, replications=1, confirmations=2)
-    assert everything.is_exhaustive
-    assert not chosen.is_exhaustive
-    assert chosen.tried <= 80
+    exhaustive = tune(base, vary, goals, prices, budget=120, replications=1, confirmations=2)
+    evolved = tune(base, vary, goals, prices, budget=80, replications=1, confirmations=2)
+    assert exhaustive.is_exhaustive
+    assert not evolved.is_exhaustive
+    assert evolved.tried <= 80
     # The rate dominates the cost; evolution may end with another buffer.
-    assert chosen.settings["links[1].rate"] == everything.settings["links[1].rate"]
-    assert chosen.cost >= everything.cost
+    assert evolved.settings["links[1].rate"] == exhaustive.settings["links[1].rate"]
+    assert evolved.cost >= exhaustive.cost
 
 
 def test_a_target_that_no_candidate_meets_is_reported_as_missed():

@@ -1,4 +1,4 @@
-"""Parts of the comparison with a Linux kernel that need no kernel: evaluation of records, preparation of policies."""
+"""Comparison with a Linux kernel, as far as it needs no kernel: evaluation of records and preparation of policies."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def policies(guest):
 
 
 def records(guest, *rows):
-    """Return records of packets of one source from time in s after the start, number, port, id, bytes and payload."""
+    """Return records of packets of one source; a row has seconds after the start, number, port, id, bytes, payload."""
     made = [(round((guest.START_S + at) * 1e9), 1, number, port, id_, *rest) for at, number, port, id_, *rest in rows]
     return np.array(made, guest.RECORD)
 

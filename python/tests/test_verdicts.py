@@ -110,7 +110,7 @@ def test_a_factor_is_shown_as_a_ratio_with_the_same_verdict() -> None:
     assert (five.verdict, round(five.worst.measured.mean, 1)) == (PASS, 4.0)
 
 
-def test_a_factor_of_zero_by_zero_holds_loosely() -> None:
+def test_a_loose_comparison_by_a_factor_holds_if_both_sides_are_zero() -> None:
     both = results({("plain", 1): [0.0, 0.0], ("none", 1): [0.0, 0.0]})
     condition = both.where(mechanism="plain")["loss"] <= 0.5 * both.where(mechanism="none")["loss"]
     assert condition.verdict is PASS
@@ -155,7 +155,7 @@ def test_points_at_which_both_sides_are_zero_do_not_count_and_are_reported() -> 
         ([[1.0, 3.0, 2.0], [2.0, 1.0, 3.0], [9.0, 9.1, 8.9]], UNDECIDED),
     ],
 )
-def test_monotone_judges_each_step_against_the_tolerance(values: list[list[float]], verdict: Verdict) -> None:
+def test_a_monotone_claim_judges_each_step_against_the_tolerance(values: list[list[float]], verdict: Verdict) -> None:
     r = results({("none", rate): row for rate, row in enumerate(values, 1)})
     assert r["loss"].non_decreasing("rate", tolerance=0.5).verdict is verdict
     mirrored = results({("none", rate): row for rate, row in enumerate(reversed(values), 1)})

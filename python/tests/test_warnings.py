@@ -1,4 +1,4 @@
-"""Warnings as the commands and Python show them. Most of their texts are tested in Rust, which makes them."""
+"""Warnings as the commands and Python show them. Most texts are made, and tested, in Rust."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from tailback.study.document import is_study
 
 ROOT = Path(__file__).parents[2]
 MERGE = (Path(__file__).parent / "merge.toml").read_text()
-# Payload of 2 x 4.9 Mbit/s x 12032/12000 (bursts of 64 B to twice 12 kB), which full frames make 1538/1500 times as
-# large on the wire: 10.08 Mbit/s.
+# Two hosts send 4.9 Mbit/s of payload each, times 12032/12000, since bursts have 64 B to twice 12 kB. Full frames have
+# 1538 B on the wire for 1500 B of payload: 10.08 Mbit/s in total.
 TOO_MUCH = MERGE.replace("4Mbit/s", "4.9Mbit/s").replace('duration = "2s"', 'duration = "200ms"')
 OWN_BUFFER = MERGE.replace("sw = {}", 'sw = { buffer = "50kB" }').replace('duration = "2s"', 'duration = "200ms"')
 
@@ -72,7 +72,7 @@ def test_results_and_run_directories_keep_warnings(file: Path, tmp_path: Path) -
     assert "carries 10Mbit/s" in kept[0]["message"]
 
 
-def test_a_setting_without_effect_is_warned_of_and_one_with_an_effect_is_not(
+def test_a_setting_without_effect_gives_a_warning_and_one_with_an_effect_does_not(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file.write_text(OWN_BUFFER)
@@ -98,7 +98,7 @@ def test_a_setting_equal_to_the_document_is_noted_without_a_warning(
     assert call(capsys, "validate", str(file), *twice)[2].count("the scenario has this value already") == 2
 
 
-def test_an_axis_without_effect_is_warned_of_once_before_the_runs(
+def test_an_axis_without_effect_gives_one_warning_before_the_runs(
     file: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file.write_text(OWN_BUFFER)
@@ -117,7 +117,7 @@ def test_an_axis_without_effect_is_warned_of_once_before_the_runs(
     assert err == ""
 
 
-def test_an_axis_that_changed_no_result_is_warned_of_after_the_runs(file: Path) -> None:
+def test_an_axis_that_changed_no_result_gives_a_warning_after_the_runs(file: Path) -> None:
     # 2 x 1 Mbit/s never fill 1 MB: the scenarios differ, their results do not.
     file.write_text(OWN_BUFFER.replace("4Mbit/s", "1Mbit/s"))
     found = tailback.sweep(file, {"switches.sw.buffer": ["1MB", "2MB"]}, replications=2)
@@ -127,7 +127,7 @@ def test_an_axis_that_changed_no_result_is_warned_of_after_the_runs(file: Path) 
     assert tailback.sweep(file, {"run.engine": ["merged", "plain"]}, replications=2).warnings == []
 
 
-def test_a_fixed_setting_without_effect_is_warned_of(file: Path) -> None:
+def test_a_fixed_setting_without_effect_gives_a_warning(file: Path) -> None:
     file.write_text(OWN_BUFFER)
     axes = {"flows[0].source.rate": ["3Mbit/s", "4Mbit/s"]}
     found = tailback.sweep(file, axes, fixed={"network.buffer": "80kB"}, replications=1)

@@ -1,4 +1,4 @@
-"""Explanations on the command line and in Python; what they say is tested in `crates/trace/tests/why.rs`."""
+"""Explanations on the command line and in Python; `crates/trace/tests/why.rs` tests their content."""
 
 from __future__ import annotations
 

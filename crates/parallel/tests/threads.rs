@@ -68,7 +68,7 @@ fn run(plan: Plan, most: usize) -> Report {
     tailback_parallel::run(plan, most, |_| Ok::<(), ()>(())).expect("the run is not cancelled").report()
 }
 
-/// Returns the text of a report with the number of events set to 0, since that depends on the partition.
+/// Returns the JSON of a report with the number of events set to 0, since this number depends on the partition.
 fn text(report: &Report) -> String {
     let mut value = serde_json::to_value(report).expect("a report has text keys and finite numbers only");
     value["events"] = 0.into();
@@ -93,7 +93,7 @@ fn a_run_on_threads_has_the_report_of_partitions_run_in_turn_and_of_an_undivided
 }
 
 #[test]
-fn an_error_of_watch_ends_a_run_in_one_or_two_partitions() {
+fn an_error_of_the_progress_callback_ends_a_run_in_one_or_two_partitions() {
     for most in [1, 2] {
         let mut calls = 0;
         // A run of 100 s, long enough for more than three calls.

@@ -1,4 +1,5 @@
-//! Admission policies give the same results at a port that transmits early and at a port of the general form.
+//! Admission policies give the same results with the merged engine, in which a FIFO port has one event per packet, and
+//! with the plain engine.
 
 use crate::common::*;
 use tailback_document::decode;
@@ -7,7 +8,8 @@ use tailback_sim::plan::*;
 use tailback_transport::{EcnMode, Tcp};
 use tailback_units::Dur;
 
-/// Bursts with silences between them, a low constant rate, and two connections, one of them with ECN, into one queue.
+/// Returns a network in which bursts, a CBR flow of a low rate and two connections, one of them with ECN, share a queue
+/// with this discipline and limits of `bytes` and `packets`. The queue is that of port 4.
 fn contended(discipline: &Spec, bytes: u64, packets: u64) -> Net {
     let mut net = Net::new(ETHERNET);
     let (a, b) = (net.host("a"), net.host("b"));
@@ -34,6 +36,7 @@ fn contended(discipline: &Spec, bytes: u64, packets: u64) -> Net {
     net
 }
 
+/// Returns RED with thresholds of 3 kB and 12 kB; `more` has further keys as JSON.
 fn red(more: &str) -> Spec {
     let mut document = serde_json::json!({ "kind": "red", "min": "3kB", "max": "12kB", "max-p": 0.2, "weight": 0.05 });
     let more: serde_json::Value = serde_json::from_str(more).expect("JSON");
@@ -42,7 +45,7 @@ fn red(more: &str) -> Spec {
 }
 
 #[test]
-fn both_port_forms_give_the_same_report_for_every_admission_policy() {
+fn both_engines_give_the_same_report_for_every_admission_policy() {
     let policies = [
         Spec::default(),
         red("{}"),
@@ -52,14 +55,15 @@ fn both_port_forms_give_the_same_report_for_every_admission_policy() {
         red(r#"{ "count": "packets", "min": "2packets", "max": "6packets", "wait": false }"#),
     ];
     let limits = [(u64::MAX, 9), (20_000, u64::MAX), (9_000, 40), (400, 3), (u64::MAX, u64::MAX)];
+    // Numbers of packets over all runs.
     let (mut early, mut full, mut marked) = (0, 0, 0);
     for policy in &policies {
         for (bytes, packets) in limits {
             let net = contended(policy, bytes, packets).routed();
             let reports = [Engine::Merged, Engine::Plain].map(|engine| {
                 let mut report = run(Plan { engine, ..net.clone() });
-                for cause in &report.ports[4].classes {
-                    marked += cause.marked_packets;
+                for class in &report.ports[4].classes {
+                    marked += class.marked_packets;
                 }
                 for flow in report.flows.iter() {
                     for drop in &flow.drops {

@@ -1,5 +1,5 @@
-//! Applications against closed forms: the time of a request, the equilibrium of closed and open loops, failures and
-//! refusals.
+//! Applications compared with closed forms: the time of a request, the equilibrium of closed and open loops, failures
+//! and refusals.
 
 use crate::common::*;
 use serde_json::json;
@@ -9,7 +9,7 @@ use tailback_sim::{ApplicationReport, Report};
 use tailback_transport::Tcp;
 use tailback_units::{Dur, Time};
 
-/// A client, a switch and a server; each link has 10 Mbit/s and 5 ms. The bottleneck is the path back to the client.
+/// Returns a client, a switch and a server; each link has 10 Mbit/s and 5 ms.
 fn path() -> (Net, NodeId, NodeId) {
     let mut net = Net::new(RAW);
     let (client, switch, server) = (net.host("client"), net.switch("s"), net.host("server"));
@@ -19,17 +19,18 @@ fn path() -> (Net, NodeId, NodeId) {
     (net, client, server)
 }
 
-/// TCP with segments of 960 B payload and 40 B header.
-fn simple(window: u32) -> Arc<Tcp> {
+/// Returns TCP with segments of 960 B payload and 40 B header, and an initial window of `window` segments.
+fn simple_tcp(window: u32) -> Arc<Tcp> {
     tcp(json!({ "segment": "960B", "initial-window": window, "delayed-ack": { "every": 1 } }))
 }
 
+/// Returns the report of a group of applications.
 fn group<'a>(report: &'a Report, name: &str) -> &'a ApplicationReport {
     &report.applications[name]
 }
 
-/// Time for segments of these wire lengths, sent at once, to cross the path: the last one waits for all others on the
-/// first link. No segment is longer than the first one.
+/// Returns the time in which segments of these wire lengths, sent at once, cross the path of two links: the last one
+/// waits for all others on the first link. No segment may be longer than the first one, and none shorter than the last.
 fn across(wires: &[u32]) -> Dur {
     let first_link = wires.iter().fold(Dur::ZERO, |sum, wire| sum + tx(10, *wire));
     first_link + tx(10, *wires.last().expect("there is one")) + Dur::from_ms(10)
@@ -43,20 +44,20 @@ fn on_an_idle_path_a_request_takes_the_handshake_its_transmission_and_that_of_th
         "request": { "kind": "fixed", "size": "300B" }, "response": { "kind": "fixed", "size": "9700B" },
         "service": { "kind": "fixed", "time": "7ms" }, "think": { "kind": "fixed", "time": "100ms" },
     });
-    net.session(client, server, &application(law), Some(&simple(20)));
+    net.session(client, server, &application(law), Some(&simple_tcp(20)));
     let report = net.run();
     // SYN, SYN-ACK, request, and a response of ten full segments and one of 100 B.
     let mut response = [1000u32; 11];
     response[10] = 140;
     let expected = across(&[40]) + across(&[40]) + across(&[340]) + Dur::from_ms(7) + {
-        // The short segment follows the last full one, and catches up with it on the second link.
+        // The short segment waits for the last full one on the second link.
         let full = across(&response[..10]);
         full + tx(10, 140)
     };
     let reported = group(&report, "users");
-    assert!(reported.begun - reported.exchange.count <= 1, "one may be under way at the end: {reported:?}");
+    assert!(reported.begun - reported.exchange.count <= 1, "at most one is in progress at the end: {reported:?}");
     assert_eq!((ps(reported.exchange.max_s.unwrap()), reported.exchange.mean_s), (expected, reported.exchange.max_s));
-    // Each cycle takes 100 ms of thinking, and the time of the exchange.
+    // Each cycle takes the think time of 100 ms and the time of the exchange; the first begins with the think time.
     let cycle = (expected + Dur::from_ms(100)).as_secs();
     assert_eq!(reported.begun, ((1.0 - 0.1) / cycle) as u64 + 1);
     // The exchange in progress at the end of the warm-up is among the completed ones.
@@ -82,16 +83,17 @@ fn a_fresh_connection_starts_slowly_each_time_and_a_persistent_one_once() {
     };
     let ((fresh_mean, fresh_max), (persistent_mean, persistent_max)) = (times("fresh"), times("persistent"));
     println!("fresh {fresh_mean} {fresh_max}, persistent {persistent_mean} {persistent_max}");
-    // All exchanges take the same time, except that the last acknowledgement of a response leaves 32 us before the next
-    // request.
+    // The last acknowledgement of a response takes 32 us on the link, for which the next request may wait.
     assert!(fresh_max / fresh_mean - 1.0 < 1e-3, "all exchanges take the same time");
-    // The first exchange has the same slow start; each other one takes only a round trip and its transmission.
+    // On a persistent connection only the first exchange has a slow start; each later one takes a round trip and its
+    // transmission.
     assert!((persistent_max / fresh_max - 1.0).abs() < 1e-3);
     let alone = (across(&[340]) + across(&[1000; 63])).as_secs();
     assert!(persistent_mean < 1.2 * alone && fresh_mean > 1.5 * alone, "{alone}");
 }
 
-/// The interactive response-time law (Denning and Buzen 1978): X = N/(R + Z).
+/// The interactive response-time law (Denning and Buzen 1978): N users with the think time Z and the response time R
+/// have the throughput X = N/(R + Z).
 #[test]
 fn a_closed_loop_obeys_the_interactive_response_time_law() {
     for (users, transport) in [(5u32, true), (60, true), (60, false)] {
@@ -101,7 +103,7 @@ fn a_closed_loop_obeys_the_interactive_response_time_law() {
             "request": { "kind": "fixed", "size": "300B" }, "response": { "kind": "exponential", "mean": "20kB" },
             "service": { "kind": "exponential", "mean": "5ms" }, "think": { "kind": "fixed", "time": "1s" },
         });
-        let (law, tcp) = (application(law), simple(10));
+        let (law, tcp) = (application(law), simple_tcp(10));
         for user in 0..users {
             let first = net.session(client, server, &law, transport.then_some(&tcp));
             net.plan.flows[first].start = ms(17 * u64::from(user));
@@ -110,16 +112,16 @@ fn a_closed_loop_obeys_the_interactive_response_time_law() {
         let report = net.run_merged();
         let reported = group(&report, "users");
         let rate = reported.exchange.count as f64 / 1_500.0;
-        let law = f64::from(users) / (reported.exchange.mean_s.unwrap() + 1.0);
-        println!("{users} users: {rate} /s, {law} by the law, response {:?} s", reported.exchange.mean_s);
-        assert!((rate / law - 1.0).abs() < 0.003, "{rate} {law}");
+        let expected = f64::from(users) / (reported.exchange.mean_s.unwrap() + 1.0);
+        println!("{users} users: {rate} /s, {expected} by the law, response {:?} s", reported.exchange.mean_s);
+        assert!((rate / expected - 1.0).abs() < 0.003, "{rate} {expected}");
         assert_eq!(reported.failed, 0);
-        // Sixty users request 9.6 Mbit/s of the 10 Mbit/s, so that there is queueing.
+        // Sixty users would request 9.6 Mbit/s of the 10 Mbit/s without queueing, so that responses queue.
         assert!(users < 60 || reported.exchange.mean_s.unwrap() > 0.08);
     }
 }
 
-/// Processor sharing (Kleinrock 1967): the mean slowdown is 1/(1 − ρ), whatever the distribution of sizes.
+/// Processor sharing (Kleinrock 1967): the mean slowdown is 1/(1 − ρ) at the load ρ, for every distribution of sizes.
 #[test]
 fn transfers_over_a_fair_link_are_slowed_down_as_by_processor_sharing() {
     for size in [json!({ "kind": "exponential", "mean": "200kB" }), json!({ "kind": "fixed", "size": "200kB" })] {
@@ -129,7 +131,7 @@ fn transfers_over_a_fair_link_are_slowed_down_as_by_processor_sharing() {
         net.link(s, b, 10);
         net.queue(s, b).discipline = serde_json::from_value(json!({ "kind": "drr" })).expect("a discipline");
         let tcp = tcp(json!({ "segment": "960B", "initial-window": 100_000, "handshake": false }));
-        // With headers, the load is 0.6.
+        // With headers, the load is 0.6: 5.76 Mbit/s times 1000/960, of 10 Mbit/s.
         let bins = ["100kB", "300kB"];
         let law = application(json!({ "kind": "transfers", "size": size, "rate": "5.76Mbit/s", "bins": bins }));
         net.transfers(a, b, &law, &tcp, 200);
@@ -140,13 +142,13 @@ fn transfers_over_a_fair_link_are_slowed_down_as_by_processor_sharing() {
         println!("{size}: {} transfers, slowdown {slowdown:?}, refused {}", reported.begun, reported.refused);
         assert_eq!((reported.refused, reported.failed), (0, 0));
         assert!((slowdown.mean * (1.0 - 0.6) - 1.0).abs() < 0.06, "{slowdown:?}");
-        // Processor sharing favours no size: the mean is the same for each.
+        // Processor sharing favours no size: the mean slowdown is the same in each bin.
         let by_size = &reported.slowdown_by_size;
         assert_eq!(by_size.iter().map(|bin| bin.up_to_bytes).collect::<Vec<_>>(), [Some(100_000), Some(300_000), None]);
         assert_eq!(by_size.iter().map(|bin| bin.begun).sum::<u64>(), reported.begun);
         assert_eq!(by_size.iter().map(|bin| bin.complete).sum::<u64>(), reported.time.count);
         for bin in by_size.iter().filter(|bin| bin.begun > 0) {
-            let of_size = bin.slowdown.expect("some are complete");
+            let of_size = bin.slowdown.expect("at least one transfer is complete");
             assert!((of_size.mean * (1.0 - 0.6) - 1.0).abs() < 0.1, "{bin:?}");
             assert!(
                 of_size.min >= 1.0
@@ -163,16 +165,16 @@ fn a_transfer_is_refused_when_no_connection_is_free() {
     let (mut net, client, server) = path();
     let law =
         application(json!({ "kind": "transfers", "size": { "kind": "fixed", "size": "100kB" }, "interval": "50ms" }));
-    net.transfers(client, server, &law, &simple(10), 2);
+    net.transfers(client, server, &law, &simple_tcp(10), 2);
     net.plan.end = ms(20_000);
     let report = net.run();
     let reported = group(&report, "transfers");
     assert!(reported.refused > 50 && reported.time.count > 50, "{reported:?}");
-    let under_way = reported.begun - reported.refused - reported.time.count;
-    assert!(under_way <= 2, "{reported:?}");
-    // Erlang's formula for two servers would hold if the times of the two connections were independent of each other.
+    let in_progress = reported.begun - reported.refused - reported.time.count;
+    assert!(in_progress <= 2, "{reported:?}");
+    // Erlang's loss formula does not apply: the two connections share links, so that their times are not independent.
     let delivered: u64 = report.flows.iter().map(|f| f.transport.as_ref().unwrap().goodput_bytes).sum();
-    assert!((reported.time.count * 100_000..=(reported.time.count + under_way) * 100_000).contains(&delivered));
+    assert!((reported.time.count * 100_000..=(reported.time.count + in_progress) * 100_000).contains(&delivered));
 }
 
 #[test]
@@ -188,11 +190,11 @@ fn lost_datagrams_make_only_their_own_exchange_fail() {
     net.plan.end = ms(300_000);
     let report = net.run();
     let reported = group(&report, "users");
-    assert_eq!(reported.begun - reported.failed - reported.exchange.count, 1, "one is under way: {reported:?}");
-    // One packet to the server and three packets back must arrive.
-    let share = reported.failed as f64 / (reported.begun - 1) as f64;
-    assert!((share - (1.0 - 0.9 * 0.9 * 0.9 * 0.9)).abs() < 0.02, "{share}");
-    // All successful exchanges take the same time, since each of them waits for no other.
+    assert_eq!(reported.begun - reported.failed - reported.exchange.count, 1, "one is in progress: {reported:?}");
+    // An exchange fails unless all of its four packets arrive: one to the server and three back.
+    let failed_share = reported.failed as f64 / (reported.begun - 1) as f64;
+    assert!((failed_share - (1.0 - 0.9 * 0.9 * 0.9 * 0.9)).abs() < 0.02, "{failed_share}");
+    // No exchange waits for packets of another, so that all successful exchanges take the same time.
     assert_eq!(reported.exchange.mean_s, reported.exchange.max_s);
 }
 
@@ -213,8 +215,8 @@ fn a_page_requests_as_many_objects_at_once_as_it_has_connections() {
         reported.time.max_s.unwrap()
     };
     let exchange = (across(&[340]) + across(&[940])).as_secs();
-    // One object after the other; or the main object, and then three at a time, with acknowledgements of 40 B in
-    // between.
+    // With one connection, seven exchanges follow each other: the main object and six others. With three connections
+    // the main object is followed by two rounds of three. Acknowledgements of 40 B add a little.
     let one = page(1) / exchange;
     assert!((7.0..7.02).contains(&one), "{one}");
     let three = page(3);
@@ -223,8 +225,8 @@ fn a_page_requests_as_many_objects_at_once_as_it_has_connections() {
 
 #[test]
 fn late_packets_of_an_old_connection_do_not_disturb_the_new_one() {
-    // Packets are lost, and the timeout is shorter than the round-trip time, so that late duplicates and acknowledgements
-    // are frequent.
+    // Packets are lost, and the RTO of 5 ms is shorter than the round-trip time of 20 ms, so that late duplicates and
+    // acknowledgements are frequent.
     let mut net = Net::new(RAW);
     let (a, s, b) = (net.host("a"), net.switch("s"), net.host("b"));
     net.link(a, s, 10);
@@ -244,5 +246,8 @@ fn late_packets_of_an_old_connection_do_not_disturb_the_new_one() {
         "{reported:?}"
     );
     let retransmissions: u64 = report.flows.iter().map(|f| f.transport.as_ref().unwrap().retransmissions).sum();
-    assert!(retransmissions > 1_000, "timers of 5 ms on a path of 20 ms repeat nearly everything: {retransmissions}");
+    assert!(
+        retransmissions > 1_000,
+        "an RTO of 5 ms with an RTT of 20 ms retransmits nearly everything: {retransmissions}"
+    );
 }

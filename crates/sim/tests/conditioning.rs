@@ -1,4 +1,4 @@
-//! Meters and policers in the network. Every report checks that no packet vanishes.
+//! Meters and policers in the network. `World::report` checks that no packet vanishes.
 
 use crate::common::*;
 use tailback_diffserv::{Colour, Meter};
@@ -6,15 +6,17 @@ use tailback_qdisc::Spec;
 use tailback_sim::Report;
 use tailback_sim::plan::*;
 
+/// Returns a meter in the notation of documents.
 fn meter(document: serde_json::Value) -> Meter {
     tailback_document::decode(document).expect("the test's meter decodes")
 }
 
+/// Returns a token bucket, with rate and burst in the notation of documents.
 fn bucket(rate: &str, burst: &str) -> Meter {
     meter(serde_json::json!({ "kind": "token-bucket", "rate": rate, "burst": burst }))
 }
 
-/// Two hosts send 2 Mbit/s each, in packets of 1000 B, through a switch to a third host.
+/// Returns a network in which hosts a and b send 2 Mbit/s each, in packets of 1000 B, over a switch to host c.
 fn two_into_one() -> Net {
     let mut net = Net::new(RAW);
     let switch = net.switch("sw");
@@ -31,6 +33,9 @@ fn two_into_one() -> Net {
     net
 }
 
+/// Returns a conditioner without actions. `flows`: indices of its flows, `None` for all. `per_flow`: one meter for each
+/// flow instead of one for all. `police`: the best colour that is dropped, with all worse
+/// ones; `None` for no drops.
 fn conditioner(
     place: Place,
     flows: Option<Vec<u32>>,
@@ -51,9 +56,10 @@ fn conditioner(
     }
 }
 
+/// Returns the numbers of green, yellow, red and dropped packets of the first conditioner.
 fn counted(report: &Report) -> [u64; 4] {
-    let c = &report.conditioners[0];
-    [c.green, c.yellow, c.red, c.policed].map(|count| count.packets)
+    let reported = &report.conditioners[0];
+    [reported.green, reported.yellow, reported.red, reported.policed].map(|count| count.packets)
 }
 
 #[test]
@@ -63,7 +69,7 @@ fn a_policer_passes_the_packets_that_its_bucket_allows_and_drops_all_others() {
         vec![conditioner(Place::Source, Some(vec![0]), true, bucket("1Mbit/s", "10kB"), Some(Colour::Red))];
     let report = net.run();
     let flow = &report.flows.row(0);
-    // Of 250 packets a second 125 conform, for 9.99 s, and 10 at the start.
+    // Of 250 packets a second 125 conform, for 9.99 s, and the burst adds 10: 1258.75.
     let [green, _, red, policed] = counted(&report);
     assert_eq!((red, red), (policed, flow.dropped.packets));
     assert!(green.abs_diff(1258) <= 1, "{green}");
@@ -80,36 +86,36 @@ fn a_policer_passes_the_packets_that_its_bucket_allows_and_drops_all_others() {
 }
 
 #[test]
-fn a_stream_gets_the_same_colours_at_the_source_before_a_port_and_after_a_link() {
-    let judged = |place: Place| {
+fn a_stream_gets_the_same_colours_at_the_source_at_an_egress_and_at_an_ingress() {
+    let colours_and_delivered = |place: Place| {
         let mut net = two_into_one();
         net.plan.conditioners =
             vec![conditioner(place, Some(vec![0]), false, bucket("1Mbit/s", "10kB"), Some(Colour::Red))];
         let report = net.run();
         (counted(&report), report.flows.row(0).delivered.packets)
     };
-    let source = judged(Place::Source);
+    let source = colours_and_delivered(Place::Source);
     // Port 0 is that of host a, port 5 that of the switch towards c.
-    assert_eq!(source, judged(Place::Ingress { port: 0 }));
-    assert_eq!(source, judged(Place::Egress { port: 5 }));
-    assert_eq!(source, judged(Place::Egress { port: 0 }));
+    assert_eq!(source, colours_and_delivered(Place::Ingress { port: 0 }));
+    assert_eq!(source, colours_and_delivered(Place::Egress { port: 5 }));
+    assert_eq!(source, colours_and_delivered(Place::Egress { port: 0 }));
 }
 
 #[test]
-fn flows_with_a_shared_meter_get_half_of_what_separate_meters_give_them() {
-    let red = |per_flow: bool| {
+fn two_flows_with_a_shared_meter_conform_half_as_often_as_with_separate_meters() {
+    let red_share = |per_flow: bool| {
         let mut net = two_into_one();
         net.plan.conditioners = vec![conditioner(Place::Source, None, per_flow, bucket("2Mbit/s", "2kB"), None)];
         let report = net.run();
         let [green, _, red, _] = counted(&report);
         red as f64 / (green + red) as f64
     };
-    assert_eq!(red(true), 0.0);
-    assert!((red(false) - 0.5).abs() < 0.01);
+    assert_eq!(red_share(true), 0.0);
+    assert!((red_share(false) - 0.5).abs() < 0.01);
 }
 
 #[test]
-fn only_the_first_conditioner_for_a_flow_handles_its_packet() {
+fn of_several_conditioners_at_a_place_only_the_first_that_applies_handles_a_packet() {
     let mut net = two_into_one();
     let fixed = |colour: &str| meter(serde_json::json!({ "kind": "fixed", "colour": colour }));
     let place = Place::Egress { port: 5 };
@@ -121,7 +127,7 @@ fn only_the_first_conditioner_for_a_flow_handles_its_packet() {
     let colours = |flow: usize| report.flows.row(flow).colours.expect("colours are counted");
     assert_eq!(colours(0).red.delivered.packets, report.flows.row(0).delivered.packets);
     assert_eq!(colours(1).yellow.delivered.packets, report.flows.row(1).delivered.packets);
-    // No conditioner has coloured the packets when they enter the network.
+    // Packets are offered green, since no conditioner has coloured them when they enter the network.
     assert_eq!(colours(0).green.offered.packets, report.flows.row(0).offered.packets);
 }
 
@@ -129,19 +135,19 @@ fn only_the_first_conditioner_for_a_flow_handles_its_packet() {
 fn rio_and_enhanced_red_drop_no_packet_that_is_in_profile() {
     for kind in ["rio", "ered"] {
         let mut net = two_into_one();
-        // The measurement starts when the average queue, which follows the full queue slowly, has reached it.
+        // The measurement starts after 3 s, when the average queue, which grows slowly, has reached its equilibrium.
         net.plan.warmup = ms(3_000);
         // 4 Mbit/s arrive for 3 Mbit/s; 2 Mbit/s of them are green.
         net.plan.links[2].rate = [tailback_units::Rate::mbit(3); 2];
-        let to = net.plan.links[2].ends;
-        net.limit(to[1], to[0], 100_000);
+        let ends = net.plan.links[2].ends;
+        net.limit(ends[1], ends[0], 100_000);
         let discipline = match kind {
             "rio" => serde_json::json!({ "kind": "rio" }),
             _ => {
                 serde_json::json!({ "kind": "ered", "red": { "min": "10packets", "max": "40packets", "mean-packet": "1000B" } })
             }
         };
-        net.queue(to[1], to[0]).discipline = tailback_document::decode::<Spec>(discipline).expect("it decodes");
+        net.queue(ends[1], ends[0]).discipline = tailback_document::decode::<Spec>(discipline).expect("it decodes");
         net.plan.conditioners = vec![conditioner(Place::Source, None, true, bucket("1Mbit/s", "10kB"), None)];
         let report = net.run();
         let sum = |get: fn(&tailback_sim::ColourReports) -> u64| -> u64 {

@@ -1,5 +1,5 @@
-//! BCN and QCN in a network: equilibrium, fairness, no lock-up, message frames on the wire, and flow control from the
-//! edge.
+//! BCN and QCN in a network: equilibrium, fairness, recovery after overload, message frames on the wire, and
+//! back-pressure from edge switches to hosts.
 
 use crate::common::*;
 use tailback_measure::statistics::jain;
@@ -8,9 +8,10 @@ use tailback_sim::plan::*;
 use tailback_sim::{CongestionPointReport, Report};
 use tailback_units::{Dur, Rate, Time};
 
-/// Equilibrium of the queue in frames.
+/// Equilibrium of the queue, the default of BCN, in full frames.
 const QEQ: f64 = 16.0;
 
+/// Returns BCN rate limiters with default parameters, one for each destination.
 fn limiters() -> LimitersSpec {
     LimitersSpec {
         filter: Filter::Destination,
@@ -24,8 +25,9 @@ fn limiters() -> LimitersSpec {
     }
 }
 
-/// `n` hosts that send `mbit` Mbit/s each for `end` ms, an edge switch for each host, one core switch and one sink. All
-/// links have 10 Gbit/s and 0.5 us, all switches 1 us of latency: the control loop of Bergamasco's slides.
+/// Returns `n` hosts that send `mbit` Mbit/s each, an edge switch for each host, one core switch and one sink, in a run
+/// of `end` ms, of which the first fifth is the warm-up. All links have 10 Gbit/s and 0.5 us, all switches 1 us of
+/// latency: the control loop of Bergamasco's slides.
 fn star(n: usize, mbit: u64, end: u64) -> Net {
     let mut net = Net::new(ETHERNET);
     let (core, sink) = (net.switch("core"), net.host("d"));
@@ -49,6 +51,7 @@ fn star(n: usize, mbit: u64, end: u64) -> Net {
     net
 }
 
+/// Returns the report of the congestion point at the bottleneck.
 fn bottleneck(report: &Report) -> &CongestionPointReport {
     let points = &report.congestion.as_ref().expect("there are congestion points").points;
     points.iter().find(|p| p.port == "core->d").expect("the bottleneck is a congestion point")
@@ -71,13 +74,16 @@ fn from_2_to_50_sources_share_the_link_equally_and_the_queue_stays_near_its_equi
         let fair = jain(&shares(&report)).expect("shares");
         assert!(fair > 0.95, "{n} sources: Jain's index {fair}");
         assert_eq!(port.classes[0].dropped.packets, 0, "{n} sources: drops after the start");
-        let p = bottleneck(&report);
-        let (mean, sd) = (p.arrived as f64 * 0.01, (p.arrived as f64 * 0.01 * 0.99).sqrt());
-        assert!((p.sampled as f64 - mean).abs() < 3.3 * sd, "{n} sources: {} of {} sampled", p.sampled, p.arrived);
+        let point = bottleneck(&report);
+        // Each frame is sampled with probability 0.01; 99.9 % of a binomial lie within 3.3 standard deviations.
+        let (mean, sd) = (point.arrived as f64 * 0.01, (point.arrived as f64 * 0.01 * 0.99).sqrt());
+        let sampled = point.sampled as f64;
+        assert!((sampled - mean).abs() < 3.3 * sd, "{n} sources: {sampled} of {} sampled", point.arrived);
     }
 }
 
-/// QCN has no message to speed up: its queue is stable where messages lower the rates as much as recovery raises them.
+/// QCN has no messages that raise a rate: the queue is in equilibrium when messages lower the rates as much as recovery
+/// raises them.
 #[test]
 fn with_qcn_sources_share_the_link_equally_with_the_queue_near_its_equilibrium_and_recover_without_messages() {
     for n in [2, 4, 8] {
@@ -94,15 +100,18 @@ fn with_qcn_sources_share_the_link_equally_with_the_queue_near_its_equilibrium_a
         }
         let report = net.run_merged();
         let port = port(&report, "core->d");
-        let (queue, p) = (port.classes[0].mean_bytes, bottleneck(&report));
+        let (queue, point) = (port.classes[0].mean_bytes, bottleneck(&report));
         let fair = jain(&shares(&report)).expect("shares");
-        println!("{n} sources: {} used, queue {queue:.0} B, Jain {fair:.4}, {} messages", port.utilisation, p.slower);
+        println!(
+            "{n} sources: {} used, queue {queue:.0} B, Jain {fair:.4}, {} messages",
+            port.utilisation, point.slower
+        );
         assert!(port.utilisation > 0.97, "{n} sources: utilisation {}", port.utilisation);
         assert!((13e3..39e3).contains(&queue), "{n} sources: mean queue of {queue} B for Qeq = 26 kB");
-        // The bound is lower than BCN's: QCN samples frames and not senders, so that its shares are uneven over a few
+        // The bound is lower than with BCN. QCN samples frames, not senders, so that shares are uneven over a few
         // hundred milliseconds (A. Kabbani and others, *AF-QCN*, Hot Interconnects 2010).
         assert!(fair > 0.9, "{n} sources: Jain's index {fair}");
-        assert_eq!((p.stop, p.faster, port.classes[0].dropped.packets), (0, 0, 0), "{n} sources");
+        assert_eq!((point.stop, point.faster, port.classes[0].dropped.packets), (0, 0, 0), "{n} sources");
     }
 }
 
@@ -114,11 +123,11 @@ fn after_a_start_of_50_sources_into_a_full_queue_the_link_is_used() {
     let report = net.run();
     let port = port(&report, "core->d");
     assert!(port.utilisation > 0.98, "utilisation {}", port.utilisation);
-    let before = {
+    let with_start = {
         net.plan.warmup = Time::ZERO;
         net.run()
     };
-    assert!(bottleneck(&before).stop > 0, "the queue was full at the start");
+    assert!(bottleneck(&with_start).stop > 0, "the queue was full at the start");
 }
 
 #[test]
@@ -136,39 +145,40 @@ fn sources_that_remain_after_others_have_ended_take_the_whole_link() {
 
 #[test]
 fn each_message_is_a_frame_of_64_bytes_on_one_link_back_and_takes_effect_at_its_arrival() {
-    // One source whose rate exceeds that of a bottleneck of half the link rate.
+    // One source of 9 Gbit/s, and a bottleneck of 5 Gbit/s.
     let mut net = star(1, 9_000, 40);
     net.plan.links[0].rate = [Rate::mbit(5_000); 2];
     net.plan.warmup = Time::ZERO;
     let report = net.run();
-    let p = bottleneck(&report);
-    let sent = p.stop + p.slower + p.faster;
-    let l = &report.congestion.as_ref().expect("limiters").limiters;
-    let edge = l.iter().find(|l| l.port == "e0->core").expect("the edge's");
+    let point = bottleneck(&report);
+    let sent = point.stop + point.slower + point.faster;
+    let limiters = &report.congestion.as_ref().expect("limiters").limiters;
+    let edge = limiters.iter().find(|limiter| limiter.port == "e0->core").expect("a limiter of the edge");
     let received = edge.stop + edge.slower + edge.faster + edge.ignored;
     assert!(sent > 5 && sent - received <= 1, "{sent} sent, {received} received");
     assert_eq!(report.control_frames, sent, "each message crosses one link, to the edge");
     let back = report.ports.iter().find(|p| p.name == "core->e0").expect("the port back to the edge");
-    let busy = back.utilisation * 40e-3 * 1e10 / 8.0;
-    assert!((busy - 84.0 * sent as f64).abs() < 84.0, "{busy} bytes back to the edge for {sent} messages");
+    // A run of 40 ms at 10 Gbit/s; a frame of 64 B takes 84 B on the wire.
+    let sent_bytes = back.utilisation * 40e-3 * 1e10 / 8.0;
+    assert!((sent_bytes - 84.0 * sent as f64).abs() < 84.0, "{sent_bytes} bytes back to the edge for {sent} messages");
 }
 
 #[test]
-fn an_edge_whose_pool_fills_stops_its_hosts_and_loses_nothing() {
+fn an_edge_switch_whose_limiter_buffers_fill_stops_its_host_and_loses_nothing() {
     let mut net = star(4, 9_000, 50);
-    let pressed = BackPressure { end_stations: true, notify: Notify::Feeding, ..PLAIN };
+    let backpressure = BackPressure { end_stations: true, notify: Notify::Feeding, ..PLAIN };
     for node in 0..net.plan.nodes.len() as u16 {
         if net.plan.nodes[usize::from(node)].name.starts_with('e') {
-            net.press(node, pressed.clone());
+            net.set_backpressure(node, backpressure.clone());
         }
     }
     net.plan.warmup = ms(10);
     let report = net.run();
     let dropped: u64 = report.ports.iter().map(|p| p.classes[0].dropped.packets).sum();
     assert_eq!(dropped, 0);
-    // Four sources offer 36 Gbit/s to a link of 10 Gbit/s, and are measured for 40 ms each.
+    // Four sources offer 36 Gbit/s to a link of 10 Gbit/s. Each host is measured for 40 ms: 0.16 s in total.
     let stopped: f64 = report.ports.iter().filter(|p| p.node.starts_with('h')).map(|p| p.held_s).sum();
-    assert!(stopped > 0.5 * 0.16, "{stopped} s of waiting in total");
+    assert!(stopped > 0.5 * 0.16, "hosts hold data for {stopped} s in total");
     let limited = &report.congestion.as_ref().expect("limiters").limiters;
     assert!(limited.iter().all(|l| l.max_bytes < 150_000), "{limited:?}");
 }
@@ -201,13 +211,13 @@ fn messages_that_reach_no_reaction_point_are_counted() {
     }
     net.plan.warmup = Time::ZERO;
     let report = net.run();
-    let p = bottleneck(&report);
+    let point = bottleneck(&report);
     let unheard = report.congestion.as_ref().expect("points").unheard;
-    assert!(p.stop > 0 && p.stop + p.slower - unheard <= 4, "{unheard} of {}", p.stop + p.slower);
+    assert!(point.stop > 0 && point.stop + point.slower - unheard <= 4, "{unheard} of {}", point.stop + point.slower);
 }
 
 #[test]
-fn frames_are_never_reordered_by_limiters_that_come_and_go() {
+fn frames_are_not_reordered_by_limiters_that_are_created_and_removed() {
     let mut net = star(3, 9_000, 100);
     // Bursts with idle times between them, in which limiters are removed.
     let fast = rp::bcn::Params { increase: Rate::mbit(3_000), ..rp::bcn::Params::default() };

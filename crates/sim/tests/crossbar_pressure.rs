@@ -15,7 +15,7 @@ const ONE_MEMORY: Fabric = Fabric::VirtualOutputQueues { buffer: 50_000, output_
 /// Virtual output queues of 50 kB each.
 const LIMITED: Fabric = Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: 50_000, speedup: 1.0 };
 
-/// The scopes for which a crossbar can detect congestion.
+/// Returns the scopes of back-pressure that a crossbar supports.
 fn scopes(fabric: &Fabric) -> &[Scope] {
     match fabric {
         Fabric::InputFifo { .. } => &[Scope::Plain],
@@ -26,11 +26,11 @@ fn scopes(fabric: &Fabric) -> &[Scope] {
 
 #[test]
 fn an_input_stops_its_neighbour_for_as_long_as_calculated_by_hand() {
-    // h -100- s1 -100- s2 -10- d, 100 frames of 1000 B. A frame leaves the input of s2 when it has crossed, which takes
-    // 800 us: one frame leaves every 800 us, from 960 us on. Frame k arrives at 80 (k + 1) us. With frame 45, at 3680
-    // us, 41 frames are in the input: XOFF, in force at 3686.72 us, after the start of frame 46. At 9760 us 34 frames
-    // are left: XON, in force at 9766.72 us. Then 8 frames pass in each cycle of 6400 us, of which the stop takes
-    // 5833.28 us. After 46 + 6 * 8 frames 6 remain, too few for another stop.
+    // h -100- s1 -100- s2 -10- d (rates in Mbit/s), 100 frames of 1000 B. Crossing s2 takes 800 us, after which a frame
+    // leaves the input of s2: one frame leaves every 800 us, from 960 us on. Frame k arrives at 80 (k + 1) us. With
+    // frame 45, at 3680 us, 41 frames are in the input: XOFF, in force at 3686.72 us, after the start of frame 46. At
+    // 9760 us 34 frames are left: XON, in force at 9766.72 us. Then 8 frames pass in each cycle of 6400 us, in which
+    // the stop is in force for 5833.28 us. After 46 + 6 * 8 frames 6 remain, too few for another stop.
     for fabric in [FIFO, ONE_MEMORY, LIMITED] {
         let mut net = Net::new(Framing { mtu: 1000, ..RAW });
         let (h, s1, s2, d) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.host("d"));
@@ -38,7 +38,7 @@ fn an_input_stops_its_neighbour_for_as_long_as_calculated_by_hand() {
         net.link(s1, s2, 100);
         net.link(s2, d, 10);
         net.at_switch(s2).fabric = fabric.clone();
-        net.press(s2, PLAIN);
+        net.set_backpressure(s2, PLAIN);
         net.flow(h, d, 0, bulk(100_000));
         let report = net.run();
         let reported = port(&report, "s1->s2");
@@ -48,14 +48,14 @@ fn an_input_stops_its_neighbour_for_as_long_as_calculated_by_hand() {
     }
 }
 
-/// Three hosts merge into one link that is too slow for them, and a fourth host sends to an idle link, all over one
-/// crossbar.
-fn merging(fabric: &Fabric, law: Option<BackPressure>) -> Net {
+/// Returns a crossbar with three hosts, each of which sends 4 Mbit/s to d over a link of 10 Mbit/s, and 0.2 Mbit/s to
+/// the host `idle`, whose link has the same rate. Flow 1 is the first to `idle`.
+fn merging(fabric: &Fabric, backpressure: Option<BackPressure>) -> Net {
     let mut net = Net::new(ETHERNET);
     net.plan.classes = 2;
     let (s, d, idle) = (net.switch("s"), net.host("d"), net.host("idle"));
     net.at_switch(s).fabric = fabric.clone();
-    net.at_switch(s).backpressure = law;
+    net.at_switch(s).backpressure = backpressure;
     net.link(s, d, 10);
     net.link(s, idle, 10);
     for i in 1..=3 {
@@ -76,14 +76,16 @@ fn nothing_is_lost_at_inputs_whose_neighbours_obey() {
         for scope_of in scopes(&fabric) {
             let idealised = BackPressure { end_stations: true, ..scope(*scope_of) };
             let mac = BackPressure { signal: Signal::Mac { quanta: 65_535 }, ..idealised.clone() };
-            let shared = BackPressure { partition: false, ..idealised.clone() };
+            let unpartitioned = BackPressure { partition: false, ..idealised.clone() };
             let has_addresses = matches!(scope_of, Scope::Destination | Scope::ClassDestination);
-            for law in [Some(idealised), Some(shared), (!has_addresses).then_some(mac)].into_iter().flatten() {
-                let report = merging(&fabric, Some(law.clone())).run();
-                assert_eq!(total_drops(&report), 0, "{fabric:?} {law:?}");
-                assert!(port(&report, "h1->s").notifications_received > 100, "{fabric:?} {law:?}");
+            for backpressure in
+                [Some(idealised), Some(unpartitioned), (!has_addresses).then_some(mac)].into_iter().flatten()
+            {
+                let report = merging(&fabric, Some(backpressure.clone())).run();
+                assert_eq!(total_drops(&report), 0, "{fabric:?} {backpressure:?}");
+                assert!(port(&report, "h1->s").notifications_received > 100, "{fabric:?} {backpressure:?}");
                 assert!(report.flows.iter().all(|flow| flow.reordered == 0));
-                // The neighbours behind idle inputs are never notified: only the neighbour that fills an input is.
+                // d fills no input, and is never notified.
                 assert_eq!(port(&report, "d->s").notifications_received, 0);
             }
         }
@@ -91,7 +93,7 @@ fn nothing_is_lost_at_inputs_whose_neighbours_obey() {
 }
 
 #[test]
-fn rows_of_congested_queues_name_the_input_and_the_output() {
+fn trace_rows_of_congested_queues_name_the_input_and_the_output() {
     let mut net = merging(&LIMITED, Some(BackPressure { end_stations: true, ..scope(Scope::ClassDestination) }));
     net.plan.trace = Some(Box::default());
     let mut world = World::new(net.routed());
@@ -110,19 +112,22 @@ fn rows_of_congested_queues_name_the_input_and_the_output() {
                 congested.insert((name(row.port), cause(row)));
                 assert!(now.insert((row.port, cause(row))), "a queue becomes congested once: {row:?}");
             }
-            EventKind::Relieved => assert!(now.remove(&(row.port, cause(row))), "only congested queues are: {row:?}"),
+            EventKind::Relieved => {
+                assert!(now.remove(&(row.port, cause(row))), "only congested queues are relieved: {row:?}")
+            }
             // Only the neighbour behind a congested input is notified.
             EventKind::Notify => assert!(now.contains(&(row.port, cause(row))), "{row:?}"),
             _ => {}
         }
     }
-    // h1 and h3 send bursts to d in class 1, and h2 in class 0; all of them congest their own queue for the output to d.
+    // h1 and h3 send bursts to d in class 1, and h2 in class 0; all of them congest their own queue for the output to
+    // d.
     let expected = [("s->h1", ("s->d", 1)), ("s->h2", ("s->d", 0)), ("s->h3", ("s->d", 1))];
     assert!(congested.is_superset(&expected.into()), "{congested:?}");
     assert!(congested.iter().all(|(input, (output, _))| input.starts_with("s->h") && output.starts_with("s->")));
 }
 
-/// Returns the mean delay of the packets to the idle host.
+/// Returns the mean delay, in s, of the first host's packets to the idle host.
 fn delay_to_idle(report: &Report) -> f64 {
     mean_s(&report.flows.row(1))
 }
@@ -132,7 +137,7 @@ fn queues_with_limits_of_their_own_stop_a_destination_without_holding_up_the_oth
     let end_stations = |scope_of| Some(BackPressure { end_stations: true, ..scope(scope_of) });
     let limited = |scope_of| delay_to_idle(&merging(&LIMITED, end_stations(scope_of)).run());
     let (plain, destination) = (limited(Scope::Plain), limited(Scope::Destination));
-    // The delay is as with unlimited queues, in which frames for the slow destination also compete at the crossing.
+    // The delay is about that with unlimited queues, in which frames for d also compete for the crossing.
     let unlimited = Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: UNLIMITED, speedup: 1.0 };
     let free = delay_to_idle(&merging(&unlimited, None).run());
     assert!(destination < 1.3 * free, "{destination} s for {free} s");
@@ -143,8 +148,8 @@ fn queues_with_limits_of_their_own_stop_a_destination_without_holding_up_the_oth
 
 #[test]
 fn one_memory_for_all_outputs_loses_frames_to_an_idle_output_and_limits_per_queue_prevent_it() {
-    // From one host a offers 54 Mbit/s and c 45 Mbit/s, from another b offers 45 Mbit/s; a and b go to one output of
-    // 100 Mbit/s, c to an idle one.
+    // h1 offers 54 Mbit/s to d1 and 45 Mbit/s to d2; h2 offers 45 Mbit/s to d1. The outputs have 100 Mbit/s, so that
+    // d1's is nearly saturated and d2's is not. Returned is the flow from h1 to d2.
     let lost = |fabric: Fabric| {
         let mut net = Net::new(ETHERNET);
         let (s, d1, d2) = (net.switch("s"), net.host("d1"), net.host("d2"));
@@ -165,9 +170,10 @@ fn one_memory_for_all_outputs_loses_frames_to_an_idle_output_and_limits_per_queu
     assert_eq!((limited.dropped.packets, limited.offered.packets > 30_000), (0, true));
 }
 
-/// h sends 20 Mbit/s to d1, whose link is down (until 500 ms if `mended`, otherwise to the end), and 5 Mbit/s to d2. The
-/// path leads over s1, which has the given model, and s2, which stops destinations.
-fn behind(fabric: Fabric, mended: bool) -> Report {
+/// Returns the report of h that sends 20 Mbit/s to d1, whose link is down (until 500 ms if `mended`, otherwise to the
+/// end), and 5 Mbit/s to d2. The path leads over s1, which has the given switch model, and s2, which stops
+/// destinations.
+fn stopped_destination(fabric: Fabric, mended: bool) -> Report {
     let mut net = Net::new(ETHERNET);
     let (h, s1, s2, d1, d2) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.host("d1"), net.host("d2"));
     net.at_switch(s1).fabric = fabric;
@@ -176,7 +182,7 @@ fn behind(fabric: Fabric, mended: bool) -> Report {
     let drain = net.link(s2, d1, 100);
     net.link(s2, d2, 100);
     net.limit(s2, d1, 50_000);
-    net.press(s2, scope(Scope::Destination));
+    net.set_backpressure(s2, scope(Scope::Destination));
     net.change(ms(0), ChangeKind::LinkDown(drain));
     if mended {
         net.change(ms(500), ChangeKind::LinkUp(drain));
@@ -190,20 +196,20 @@ fn behind(fabric: Fabric, mended: bool) -> Report {
 fn virtual_output_queues_pass_over_a_destination_that_is_stopped_behind_them_and_a_fifo_does_not() {
     let unlimited = |output_buffer| Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer, speedup: 1.0 };
     for fabric in [Fabric::OutputQueued, unlimited(UNLIMITED), unlimited(10_000_000)] {
-        let report = behind(fabric.clone(), false);
+        let report = stopped_destination(fabric.clone(), false);
         assert!(max_s(&report.flows.row(1)) < 1e-3, "{fabric:?}: {}", max_s(&report.flows.row(1)));
         assert_eq!(report.flows.row(0).delivered.packets, 0, "destination d1 is stopped");
         assert!(report.flows.iter().all(|flow| flow.reordered == 0 && flow.dropped.packets == 0));
     }
-    let blocked = behind(Fabric::InputFifo { buffer: UNLIMITED }, true);
+    let blocked = stopped_destination(Fabric::InputFifo { buffer: UNLIMITED }, true);
     assert!(max_s(&blocked.flows.row(1)) > 0.4, "the head of the line waits for d1");
     assert_eq!(blocked.flows.row(1).dropped.packets, 0);
-    // Waiting frames are sent when the path is free.
+    // Frames that waited are sent when the link to d1 is up.
     assert!(blocked.flows.row(1).in_network.packets < 10);
 }
 
 #[test]
-fn new_thresholds_and_a_link_that_comes_up_again_hold_for_inputs_too() {
+fn inputs_stop_their_neighbours_also_after_new_thresholds_and_a_failure_of_the_link() {
     let mut net = merging(&LIMITED, Some(BackPressure { end_stations: true, ..PLAIN }));
     net.change(ms(5_000), ChangeKind::Thresholds { node: 0, high: 0.4, low: 0.2 });
     for i in 0..20 {

@@ -9,9 +9,10 @@ use tailback_sim::{Parts, Report};
 use tailback_transport::Tcp;
 use tailback_units::Dur;
 
-/// A row of switches with `per` hosts at each, without flows; all links have the rate `mbit` Mbit/s and the delay `delay`.
-/// Returns the network, the switches and the hosts, in the order of the row.
-fn row(switches: usize, per: usize, mbit: u64, delay: Dur) -> (Net, Vec<NodeId>, Vec<NodeId>) {
+/// Returns a row of switches with `hosts_each` hosts at each, without flows: the network, the switches and the hosts,
+/// in the order of the row. Link 0 joins the first two switches. All links have the rate `mbit` Mbit/s and the delay
+/// `delay`.
+fn row(switches: usize, hosts_each: usize, mbit: u64, delay: Dur) -> (Net, Vec<NodeId>, Vec<NodeId>) {
     let mut net = Net::new(ETHERNET);
     net.plan.end = ms(300);
     net.plan.warmup = ms(50);
@@ -21,7 +22,7 @@ fn row(switches: usize, per: usize, mbit: u64, delay: Dur) -> (Net, Vec<NodeId>,
     }
     let mut hosts = Vec::new();
     for (i, s) in row.iter().enumerate() {
-        for k in 0..per {
+        for k in 0..hosts_each {
             let h = net.host(&format!("h{i}{k}"));
             net.link(h, *s, mbit);
             hosts.push(h);
@@ -31,7 +32,8 @@ fn row(switches: usize, per: usize, mbit: u64, delay: Dur) -> (Net, Vec<NodeId>,
     (net, row, hosts)
 }
 
-/// Runs the network as a whole and in 1 to 4 parts; returns the report and the largest number of parts.
+/// Checks that runs in at most 1, 2, 3 and 4 parts give the report of the whole run. Returns the report, and the number
+/// of parts of the last of these runs, which may be less than 4.
 #[track_caller]
 fn agrees_in_parts(net: &Net) -> (Report, usize) {
     let report = net.run();
@@ -68,7 +70,7 @@ fn frames_lost_on_a_link_between_parts_at_random_or_when_it_goes_down_are_counte
     net.plan.links[0].loss = 0.05;
     for i in 0..8 {
         net.change(us(40_000 + 30_000 * i), ChangeKind::LinkDown(0));
-        // The link is down for less time than its delay, and for more.
+        // The link is down for 0.8 to 6.4 ms, less and more than its delay of 2 ms.
         net.change(us(40_000 + 30_000 * i + 800 * (i + 1)), ChangeKind::LinkUp(0));
     }
     net.change(ms(100), ChangeKind::LinkDelay(0, Dur::from_us(300)));
@@ -81,22 +83,26 @@ fn frames_lost_on_a_link_between_parts_at_random_or_when_it_goes_down_are_counte
     let lost = |name: &str| port(&report, name).lost_on_line.packets;
     assert!(lost("s0->s1") > 20 && lost("s1->s0") > 20);
     let reasons: Vec<String> = report.flows.iter().flat_map(|f| f.drops).map(|drop| drop.reason).collect();
-    let lost_by = |reason: &str| reasons.iter().any(|given| given == reason);
-    assert!(lost_by("link loss") && lost_by("link down"), "{reasons:?}");
+    let is_given = |reason: &str| reasons.iter().any(|given| given == reason);
+    assert!(is_given("link loss") && is_given("link down"), "{reasons:?}");
 }
 
 #[test]
 fn back_pressure_of_every_scope_and_signal_between_parts_gives_the_report_of_the_whole_run() {
     let mut control_frames = 0;
-    for (law, quanta) in SCOPES.into_iter().flat_map(|s| [(s, None), (s, Some(40)), (s, Some(65_535))]) {
-        let by_address = matches!(law, Scope::Destination | Scope::ClassDestination);
+    for (stopped, quanta) in SCOPES.into_iter().flat_map(|s| [(s, None), (s, Some(40)), (s, Some(65_535))]) {
+        // PAUSE frames carry no addresses.
+        let by_address = matches!(stopped, Scope::Destination | Scope::ClassDestination);
         if by_address && quanta.is_some() {
             continue;
         }
         let (mut net, row, hosts) = row(3, 2, 10, Dur::from_us(20));
         let signal = quanta.map_or(Signal::OnOff, |quanta| Signal::Mac { quanta });
         for s in &row {
-            net.press(*s, BackPressure { signal, end_stations: true, response_time: Dur::from_us(7), ..scope(law) });
+            net.set_backpressure(
+                *s,
+                BackPressure { signal, end_stations: true, response_time: Dur::from_us(7), ..scope(stopped) },
+            );
         }
         net.plan.links.iter_mut().for_each(|link| link.queue.iter_mut().for_each(|q| q.limits.fill(30_000)));
         for h in &hosts[..4] {
@@ -109,7 +115,7 @@ fn back_pressure_of_every_scope_and_signal_between_parts_gives_the_report_of_the
         net.change(ms(200), ChangeKind::PauseStorm { node: hosts[5], on: true });
         net.change(ms(210), ChangeKind::PauseStorm { node: hosts[5], on: false });
         let (report, parts) = agrees_in_parts(&net);
-        assert!(report.control_frames > 20 && parts > 1, "{law:?} {quanta:?}: {}", report.control_frames);
+        assert!(report.control_frames > 20 && parts > 1, "{stopped:?} {quanta:?}: {}", report.control_frames);
         control_frames += report.control_frames;
     }
     assert!(control_frames > 1000);
@@ -120,12 +126,15 @@ fn crossbars_with_back_pressure_in_both_parts_give_the_report_of_the_whole_run()
     let limited = Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: 20_000, speedup: 1.5 };
     let one_memory = Fabric::VirtualOutputQueues { buffer: 30_000, output_buffer: UNLIMITED, speedup: 1.0 };
     let fifo = Fabric::InputFifo { buffer: 30_000 };
-    let cases = SCOPES.into_iter().map(|law| (limited.clone(), law));
-    for (fabric, law) in cases.chain([(one_memory, Scope::Destination), (fifo, Scope::Plain)]) {
+    let cases = SCOPES.into_iter().map(|stopped| (limited.clone(), stopped));
+    for (fabric, stopped) in cases.chain([(one_memory, Scope::Destination), (fifo, Scope::Plain)]) {
         let (mut net, row, hosts) = row(3, 2, 10, Dur::from_us(20));
         for s in &row {
             net.at_switch(*s).fabric = fabric.clone();
-            net.press(*s, BackPressure { end_stations: true, response_time: Dur::from_us(7), ..scope(law) });
+            net.set_backpressure(
+                *s,
+                BackPressure { end_stations: true, response_time: Dur::from_us(7), ..scope(stopped) },
+            );
         }
         for h in &hosts[..4] {
             net.flow(*h, hosts[5], 0, bursts(40_000, 6_000_000));
@@ -136,7 +145,7 @@ fn crossbars_with_back_pressure_in_both_parts_give_the_report_of_the_whole_run()
         net.change(ms(157), ChangeKind::LinkUp(1));
         net.plan.sample = Some(Dur::from_ms(1));
         let (report, parts) = agrees_in_parts(&net);
-        assert!(report.control_frames > 20 && parts > 1, "{fabric:?} {law:?}: {}", report.control_frames);
+        assert!(report.control_frames > 20 && parts > 1, "{fabric:?} {stopped:?}: {}", report.control_frames);
     }
 }
 
@@ -163,7 +172,8 @@ fn switches_of_every_model_in_all_parts_give_the_report_of_the_whole_run() {
     }
 }
 
-/// TCP connections in both directions between the two halves of a row, with a small buffer.
+/// Returns a network with TCP connections in both directions between two switches, whose ports to each other have a
+/// buffer of 30 kB. `document` has the parameters of the connections.
 fn connections(document: serde_json::Value) -> Net {
     let (mut net, row, hosts) = row(2, 3, 50, Dur::from_ms(1));
     net.plan.end = ms(3_000);
@@ -187,7 +197,7 @@ fn tcp_connections_between_parts_give_the_report_of_the_whole_run() {
     let mut net = connections(json!({ "recovery": { "kind": "sack" }, "segment": "1000B" }));
     net.plan.links[0].loss = 0.002;
     net.change(ms(900), ChangeKind::LinkDown(0));
-    // Longer than any timeout of an established connection in this test.
+    // The link is down for 0.4 s, longer than any timeout of an established connection in this test.
     net.change(ms(1_300), ChangeKind::LinkUp(0));
     let (report, parts) = agrees_in_parts(&net);
     let sum = |get: fn(&tailback_sim::TransportReport) -> u64| -> u64 {
@@ -201,7 +211,7 @@ fn tcp_connections_between_parts_give_the_report_of_the_whole_run() {
 }
 
 #[test]
-fn telemetry_keeps_only_the_paths_of_its_flows_in_one_part() {
+fn only_the_paths_of_flows_with_telemetry_are_kept_in_one_part() {
     let mut net = connections(json!({ "recovery": { "kind": "newreno" } }));
     let hpcc = tcp(json!({ "congestion-control": { "kind": "hpcc", "base-rtt": "3ms" }, "segment": "1000B" }));
     let flow = net.flow(2, 3, 0, bulk(10_000_000));
@@ -215,13 +225,13 @@ fn telemetry_keeps_only_the_paths_of_its_flows_in_one_part() {
 #[test]
 fn nodes_that_share_state_stay_in_one_part_and_others_may_be_divided() {
     let (mut net, row, hosts) = row(4, 2, 100, Dur::from_us(50));
-    let law = application(json!({
+    let web = application(json!({
         "kind": "web", "request": { "kind": "fixed", "size": "300B" }, "main": { "kind": "fixed", "size": "20kB" },
         "object": { "kind": "fixed", "size": "9kB" }, "objects": { "kind": "geometric", "mean": 3.0 }, "parallel": 2,
         "service": { "kind": "exponential", "mean": "1ms" }, "think": { "kind": "exponential", "mean": "5ms" },
     }));
-    net.session(hosts[0], hosts[2], &law, Some(&tcp(json!({}))));
-    net.session(hosts[4], hosts[6], &law, None);
+    net.session(hosts[0], hosts[2], &web, Some(&tcp(json!({}))));
+    net.session(hosts[4], hosts[6], &web, None);
     let transfers = application(json!({
         "kind": "transfers", "size": { "kind": "exponential", "mean": "20kB" }, "interval": "3ms",
     }));
@@ -234,11 +244,11 @@ fn nodes_that_share_state_stay_in_one_part_and_others_may_be_divided() {
         assert_eq!(partition.part_of(hosts[a]), partition.part_of(hosts[b]));
     }
     assert!(parts > 1 && partition.parts() == 2);
-    // Ports that are stopped for lack of memory inspect the switch that stops them.
+    // With a shared buffer, a stopped port reads the state of the switch that stops it, so that all are in one part.
     let buffer = SharedBufferPlan { memory: 200_000, shift: 2, reserve: 3_000, resume: 3_000, headroom: None };
     for s in &row {
         net.at_switch(*s).fabric = Fabric::SharedBuffer(buffer);
-        net.press(*s, BackPressure { signal: Signal::Mac { quanta: 65_535 }, ..scope(Scope::Class) });
+        net.set_backpressure(*s, BackPressure { signal: Signal::Mac { quanta: 65_535 }, ..scope(Scope::Class) });
     }
     assert_eq!(Parts::new(net.routed(), 4).partition().parts(), 1);
 }
@@ -254,7 +264,7 @@ fn without_lookahead_there_is_one_part() {
     assert_eq!(
         Parts::new(net.routed(), 3).partition().parts(),
         1,
-        "a byte takes less than half a picosecond, so that there is no lookahead"
+        "a byte takes 0.8 fs at 10^16 bit/s, less than the resolution of 1 ps, so there is no lookahead"
     );
 }
 

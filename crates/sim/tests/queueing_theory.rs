@@ -1,5 +1,5 @@
-//! The closed forms of queueing theory. Each statistical claim is a 99.9 % confidence interval over replications that
-//! must contain the value of the theory and be narrow enough to refute another value.
+//! Delays, losses and queues compared with closed forms of queueing theory. In the statistical tests, a 99.9 %
+//! confidence interval over replications must contain the value of the theory, and its half-width must be small.
 
 use crate::common::*;
 use tailback_measure::oracle::{
@@ -12,10 +12,10 @@ use tailback_units::{Rate, Size, Time};
 
 /// Rate of the link in Mbit/s.
 const MBIT: u64 = 8;
-/// Transmission time of a byte in s.
+/// Transmission time of a byte at that rate, in s.
 const BYTE_S: f64 = 1e-6;
 
-/// A network in which a host's queue and link are the server.
+/// Returns a network in which host 0's queue and its link to host 1 are a single-server queue.
 fn server() -> Net {
     let mut net = Net::new(RAW);
     let (a, b) = (net.host("a"), net.host("b"));
@@ -28,7 +28,7 @@ fn bps(load: f64) -> u64 {
     (load * 8e6) as u64
 }
 
-/// Mean delay of a flow minus the mean transmission time, in s.
+/// Returns the mean wait of a flow in s: the mean delay minus the transmission time of `mean_size` bytes.
 fn mean_wait(report: &Report, flow: usize, mean_size: f64) -> f64 {
     mean_s(&report.flows.row(flow)) - mean_size * BYTE_S
 }
@@ -56,9 +56,9 @@ fn mg1_with_two_sizes_waits_as_pollaczek_and_khinchin_say() {
     let (small, large) = (100.0 * BYTE_S, 1500.0 * BYTE_S);
     let rates = [0.2 / small, 0.5 / large];
     let rate = rates[0] + rates[1];
-    let second = (rates[0] * small * small + rates[1] * large * large) / rate;
-    let theory = mg1_wait(rate, 0.7 / rate, second);
-    // Poisson arrivals see time averages, so both sizes have the same mean wait.
+    let second_moment = (rates[0] * small * small + rates[1] * large * large) / rate;
+    let theory = mg1_wait(rate, 0.7 / rate, second_moment);
+    // Poisson arrivals see time averages (PASTA), so that packets of both sizes have the same mean wait.
     let reports = net.replications(20);
     agrees(over(&reports, |report| mean_wait(report, 0, 100.0)), theory, 0.03);
     agrees(over(&reports, |report| mean_wait(report, 1, 1500.0)), theory, 0.03);
@@ -87,7 +87,7 @@ fn three_classes_wait_as_cobham_says_and_keep_kleinrocks_conservation_law() {
     for (class, &expected) in waits.iter().enumerate() {
         agrees(over(&reports, |report| wait(report, class)), expected, 0.03);
     }
-    // The discipline `priority` equals priority classes of the port, packet by packet.
+    // With one class and the discipline `priority`, all delays are equal to those with three priority classes.
     let levels: Vec<_> =
         (0..3).map(|flow| serde_json::json!({ "match": { "flow": flow }, "limit": "100GB" })).collect();
     let mut queued = net.clone();
@@ -110,7 +110,7 @@ fn three_classes_wait_as_cobham_says_and_keep_kleinrocks_conservation_law() {
 }
 
 #[test]
-fn mm1k_loses_as_erlang_says() {
+fn mm1k_loses_the_share_of_the_closed_form() {
     for (load, capacity) in [(0.5, 3), (0.9, 5), (1.2, 10)] {
         let mut net = server();
         let sizes = Sizes::Exponential;
@@ -195,10 +195,11 @@ fn the_mean_queue_is_the_throughput_times_the_mean_wait() {
         let span = report.end_s - report.warmup_s;
         for (class, queue) in port(&report, "a->b").classes.iter().enumerate() {
             let measured = &report.classes[class];
-            let waits = measured.delay.mean_s.unwrap() - 1000.0 * BYTE_S;
-            // The integral of the queue over time is the sum of the waits, except for packets that wait at either end
-            // of the measurement: each contributes at most its size times the longest wait.
-            let area = measured.delivered.bytes as f64 * waits;
+            let wait = measured.delay.mean_s.unwrap() - 1000.0 * BYTE_S;
+            // The integral of the queue over time is the sum of size times wait of all packets, except for packets that
+            // wait at either end of the measurement: each of them changes it by at most its size times the longest
+            // delay.
+            let area = measured.delivered.bytes as f64 * wait;
             let slack = 2.0 * (queue.max_bytes as f64 + 1000.0) * measured.delay.max_s.unwrap();
             let measured = queue.mean_bytes * span;
             assert!((measured - area).abs() <= slack, "class {class}: {measured} for {area} within {slack}");
@@ -217,7 +218,7 @@ fn utilisation_is_the_share_of_time_that_the_bytes_sent_take_on_the_link() {
     let measured = port(&report, "a->b");
     let span = report.end_s - report.warmup_s;
     let sent = measured.classes[0].sent.bytes as f64 * BYTE_S / span;
-    // One packet may be cut at each end of the measurement.
+    // The transmission of one packet may cross each end of the measurement.
     assert!((measured.utilisation - sent).abs() <= 2.0 * 1000.0 * BYTE_S / span);
     assert!((measured.utilisation - 0.6).abs() < 0.02);
     assert_eq!(measured.rate_bps, 8_000_000);
@@ -230,8 +231,8 @@ fn utilisation_is_the_share_of_time_that_the_bytes_sent_take_on_the_link() {
     assert_eq!(port(&saturated, "b->a").utilisation, 0.0);
 }
 
-/// Bursts over 100 Mbit/s into 10 Mbit/s and 50 kB (the rate mismatch of the slides of Tobagi and others). The load is
-/// so low that each burst finds the buffer empty.
+/// Returns a network in which bursts arrive over 100 Mbit/s at a link of 10 Mbit/s with a buffer of 50 kB (the rate
+/// mismatch of the slides of Tobagi and others). The load is so low that nearly every burst finds the buffer empty.
 fn mismatch(burst: u64) -> Net {
     let mut net = Net::new(ETHERNET);
     let (h, s1, s2, d) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.host("d"));
@@ -242,15 +243,17 @@ fn mismatch(burst: u64) -> Net {
     net.limit(s2, d, 50_000);
     // One burst in 20 000 begins before the previous one has drained.
     net.flow(h, d, 0, bursts(burst, 1_000));
+    // A mean gap is 8 `burst` ms at 1 kbit/s, so that there are about 4000 bursts.
     net.plan.end = Time(4_000 * 8 * burst * 1_000_000_000);
     net
 }
 
-/// Lost and offered payload of a burst, replayed frame by frame in integer picoseconds: an independent model of a
-/// store-and-forward switch that counts waiting frames.
+/// Returns the lost and the offered payload of a burst of `payload` bytes, replayed frame by frame in integer
+/// picoseconds: an independent model of a store-and-forward switch whose buffer counts only waiting frames.
 fn replay(payload: u64) -> (u64, u64) {
     let (mut remaining, mut lost, mut arrival) = (payload, 0, 0);
     let mut free = 0;
+    // Start of transmission and buffer bytes of each waiting frame.
     let mut waiting = std::collections::VecDeque::<(u64, u64)>::new();
     while remaining > 0 {
         let part = remaining.min(1500);

@@ -1,21 +1,23 @@
-//! Slowing down instead of stopping, and detection by a forecast instead of a watermark.
+//! Back-pressure by slowing down instead of stopping, and detection by a forecast instead of a watermark.
 
 use crate::common::*;
 use tailback_sim::Report;
 use tailback_sim::plan::*;
 use tailback_units::{Dur, Time};
 
+/// Response that halves the rate, with a floor of 5 % of the link's rate, and restores 5 % of it every 5 ms.
 const SLOW: Response = Response::Rate { decrease: 0.5, floor: 0.05, increase: 0.05, interval: Dur::from_ms(5) };
 
-/// h -100- u -100- s (500 kB) -10- d: 50 Mbit/s in the first half second, 5 Mbit/s from 5 s on.
-fn two_phases(law: BackPressure) -> Report {
+/// Returns the report of h -100- u -100- s (500 kB) -10- d (rates in Mbit/s, in parentheses the buffer of s towards d).
+/// h sends 50 Mbit/s in the first half second, and 5 Mbit/s from 5 s to the end at 6 s.
+fn two_phases(backpressure: BackPressure) -> Report {
     let mut net = Net::new(ETHERNET);
     let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
     net.link(h, u, 100);
     net.link(u, s, 100);
     net.link(s, d, 10);
     net.limit(s, d, 500_000);
-    net.press(s, law);
+    net.set_backpressure(s, backpressure);
     let heavy = net.flow(h, d, 0, cbr(1500, 50_000_000));
     net.plan.flows[heavy].stop = ms(500);
     let light = net.flow(h, d, 0, cbr(1500, 5_000_000));
@@ -25,7 +27,8 @@ fn two_phases(law: BackPressure) -> Report {
     net.run()
 }
 
-/// Returns the number of samples of 5 ms in which data waits at u all the time and nothing is sent.
+/// Returns the number of intervals of 5 ms at both ends of which more than 3 kB waits at u, and in which u sends
+/// nothing.
 fn silent_samples(report: &Report) -> usize {
     let reported = &report.series.as_ref().unwrap().ports["u->s"];
     let waits = |i: usize| reported.queue_bytes[i] > 3_000 && reported.queue_bytes[i + 1] > 3_000;
@@ -38,9 +41,9 @@ fn silent_samples(report: &Report) -> usize {
 fn a_slowed_port_sends_without_pauses_and_recovers_and_a_blocked_port_pauses() {
     let slowed = two_phases(BackPressure { response: SLOW, ..PLAIN });
     let blocked = two_phases(PLAIN);
-    assert!(silent_samples(&blocked) > 5, "50 kB at 10 Mbit/s are 40 ms");
+    assert!(silent_samples(&blocked) > 5, "50 kB, a tenth of the buffer, drain in 40 ms at 10 Mbit/s");
     assert_eq!(silent_samples(&slowed), 0);
-    // The port is slowed down: it carries the bottleneck's rate instead of 50 Mbit/s.
+    // From 0.5 s to 1.5 s the slowed port carries about the bottleneck's 10 Mbit/s, less than the offered 50 Mbit/s.
     let series = slowed.series.as_ref().unwrap();
     let sent = |ms: usize| series.ports["u->s"].sent_bytes[ms / 5 - 1] as f64;
     let rate = (sent(1_500) - sent(500)) * 8.0 / 1.0;
@@ -62,7 +65,7 @@ fn a_class_is_slowed_to_its_floor_at_most_and_the_others_keep_the_full_rate() {
     net.link(u, s, 100);
     let drain = net.link(s, d, 100);
     net.queue(s, d).limits[1] = 50_000;
-    net.press(s, BackPressure { response: SLOW, ..scope(Scope::Class) });
+    net.set_backpressure(s, BackPressure { response: SLOW, ..scope(Scope::Class) });
     net.change(Time::ZERO, ChangeKind::LinkDown(drain));
     for class in 0..2 {
         let h = net.host(&format!("h{class}"));
@@ -74,10 +77,10 @@ fn a_class_is_slowed_to_its_floor_at_most_and_the_others_keep_the_full_rate() {
     net.plan.end = ms(1_000);
     let report = net.run();
     let classes = &port(&report, "u->s").classes;
-    // The link to the destination is down, so class 1 stays at its floor: 5 % of 100 Mbit/s on the wire.
+    // The link to the destination is down, so class 1 stays at its floor, for 0.8 s: 5 % of 100 Mbit/s on the wire.
     let floor = 0.05 * 100e6 * 0.8 / (f64::from(WIRE) * 8.0);
     let reported = classes[1].sent.packets as f64;
-    // A frame that may be sent waits until the frames of class 0 before it have left.
+    // Fewer frames than the floor permits are sent, since a frame of class 1 also waits for frames of class 0.
     assert!(reported <= floor + 1.0 && reported > 0.7 * floor, "{reported} frames for {floor}");
     // Class 0 waits for at most one frame of class 1, in addition to its own frames.
     assert!(classes[0].mean_bytes < 20_000.0, "{}", classes[0].mean_bytes);
@@ -85,26 +88,31 @@ fn a_class_is_slowed_to_its_floor_at_most_and_the_others_keep_the_full_rate() {
 
 #[test]
 fn a_forecast_reacts_earlier_than_the_watermark_and_needs_less_buffer() {
-    let law = |detection| BackPressure { detection, ..PLAIN };
+    let with_detection = |detection| BackPressure { detection, ..PLAIN };
     let fill = Detection::FillRate { high: 0.8, low: 0.7, window: Dur::from_ms(2), horizon: Dur::from_ms(5) };
-    let [(watermark_stop, watermark_peak), (forecast_stop, forecast_peak)] = [PLAIN, law(fill)].map(|law| {
-        let mut net = Net::new(ETHERNET);
-        let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
-        net.link(h, u, 100);
-        net.link(u, s, 100);
-        net.link(s, d, 10);
-        net.limit(s, d, 500_000);
-        net.press(s, law);
-        net.flow(h, d, 0, bulk(2_000_000));
-        net.plan.end = ms(5_000);
-        net.plan.sample = Some(Dur::from_us(100));
-        let report = net.run();
-        assert_eq!(report.flows.row(0).delivered.bytes, 2_000_000, "nothing is stopped for ever");
-        let stopped = report.series.as_ref().unwrap().ports["u->s"].held.iter().position(|s| *s);
-        (stopped.unwrap(), port(&report, "s->d").classes[0].max_bytes)
-    });
-    // The excess of 90 Mbit/s fills 400 kB in 36 ms; with extrapolation over 5 ms it is detected 31 ms after the start.
-    // Stops are in samples of 0.1 ms.
+    let [(watermark_stop, watermark_peak), (forecast_stop, forecast_peak)] =
+        [PLAIN, with_detection(fill)].map(|backpressure| {
+            let mut net = Net::new(ETHERNET);
+            let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
+            net.link(h, u, 100);
+            net.link(u, s, 100);
+            net.link(s, d, 10);
+            net.limit(s, d, 500_000);
+            net.set_backpressure(s, backpressure);
+            net.flow(h, d, 0, bulk(2_000_000));
+            net.plan.end = ms(5_000);
+            net.plan.sample = Some(Dur::from_us(100));
+            let report = net.run();
+            assert_eq!(
+                report.flows.row(0).delivered.bytes,
+                2_000_000,
+                "the whole burst arrives: no stop lasts for ever"
+            );
+            let stopped = report.series.as_ref().unwrap().ports["u->s"].held.iter().position(|s| *s);
+            (stopped.unwrap(), port(&report, "s->d").classes[0].max_bytes)
+        });
+    // The excess of 90 Mbit/s fills 400 kB, the high watermark, in 36 ms; a forecast over 5 ms reaches it at 31 ms.
+    // Instants are in samples of 0.1 ms, so that 5 ms are 50 samples, and 5 ms of the excess are 56 kB.
     assert!(watermark_stop >= forecast_stop + 30, "{watermark_stop} {forecast_stop}");
     assert!(watermark_peak > forecast_peak + 15_000, "{watermark_peak} {forecast_peak}");
 }

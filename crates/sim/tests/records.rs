@@ -8,7 +8,8 @@ use tailback_traffic::{Application, Model, Transfers};
 use tailback_transport::Tcp;
 use tailback_units::{Dur, Time};
 
-/// Returns a transport of the parameters in `more`, with one acknowledgement per segment.
+/// Returns TCP with segments of 1460 B, headers of 40 B and an acknowledgement of each segment; `more` adds parameters
+/// or replaces them.
 fn tcp(more: serde_json::Value) -> Arc<Tcp> {
     let mut parameters = serde_json::json!({ "segment": "1460B", "header": "40B", "delayed-ack": { "every": 1 } });
     for (key, value) in more.as_object().expect("a table") {
@@ -17,7 +18,8 @@ fn tcp(more: serde_json::Value) -> Arc<Tcp> {
     Arc::new(tailback_document::decode(parameters).expect("parameters of a transport"))
 }
 
-/// Two hosts at a switch, with 10 Mbit/s and 5 ms on each link, without framing; the flows start at 0.
+/// Returns two hosts at a switch, with 10 Mbit/s and 5 ms on each link, and flows of these sources and transports from
+/// the first host to the second; and the nodes: first host, switch, second host.
 fn path(flows: &[(Model, Arc<Tcp>)]) -> (Net, [NodeId; 3]) {
     let mut net = Net::new(RAW);
     let (a, s, b) = (net.host("a"), net.switch("s"), net.host("b"));
@@ -32,7 +34,8 @@ fn path(flows: &[(Model, Arc<Tcp>)]) -> (Net, [NodeId; 3]) {
     (net, [a, s, b])
 }
 
-/// Bursts of 1 to 40000 bytes, one every 30 ms on average, of two flows over a link that loses 5 % of the packets.
+/// Returns two flows of bursts over a link that loses 5 % of the packets: bursts of 40 kB and of 20 kB on average, one
+/// every 160 ms on average.
 fn lossy() -> Net {
     let sender = || tcp(serde_json::json!({}));
     let (mut net, _) = path(&[(bursts(40_000, 2_000_000), sender()), (bursts(20_000, 1_000_000), sender())]);
@@ -46,16 +49,17 @@ fn transfers(report: &Report) -> &TransferRecord {
 }
 
 /// The handshake takes a round trip of headers. Of the 6 segments, 2 leave at once; their two acknowledgements release
-/// two segments each (slow start). The path stores each segment twice: a segment of T arrives 2 T + 10 ms after its
-/// start, and an acknowledgement of t after 2 t + 10 ms. The last segment of a row of n at the first link starts after
-/// (n - 1) T.
+/// two segments each (slow start). The path has two links, at each of which a packet is stored: a segment with the
+/// transmission time T arrives 2 T + 10 ms after its start, an acknowledgement with t after 2 t + 10 ms. Of n segments
+/// sent back to back, the last starts (n - 1) T after the first.
 #[test]
 fn the_completion_time_of_six_segments_is_that_of_handshake_and_two_rounds_of_slow_start() {
     let (mut net, _) = path(&[(bulk(6 * 1460), tcp(serde_json::json!({ "initial-window": 2 })))]);
     net.plan.record = Record::of([RecordKind::Transfers], 10);
-    let (full, header, way) = (tx(10, 1500), tx(10, 40), Dur::from_ms(10));
+    let (full, header, way) = (tx(10, 1500), tx(10, 40), Dur::from_ms(10)); // `way`: propagation delay of the path.
     let handshake = (header * 2 + way) * 2;
-    // Up to the first acknowledgement, which releases segments 3 and 4; segments 5 and 6 follow without a gap.
+    // `first`: until the first acknowledgement, which releases segments 3 and 4; segments 5 and 6 follow without a gap.
+    // `last`: until segment 6 arrives.
     let first = full * 2 + way + header * 2 + way;
     let last = full * 3 + full * 2 + way;
     let report = net.run();
@@ -64,7 +68,8 @@ fn the_completion_time_of_six_segments_is_that_of_handshake_and_two_rounds_of_sl
     assert_eq!((&record.size_bytes[..], &record.retransmissions[..]), (&[6 * 1460][..], &[0][..]));
     assert_eq!(record.start_s, [0.0]);
     assert_eq!(record.completion_s, [Some((handshake + first + last).as_secs())]);
-    // All segments at once over the idle path: each link stores the last one, and the others precede it at one of them.
+    // Idle path and no window: the last of 6 segments waits for 5 at the first link, and is stored at each of two
+    // links.
     assert_eq!(record.idle_s, [Some((full * 5 + full * 2 + way).as_secs())]);
 }
 
@@ -76,6 +81,7 @@ fn the_retransmissions_of_transfers_add_up_to_those_of_their_flow() {
     let record = transfers(&report);
     assert_eq!(record.omitted, 0);
     for (index, name) in record.names.iter().enumerate() {
+        // Indices of the rows of this flow.
         let rows = || (0..record.flow.len()).filter(|row| record.flow[*row] as usize == index);
         let sum: u64 = rows().map(|row| u64::from(record.retransmissions[row])).sum();
         let flow = report.flows.iter().find(|flow| flow.name == *name).expect("a flow of this name");
@@ -87,7 +93,7 @@ fn the_retransmissions_of_transfers_add_up_to_those_of_their_flow() {
         let sizes = rows().filter(|row| record.completion_s[*row].is_some()).map(|row| record.size_bytes[row]);
         assert!(sizes.sum::<u64>() <= transport.goodput_bytes);
     }
-    assert!(record.retransmissions.contains(&0), "some transfer loses no segment");
+    assert!(record.retransmissions.contains(&0), "at least one transfer has no retransmission");
 }
 
 #[test]
@@ -123,10 +129,10 @@ fn rows_above_the_limit_are_counted_and_the_first_ones_are_kept_in_one_part_and_
     net.plan.record = Record::of(RECORDS, 25);
     let some = net.run();
     assert_eq!(same_in_parts(net.routed(), &some, 2), 2);
-    let (full, part) = (transfers(&all), transfers(&some));
-    assert_eq!(part.start_s[..], full.start_s[..25]);
-    assert_eq!(part.completion_s[..], full.completion_s[..25]);
-    assert_eq!(part.omitted, full.start_s.len() as u64 - 25);
+    let (unlimited, limited) = (transfers(&all), transfers(&some));
+    assert_eq!(limited.start_s[..], unlimited.start_s[..25]);
+    assert_eq!(limited.completion_s[..], unlimited.completion_s[..25]);
+    assert_eq!(limited.omitted, unlimited.start_s.len() as u64 - 25);
     let changes = |report: &Report| report.transport_changes.clone().expect("changes are recorded");
     assert_eq!(changes(&some).window_segments[..], changes(&all).window_segments[..25]);
     assert_eq!(changes(&some).omitted, changes(&all).time_s.len() as u64 - 25);
@@ -135,8 +141,8 @@ fn rows_above_the_limit_are_counted_and_the_first_ones_are_kept_in_one_part_and_
     assert_eq!(queues(&some).omitted, queues(&all).time_s.len() as u64 - 25);
 }
 
-/// RFC 5681: slow start opens the window by a segment per acknowledgement; the first SYN is sent at 0 in the state
-/// "opening".
+/// RFC 5681: in slow start the window grows by a segment per acknowledgement. The first row, at time 0, is that of the
+/// SYN, in the state "opening".
 #[test]
 fn the_window_grows_by_a_segment_at_each_acknowledgement_of_slow_start() {
     let (mut net, _) = path(&[(bulk(6 * 1460), tcp(serde_json::json!({ "initial-window": 2 })))]);
@@ -160,7 +166,8 @@ fn the_window_grows_by_a_segment_at_each_acknowledgement_of_slow_start() {
     assert_eq!(record.next_sequence, [0, 2, 4, 6, 6, 6, 6, 6]);
 }
 
-/// Ten packets of 1 ms each arrive at once: the first is sent at once and nine wait, one less from each millisecond on.
+/// Ten packets, each with a transmission time of 1 ms, arrive at once: the first is sent, and nine wait. Every
+/// millisecond one of these leaves the queue.
 #[test]
 fn a_burst_between_two_samples_shows_in_their_extremes() {
     for discipline in [serde_json::json!({ "kind": "drop-tail" }), serde_json::json!({ "kind": "fq-codel" })] {
@@ -182,7 +189,8 @@ fn a_burst_between_two_samples_shows_in_their_extremes() {
             if interval == Dur::from_ms(20) {
                 assert_eq!((queue, min, max), (&[0][..], &[0][..], &[9_000][..]), "{discipline}");
             } else {
-                // At 2.5 ms two packets are sent and one is in transmission; at 5 ms the sixth begins.
+                // At 2.5 ms the third packet is in transmission and seven wait; at 5 ms the sixth starts, and four
+                // wait.
                 assert_eq!(queue, [7_000, 4_000, 2_000, 0, 0, 0, 0, 0], "{discipline}");
                 assert_eq!(min, [7_000, 4_000, 2_000, 0, 0, 0, 0, 0], "{discipline}");
                 assert_eq!(max, [9_000, 7_000, 4_000, 2_000, 0, 0, 0, 0], "{discipline}");
@@ -250,8 +258,8 @@ fn records_change_no_result_and_are_absent_by_default() {
     assert_eq!(serde_json::json!(with.ports), serde_json::json!(without.ports));
 }
 
-/// A source that is stopped discards the segments that it has not sent: its transfer is never complete, although the
-/// transfers that follow have the sequence numbers of the discarded segments.
+/// A source that is stopped discards the segments that it has not sent. Its transfer is then never complete, although
+/// the next transfers use the sequence numbers of the discarded segments.
 #[test]
 fn a_transfer_whose_end_was_discarded_is_never_complete() {
     let (mut net, _) = path(&[(bulk(200 * 1460), tcp(serde_json::json!({ "initial-window": 2 })))]);
@@ -279,8 +287,8 @@ fn a_run_in_parts_has_the_records_of_the_whole_run() {
     }
 }
 
-/// Ten packets of 1 ms each leave a host at once over an idle link: packet k arrives after k ms. The first histogram
-/// bucket holds the first delay; the buckets are 1/128 of the delay wide.
+/// Ten packets, each with a transmission time of 1 ms, are sent at once over an idle link: packet k arrives after k ms.
+/// A histogram bucket is at most 1/128 of the delay wide, so that each packet has a bucket, and a row, of its own.
 #[test]
 fn the_distribution_of_delays_counts_each_packet_at_its_delay() {
     let mut net = Net::new(RAW);

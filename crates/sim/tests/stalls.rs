@@ -1,26 +1,28 @@
-//! Stops end: no port waits for an event that never comes, and no corner case of a legal plan panics or grows without
-//! bound.
+//! Every stop ends: no port waits for an event that never comes. Extreme but valid plans neither panic nor need memory
+//! or time without bound.
 
 use crate::common::*;
 use tailback_sim::World;
 use tailback_sim::plan::*;
 use tailback_units::{Dur, Rate, Time};
 
-/// h -100- u -100- s (50 kB) -10- d with a transfer of 2 MB, which takes 1.7 s at 10 Mbit/s.
-fn transfer(law: BackPressure) -> Net {
+/// Returns h -100- u -100- s (50 kB) -10- d (rates in Mbit/s, in parentheses the buffer of s towards d) with a transfer
+/// of 2 MB, which takes 1.6 s at 10 Mbit/s without headers.
+fn transfer(backpressure: BackPressure) -> Net {
     let mut net = Net::new(ETHERNET);
     let (h, u, s, d) = (net.host("h"), net.switch("u"), net.switch("s"), net.host("d"));
     net.link(h, u, 100);
     net.link(u, s, 100);
     net.link(s, d, 10);
     net.limit(s, d, 50_000);
-    net.press(s, law);
+    net.set_backpressure(s, backpressure);
     net.delay(Dur::from_us(1));
     net.flow(h, d, 0, bulk(2_000_000));
     net.plan.end = ms(4_000);
     net
 }
 
+/// Checks that flow 0 loses nothing and is complete at the end.
 #[track_caller]
 fn all_arrives(net: &Net) {
     let report = net.run();
@@ -37,7 +39,7 @@ fn an_empty_queue_is_relieved_whatever_its_low_watermark() {
 
 #[test]
 fn a_forecast_from_old_growth_stops_no_port_for_ever() {
-    // The buffer drains within the window in which growth is measured, and the forecast looks far ahead.
+    // The buffer may drain within the window in which growth is measured, so that the forecast is from old growth.
     for (window, horizon) in [(2, 5), (200, 5), (50, 5_000), (1, 60_000)] {
         let (window, horizon) = (Dur::from_ms(window), Dur::from_ms(horizon));
         for end_stations in [false, true] {
@@ -49,18 +51,18 @@ fn a_forecast_from_old_growth_stops_no_port_for_ever() {
 
 #[test]
 fn a_link_that_fails_while_it_carries_a_notification_resumes_when_it_is_up_again() {
-    for law in [
+    for backpressure in [
         PLAIN,
         scope(Scope::Class),
         scope(Scope::Destination),
         BackPressure { signal: Signal::Mac { quanta: 65_535 }, ..PLAIN },
     ] {
         for response_time in [Dur::ZERO, Dur::from_ms(1)] {
-            // Failures at every phase of stopping and resuming, on a link so long that each kind of notification is in
-            // flight at some failure. The link to the destination stays up, so that all frames that are not lost are
-            // delivered.
+            // The link from u to s fails at 40 instants 0.5 ms apart, which cover a cycle of stopping and resuming. Its
+            // delay is 1 ms, so that each kind of notification is in flight at some failure. The link to d stays up:
+            // frames that are not lost are delivered.
             for k in 0..40 {
-                let mut net = transfer(BackPressure { response_time, ..law.clone() });
+                let mut net = transfer(BackPressure { response_time, ..backpressure.clone() });
                 net.plan.links[1].delay = Dur::from_ms(1);
                 net.limit(3, 2, UNLIMITED);
                 let down = us(100_000 + 500 * k);
@@ -69,8 +71,8 @@ fn a_link_that_fails_while_it_carries_a_notification_resumes_when_it_is_up_again
                 let report = net.run();
                 let flow = &report.flows.row(0);
                 assert_eq!(flow.in_network.packets, 0, "phase {k}: {flow:?}");
-                let on_the_line = flow.drops.iter().filter(|d| d.reason == "link down").map(|d| d.packets).sum::<u64>();
-                assert!(on_the_line <= 9, "1 ms of frames at 100 Mbit/s: {flow:?}");
+                let lost = flow.drops.iter().filter(|d| d.reason == "link down").map(|d| d.packets).sum::<u64>();
+                assert!(lost <= 9, "more than 1 ms of frames at 100 Mbit/s: {flow:?}");
             }
         }
     }
@@ -84,7 +86,7 @@ fn a_neighbour_whose_link_comes_up_is_notified_of_congestion_that_began_while_it
         let (s, d) = (net.switch("s"), net.host("d"));
         let drain = net.link(s, d, 10);
         net.limit(s, d, 50_000);
-        net.press(s, BackPressure { signal, ..PLAIN });
+        net.set_backpressure(s, BackPressure { signal, ..PLAIN });
         net.change(Time::ZERO, ChangeKind::LinkDown(drain));
         for i in [1, 2] {
             let (h, u) = (net.host(&format!("h{i}")), net.switch(&format!("u{i}")));
@@ -110,7 +112,7 @@ fn a_neighbour_whose_link_comes_up_is_notified_of_congestion_that_began_while_it
 
 #[test]
 fn notifications_do_not_accumulate_at_a_link_that_is_down() {
-    // A PAUSE of one quantum that stays in force is repeated 390 000 times a second at 100 Mbit/s.
+    // One quantum is 5.12 us at 100 Mbit/s, so that a stop needs many PAUSE frames, which must not queue up.
     let mut net = transfer(BackPressure { signal: Signal::Mac { quanta: 1 }, ..PLAIN });
     net.change(ms(100), ChangeKind::LinkDown(2));
     net.change(ms(200), ChangeKind::LinkDown(1));
@@ -118,14 +120,14 @@ fn notifications_do_not_accumulate_at_a_link_that_is_down() {
     net.change(ms(1_200), ChangeKind::LinkUp(2));
     let report = net.run();
     assert_eq!(report.flows.row(0).in_network.packets, 0);
-    // No more frames than fit onto the wire while the link was up and the queue congested.
+    // No more frames than fit into 2 s at 100 Mbit/s, where a byte takes 80 ns.
     assert!(report.control_frames < 2_000_000_000 / (u64::from(PAUSE) * 80), "{}", report.control_frames);
 }
 
 #[test]
 fn a_limiter_that_becomes_ready_during_a_frame_of_another_class_sends_after_that_frame() {
-    // Class 1 is slowed to half the rate to the end; class 0 has a frame every 24 ms. If such a frame is in
-    // transmission when class 1 may send, class 1 must not wait for the next one of class 0.
+    // Class 1 is slowed to half of the link's rate to the end; class 0 has a frame every 24 ms on average. If a frame
+    // of class 0 is in transmission when class 1 may send, class 1 must not wait for the next frame of class 0.
     let response = Response::Rate { decrease: 0.5, floor: 0.5, increase: 0.5, interval: Dur::from_ms(1000) };
     let mut net = Net::new(ETHERNET);
     net.plan.classes = 2;
@@ -133,7 +135,7 @@ fn a_limiter_that_becomes_ready_during_a_frame_of_another_class_sends_after_that
     net.link(u, s, 100);
     let drain = net.link(s, d, 100);
     net.queue(s, d).limits[1] = 50_000;
-    net.press(s, BackPressure { response, ..scope(Scope::Class) });
+    net.set_backpressure(s, BackPressure { response, ..scope(Scope::Class) });
     net.change(Time::ZERO, ChangeKind::LinkDown(drain));
     for class in 0..2 {
         let h = net.host(&format!("h{class}"));
@@ -178,7 +180,7 @@ fn a_burst_of_a_gigabyte_is_cut_into_packets_and_counted() {
     let report = net.run_merged();
     assert_eq!(report.flows.row(0).offered.bytes, 1_000_000_000);
     assert_eq!(report.flows.row(0).delivered.bytes, 1_000_000_000);
-    // A bounded transmit queue loses the rest at once.
+    // A queue of 100 frames and one frame in transmission: the remainder of the burst is lost at once.
     net.limit(0, 1, 100 * FRAME);
     assert_eq!(net.run().flows.row(0).delivered.packets, 101);
 }
@@ -211,14 +213,16 @@ fn flows_send_only_between_their_starts_and_stops() {
     net.plan.sample = Some(Dur::from_ms(50));
     let report = net.run();
     let reported = &report.series.as_ref().unwrap().flows[&report.flows.row(0).group].delivered_bytes;
-    // A change comes after the emissions of sources at the same instant, so both ends of a phase count.
+    // A change is handled after the emissions of sources at the same instant, so both ends of a phase count: 101
+    // packets in the first phase and in the second. In the third, 10 and that at 610 ms precede the restart, and 101
+    // follow it.
     let sent: Vec<u64> = reported.windows(2).map(|w| (w[1] - w[0]) / 1000).collect();
     assert_eq!(sent[..4], [50, 1, 0, 0], "{sent:?}");
     assert_eq!(sent[6..9], [50, 1, 0], "{sent:?}");
     assert_eq!(sent.iter().sum::<u64>() + reported[0] / 1000, 101 + 101 + 10 + 1 + 101, "{sent:?}");
 }
 
-/// A star of `n` hosts, each of which sends to its neighbour.
+/// Returns the plan of a star of `n` hosts, each of which sends to the next one.
 fn star(n: usize, fabric: Fabric) -> Plan {
     let mut net = Net::new(ETHERNET);
     let s = net.switch("s");

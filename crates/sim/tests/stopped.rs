@@ -1,25 +1,26 @@
-//! Time during which stops are in force, and time during which data is held up: two different quantities, both compared
-//! with hand calculations.
+//! Two times of a port, compared with hand calculations: `stopped_s`, during which a stop is in force, and `held_s`,
+//! during which data waits although the transmitter is idle.
 
 use crate::common::*;
 use tailback_sim::StopReport;
 use tailback_sim::plan::*;
 use tailback_units::Dur;
 
-/// A burst of 100 kB in frames of 1000 B: h -100- s1 -100- s2 (50 kB) -10- d, without propagation delay.
-fn burst(law: BackPressure) -> Net {
+/// Returns a burst of 100 kB in frames of 1000 B over h -100- s1 -100- s2 (50 kB) -10- d (rates in Mbit/s, in
+/// parentheses the buffer of s2 towards d), without propagation delay.
+fn burst(backpressure: BackPressure) -> Net {
     let mut net = Net::new(Framing { mtu: 1000, ..RAW });
     let (h, s1, s2, d) = (net.host("h"), net.switch("s1"), net.switch("s2"), net.host("d"));
     net.link(h, s1, 100);
     net.link(s1, s2, 100);
     net.link(s2, d, 10);
     net.limit(s2, d, 50_000);
-    net.press(s2, law);
+    net.set_backpressure(s2, backpressure);
     net.flow(h, d, 0, bulk(100_000));
     net
 }
 
-/// `true` if a time is exactly this number of nanoseconds.
+/// Returns `true` if a time is exactly this number of nanoseconds.
 fn is_ns(seconds: f64, ns: u64) -> bool {
     ps(seconds) == Dur::from_ns(ns)
 }
@@ -71,15 +72,16 @@ fn a_stop_that_begins_in_the_warm_up_counts_from_its_end() {
     assert_eq!(port(&reported, "s1->s2").stops[0].times, 6);
 }
 
-/// h sends 30 Mbit/s to d1 over a last link of 10 Mbit/s, and `other` bit/s to d2, both over s1 -100- s2.
-fn two_destinations(law: BackPressure, other: u64) -> tailback_sim::Report {
+/// Returns the report of two flows over s1 -100- s2: 30 Mbit/s to d1, whose link has 10 Mbit/s, and `other` bit/s to
+/// d2, whose link has 100 Mbit/s.
+fn two_destinations(backpressure: BackPressure, other: u64) -> tailback_sim::Report {
     let mut net = Net::new(ETHERNET);
     let (s1, s2, d1, d2) = (net.switch("s1"), net.switch("s2"), net.host("d1"), net.host("d2"));
     net.link(s1, s2, 100);
     net.link(s2, d1, 10);
     net.link(s2, d2, 100);
     net.limit(s2, d1, 50_000);
-    net.press(s2, law);
+    net.set_backpressure(s2, backpressure);
     for (to, rate) in [(d1, 30_000_000), (d2, other)] {
         let h = net.host(&format!("h{to}"));
         net.link(h, s1, 100);
@@ -95,12 +97,12 @@ fn a_destination_is_stopped_while_the_port_continues_to_send() {
     let reported = port(&report, "s1->s2");
     let [stop] = reported.stops.as_slice() else { panic!("only d1 is stopped: {:?}", reported.stops) };
     assert_eq!((stop.class, stop.destination.as_deref(), stop.stopped_s), (None, Some("d1"), reported.stopped_s));
-    // Of the 97.5 Mbit/s that s1 could send, 10 Mbit/s pass to d1: d1 is stopped for 0.9 of the time, and the link is
-    // idle for the part of that time that traffic to d2 does not use.
+    // Of the 97.5 Mbit/s that s1 could send, 10 Mbit/s pass to d1, so that d1 is stopped for 0.9 of the time. During
+    // that time the link is idle only when no traffic to d2 waits.
     assert!((reported.stopped_s - 0.9).abs() < 0.02, "{}", reported.stopped_s);
     assert!(reported.held_s < 0.2 && reported.held_s < 0.2 * reported.stopped_s, "{}", reported.held_s);
     assert!(reported.utilisation > 0.95);
-    // The whole port is stopped for as long, and data is held up for nearly all of that time.
+    // With the scope `plain` the whole port is stopped, and data waits for nearly all of that time.
     let plain = two_destinations(PLAIN, 1_000_000);
     let reported = port(&plain, "s1->s2");
     assert!(
@@ -122,15 +124,15 @@ fn a_port_that_slows_down_is_not_stopped() {
 
 #[test]
 fn pauses_and_idealised_stops_are_in_force_for_the_same_time() {
-    let times = |law: BackPressure| {
-        let report = two_destinations(law, 1_000_000);
+    let times = |backpressure: BackPressure| {
+        let report = two_destinations(backpressure, 1_000_000);
         let reported = port(&report, "s1->s2");
         (reported.stopped_s, reported.stops.len(), reported.stops[0].class)
     };
     let (ideal, ..) = times(PLAIN);
-    for law in [PLAIN, scope(Scope::Class)] {
-        let class = (law.scope == Scope::Class).then_some(0);
-        let (stopped, targets, named) = times(BackPressure { signal: Signal::Mac { quanta: 1_000 }, ..law });
+    for backpressure in [PLAIN, scope(Scope::Class)] {
+        let class = (backpressure.scope == Scope::Class).then_some(0);
+        let (stopped, targets, named) = times(BackPressure { signal: Signal::Mac { quanta: 1_000 }, ..backpressure });
         assert!((stopped / ideal - 1.0).abs() < 0.03, "{stopped} {ideal}");
         assert_eq!((targets, named), (1, class));
     }

@@ -1,4 +1,4 @@
-//! Switch models: their effect on throughput, delay and memory.
+//! Switch models: throughput, delay and memory, compared with closed forms and hand calculations.
 
 use crate::common::*;
 use tailback_sim::Report;
@@ -7,7 +7,7 @@ use tailback_units::{Dur, Rate};
 
 /// Length of a packet, bytes.
 const SIZE: u32 = 1000;
-/// Transmission time of a packet at 1 Gbit/s, microseconds.
+/// Transmission time of a packet of [`SIZE`] at 1 Gbit/s, microseconds.
 const SLOT_US: u64 = 8;
 
 /// Returns a star of `n` hosts with links of 1 Gbit/s. Each host sends Poisson traffic at the same rate to every host;
@@ -31,7 +31,7 @@ fn uniform(n: usize, load: f64, fabric: Fabric) -> Net {
     net
 }
 
-/// Returns the reports of `replications` runs of a star; packets of a host to itself are routed over the switch.
+/// Returns the reports of `replications` runs of a star. A packet of a host to itself, too, is routed over the switch.
 fn runs(net: &Net, replications: u64) -> Vec<Report> {
     let plan = net.routed();
     let to = |node: usize, d: usize| if node == 0 { d.wrapping_sub(1) as u32 } else { node as u32 - 1 };
@@ -43,7 +43,7 @@ fn runs(net: &Net, replications: u64) -> Vec<Report> {
 /// Returns the mean utilisation of the switch's outputs.
 fn throughput(report: &Report) -> f64 {
     let outputs = report.ports.iter().filter(|port| port.node == "s").map(|port| port.utilisation);
-    let (sum, n) = outputs.fold((0.0, 0), |(sum, n), one| (sum + one, n + 1));
+    let (sum, n) = outputs.fold((0.0, 0), |(sum, n), utilisation| (sum + utilisation, n + 1));
     sum / f64::from(n)
 }
 
@@ -112,7 +112,7 @@ fn a_class_that_is_stopped_behind_a_crossbar_does_not_hold_up_the_others() {
     let drain = net.link(s2, d1, 100);
     net.link(s2, d2, 100);
     net.limit(s2, d1, 50_000);
-    net.press(s2, scope(Scope::Class));
+    net.set_backpressure(s2, scope(Scope::Class));
     net.change(ms(0), ChangeKind::LinkDown(drain));
     for (class, to) in [(1, d1), (0, d2)] {
         let h = net.host(&format!("h{class}"));
@@ -120,7 +120,7 @@ fn a_class_that_is_stopped_behind_a_crossbar_does_not_hold_up_the_others() {
         net.flow(h, to, class, cbr(1500, 10_000_000));
     }
     let report = net.run();
-    // Row 1 is the flow of class 0 to d2; class 1 is stopped since the link to d1 is down.
+    // Row 1 is the flow of class 0 to d2. The link to d1 is down, so that class 1 is stopped.
     assert_eq!(
         report.flows.row(1).offered.packets,
         report.flows.row(1).delivered.packets + report.flows.row(1).in_network.packets
@@ -204,7 +204,8 @@ fn one_saturated_queue_takes_alpha_over_one_plus_alpha_of_the_shared_memory() {
         net.link(h, s, 100);
         net.flow(h, d, 0, cbr(1500, 90_000_000));
         let report = net.run();
-        // Choudhury and Hahne (1998): q = alpha (M - q), exact to a frame.
+        // Choudhury and Hahne (1998): the queue q takes alpha times the free memory: q = alpha (M - q), exact to a
+        // frame.
         let fixed_point = alpha / (1.0 + alpha) * MEMORY as f64;
         let measured = port(&report, "s->d").classes[0].max_bytes as f64;
         assert!((measured - fixed_point).abs() < FRAME as f64, "alpha {alpha}: {measured} for {fixed_point}");
@@ -231,16 +232,16 @@ fn shared_memory_is_never_exceeded_and_queues_that_saturate_together_share_it_ev
     net.plan.end = ms(1_000);
     let report = net.run();
     let series = report.series.as_ref().unwrap();
-    let at = |i: usize| (0..4).map(|k| series.ports[&format!("s->d{k}")].queue_bytes[i]).collect::<Vec<u64>>();
-    assert!((0..series.time_s.len()).all(|i| at(i).iter().sum::<u64>() <= MEMORY));
-    // n saturated queues: q = M alpha / (1 + n alpha).
-    let settled = at(series.time_s.iter().position(|t| *t > 0.6).unwrap());
+    let queues = |i: usize| (0..4).map(|k| series.ports[&format!("s->d{k}")].queue_bytes[i]).collect::<Vec<u64>>();
+    assert!((0..series.time_s.len()).all(|i| queues(i).iter().sum::<u64>() <= MEMORY));
+    // Each of n saturated queues: q = M alpha / (1 + n alpha), here M / 5.
+    let settled = queues(series.time_s.iter().position(|t| *t > 0.6).unwrap());
     let share = MEMORY as f64 / 5.0;
     assert!(
         settled.iter().all(|q| *q as f64 <= share + FRAME as f64 && *q as f64 > share - 3.0 * FRAME as f64),
         "{settled:?}"
     );
-    assert!(at(series.time_s.len() - 1).iter().all(|q| *q == 0), "all memory is free again");
+    assert!(queues(series.time_s.len() - 1).iter().all(|q| *q == 0), "all memory is free again");
 }
 
 #[test]

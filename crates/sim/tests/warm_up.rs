@@ -1,9 +1,9 @@
-//! The packets that the warm-up excludes, and the events that count at its last instant.
+//! Packets and events at the end of the warm-up: which of them count in the report.
 
 use crate::common::*;
 use tailback_units::Dur;
 
-/// A packet of 1 ms every millisecond from time zero on, over a link without queueing.
+/// Returns a packet of 1000 B every millisecond from time zero on, over a link on which it takes 0.1 ms.
 fn steady() -> Net {
     let mut net = Net::new(RAW);
     let (a, b) = (net.host("a"), net.host("b"));
@@ -36,17 +36,17 @@ fn a_ports_counters_include_arrivals_at_the_last_instant_of_the_warm_up() {
         net.plan.warmup = ms(warmup);
         let report = net.run();
         let reported = &report.ports[0].classes[0];
-        assert_eq!(reported.arrived.packets, 1_000 - warmup + 1, "as many as were generated");
+        assert_eq!(reported.arrived.packets, 1_000 - warmup + 1, "one for each packet generated");
         assert_eq!(reported.sent.packets, 1_000 - warmup);
         assert_eq!(reported.queued.packets, 1);
-        let busy = 0.1e-3 * (1_000 - warmup) as f64;
-        assert!((report.ports[0].utilisation - busy / (report.end_s - report.warmup_s)).abs() < 1e-12);
+        let busy_s = 0.1e-3 * (1_000 - warmup) as f64;
+        assert!((report.ports[0].utilisation - busy_s / (report.end_s - report.warmup_s)).abs() < 1e-12);
     }
 }
 
 #[test]
 fn a_frame_in_transmission_and_a_queue_at_the_warm_ups_end_are_split_there() {
-    // Ten packets of 1 ms at once; the warm-up ends in the middle of the fourth.
+    // Ten packets arrive at once and take 1 ms each; the warm-up ends in the middle of the fourth transmission.
     let mut net = Net::new(RAW);
     let (a, b) = (net.host("a"), net.host("b"));
     net.link(a, b, 8);
@@ -66,8 +66,9 @@ fn a_frame_in_transmission_and_a_queue_at_the_warm_ups_end_are_split_there() {
 }
 
 #[test]
-fn a_queue_whose_next_frame_starts_as_the_warm_up_ends_is_counted_after_the_start() {
-    // As above, but the fourth packet starts exactly at the end of the warm-up: 6 packets wait from then on.
+fn a_frame_that_starts_as_the_warm_up_ends_is_not_counted_in_the_queue() {
+    // Ten packets arrive at once and take 1 ms each; the fourth transmission starts exactly at the end of the warm-up,
+    // so that 6 packets wait at that instant, and 6 + 5 + ... + 1 = 21 packet-milliseconds follow.
     let mut net = Net::new(RAW);
     let (a, b) = (net.host("a"), net.host("b"));
     net.link(a, b, 8);
@@ -112,9 +113,9 @@ fn both_engines_agree_whatever_instant_the_warm_up_ends_at() {
     net.flow(h, d, 0, bursts(20_000, 2_000_000));
     net.plan.sample = Some(Dur::from_ms(3));
     net.plan.end = ms(60);
-    // On events and between them; `run` compares the engines.
-    let starts = (0..40).map(|k| tx(100, WIRE) * 1 + tx(10, WIRE) * k);
-    for warmup in starts.chain((0..40).map(|k| Dur::from_us(777 * k))) {
+    // Warm-ups that end on events, and between them; `run` compares the engines.
+    let ends = (0..40).map(|k| tx(100, WIRE) * 1 + tx(10, WIRE) * k);
+    for warmup in ends.chain((0..40).map(|k| Dur::from_us(777 * k))) {
         net.plan.warmup = tailback_units::Time(warmup.0);
         net.run();
     }

@@ -1,6 +1,6 @@
-//! Properties of captures of random networks. Blocks are complete and checksums right. The bytes do not depend on the
-//! chunks in which rows are passed. At the sender of a connection, the segments cover its bytes without gaps, and their
-//! number and that of retransmissions are those of the report.
+//! Properties of captures of random networks. Blocks are complete, and checksums are correct. The bytes do not depend
+//! on the chunks in which rows are passed. At the sender of a connection, the segments cover its bytes without gaps.
+//! The numbers of segments and of retransmissions are those of the report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tailback_random::Rng;
@@ -67,7 +67,7 @@ fn chunked(plan: &Plan, rows: &[Row]) -> Vec<u8> {
 
 /// A captured frame.
 struct Frame {
-    /// Index of the port.
+    /// Index of the interface, which is that of the port.
     interface: u32,
     /// `true` if the frame was captured at the port's sender.
     outbound: bool,
@@ -77,14 +77,14 @@ struct Frame {
 /// Returns the frames of a capture.
 ///
 /// # Errors
-/// If a block is malformed, a frame is cut, or a time is before that of the frame before.
+/// If a block is malformed, a frame is cut, or a frame is earlier than the previous one.
 fn frames(bytes: &[u8]) -> Result<Vec<Frame>, String> {
     let word = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
     let (mut at, mut last, mut found) = (0, 0, Vec::new());
     while at < bytes.len() {
         let (kind, length) = (word(at), word(at + 4) as usize);
         if length % 4 != 0 || word(at + length - 4) as usize != length {
-            return Err(format!("the block at {at} has two lengths"));
+            return Err(format!("the two lengths of the block at {at} differ"));
         }
         if kind == PACKET {
             let time = u64::from(word(at + 12)) << 32 | u64::from(word(at + 16));
@@ -138,8 +138,9 @@ fn packet(frame: &[u8]) -> Option<&[u8]> {
     Some(if total == 0 { &frame[at..] } else { &frame[at..at + total] })
 }
 
-/// Returns the ones' complement sum of the 16-bit words: 0xffff for data that includes its checksum (RFC 1071).
-fn folded(parts: &[&[u8]]) -> u64 {
+/// Returns the ones' complement sum of the 16-bit words of all parts: 0xffff for data that includes its checksum (RFC
+/// 1071). Each part with an odd length is padded by a zero byte.
+fn ones_complement_sum(parts: &[&[u8]]) -> u64 {
     let word = |pair: &[u8]| u64::from(pair[0]) << 8 | u64::from(pair.get(1).copied().unwrap_or(0));
     let mut sum: u64 = parts.iter().flat_map(|part| part.chunks(2)).map(word).sum();
     while sum > 0xffff {
@@ -155,15 +156,16 @@ fn check_segments(plan: &Plan, frames: &[Frame], report: &Report) -> Result<(), 
     let network = Network::of(plan);
     // Number of segments by flow.
     let mut segments = vec![0; plan.flows.len()];
-    // By flow and sender's port, which identify a connection: the different segments, by first sequence number and
-    // length.
+    // The different segments of each connection, as first sequence number and length. A flow and the sender's port
+    // identify a connection.
     let mut starts: BTreeMap<(usize, u16), BTreeSet<(u32, u32)>> = BTreeMap::new();
     for frame in frames {
         let Some(packet) = packet(&frame.bytes) else { continue };
         let (ip, inner) = packet.split_at(20);
         let pseudo = [[0, ip[9]], (inner.len() as u32 as u16).to_be_bytes()].concat();
         let upper = ((inner.len() as u32 >> 16) as u16).to_be_bytes();
-        if folded(&[ip]) != 0xffff || folded(&[&ip[12..20], &pseudo, &upper, inner]) != 0xffff {
+        if ones_complement_sum(&[ip]) != 0xffff || ones_complement_sum(&[&ip[12..20], &pseudo, &upper, inner]) != 0xffff
+        {
             return Err(format!("a checksum is wrong: {packet:?}"));
         }
         if ip[9] != TCP {
@@ -192,6 +194,7 @@ fn check_segments(plan: &Plan, frames: &[Frame], report: &Report) -> Result<(), 
     }
     for (flow, found) in report.flows.iter().enumerate() {
         let Some(tcp) = found.transport.as_ref().filter(|_| plan.warmup == Time::ZERO) else { continue };
+        // Only RDMA senders take turns at the adapter.
         let is_rdma = plan.flows[flow].transport.as_ref().is_some_and(|tcp| tcp.takes_turns);
         let own = starts.range((flow, 0)..=(flow, u16::MAX));
         let new: u64 = own.map(|(_, starts)| starts.len() as u64).sum();

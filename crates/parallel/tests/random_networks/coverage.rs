@@ -12,7 +12,7 @@ use tailback_sim::plan::{BackPressure, Detection, Fabric, NodeKind, Plan, Respon
 use tailback_traffic::{Application, Model};
 use tailback_transport::{Cc, Recovery};
 
-/// Number of occurrences, by family of features and name of the kind.
+/// Numbers of occurrences by family of features and name of the kind.
 #[derive(Default)]
 struct Seen(BTreeMap<(&'static str, &'static str), u32>);
 
@@ -22,11 +22,11 @@ impl Seen {
         *self.0.entry((family, name)).or_default() += 1;
     }
 
-    /// Counts the kinds of a law of back-pressure.
-    fn law(&mut self, law: &BackPressure) {
+    /// Counts the scope, detection, response and signal of back-pressure.
+    fn backpressure(&mut self, backpressure: &BackPressure) {
         self.add(
             "scope",
-            match law.scope {
+            match backpressure.scope {
                 Scope::Plain => "plain",
                 Scope::Class => "class",
                 Scope::Destination => "destination",
@@ -35,23 +35,23 @@ impl Seen {
         );
         self.add(
             "law",
-            match law.detection {
+            match backpressure.detection {
                 Detection::Watermark { .. } => "watermark",
                 Detection::FillRate { .. } => "fill-rate",
             },
         );
         self.add(
             "law",
-            match law.response {
+            match backpressure.response {
                 Response::Block => "block",
                 Response::Rate { .. } => "rate",
             },
         );
         self.add(
             "law",
-            match law.signal {
+            match backpressure.signal {
                 Signal::OnOff => "on-off",
-                Signal::Mac { .. } if law.end_stations => "mac for hosts, too",
+                Signal::Mac { .. } if backpressure.end_stations => "mac for hosts, too",
                 Signal::Mac { .. } => "mac",
             },
         );
@@ -80,7 +80,7 @@ impl Seen {
                             Fabric::CutThrough { .. } => "cut-through",
                         },
                     );
-                    switch.backpressure.iter().for_each(|law| self.law(law));
+                    switch.backpressure.iter().for_each(|backpressure| self.backpressure(backpressure));
                     switch.limiters.iter().for_each(|spec| self.limiters(spec));
                     switch.notification.iter().for_each(|spec| self.add("point", spec.kind()));
                     switch.watchdog.iter().for_each(|_| self.add("switch", "watchdog"));
@@ -111,7 +111,7 @@ impl Seen {
     }
 }
 
-/// A kind of a feature that is never drawn is never tested.
+/// A kind that is never drawn would never be tested.
 #[test]
 fn every_kind_of_every_feature_is_drawn_at_least_three_times() {
     let (mut seen, mut refused) = (Seen::default(), BTreeMap::new());

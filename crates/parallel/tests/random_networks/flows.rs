@@ -5,7 +5,7 @@ use crate::network::{Network, Traits};
 use serde_json::{Value, json};
 use tailback_transport::Cc;
 
-/// Content of the trace file that sources use: one frame per line, in bytes.
+/// Content of the trace file that sources use: the size of one frame per line.
 pub const TRACE: &str = "1000\n20000\n3\n0\n1500\n";
 
 /// Returns `true` if the length of a packet with the largest payload can grow by headers and still fit into 16 bits.
@@ -13,7 +13,7 @@ pub fn segment_fits(traits: &Traits) -> bool {
     traits.mtu < 65_535
 }
 
-/// Returns one to five groups of flows, named `f0` and so on.
+/// Returns one to five groups of flows, named `f0`, `f1` and so on.
 pub fn flows(draw: &mut Draw, network: &Network) -> Value {
     (0..draw.between(1, 5)).map(|n| group(draw, network, &format!("f{n}"))).collect()
 }

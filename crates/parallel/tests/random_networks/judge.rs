@@ -1,4 +1,4 @@
-//! Properties of every network: the report does not depend on the engine, the number of partitions and the number of
+//! Properties of every network: the report does not depend on the engine, the number of partitions or the number of
 //! threads; packets are conserved; and nothing panics.
 
 use crate::flows::TRACE;
@@ -8,7 +8,7 @@ use tailback_scenario::{Files, Scenario, build};
 use tailback_sim::plan::{Engine, Plan};
 use tailback_sim::{Counts, FlowReport, Parts, Report, Status, World};
 
-/// Number of events above that of any of these networks: a run that reaches this number is considered endless.
+/// Maximum number of events of a run. No network here has as many, so that a run that reaches it is considered endless.
 const MAX_EVENTS: u64 = 30_000_000;
 
 /// Returns the scenario of a document, in which every trace file has the content [`TRACE`].
@@ -55,7 +55,7 @@ fn compare_all(scenario: &Scenario) -> Result<u64, String> {
     Ok(whole.packet_hops)
 }
 
-/// Returns the report of an undivided run; `engine` is its name for the error if the run does not end.
+/// Returns the report of a run without parts; `engine` is its name for the error if the run does not end.
 fn run(plan: Plan, engine: &str) -> Result<Report, String> {
     let mut world = World::new(plan);
     match world.run(MAX_EVENTS) {
@@ -111,7 +111,7 @@ fn check_totals(report: &Report) -> Result<(), String> {
         }
         let lost: u64 = flow.drops.iter().map(|d| d.packets).sum();
         if lost != dropped.packets {
-            return Err(format!("{}: {lost} drops by cause, {} in total", flow.name, dropped.packets));
+            return Err(format!("{}: {lost} drops by cause, but {} in total", flow.name, dropped.packets));
         }
         if let Some(transport) = &flow.transport
             && (transport.retransmissions > transport.segments

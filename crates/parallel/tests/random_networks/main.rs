@@ -1,12 +1,12 @@
 //! Random networks that combine all features: pause storms, TCP and RDMA under every congestion control, links from 1
-//! to 100 Mbit/s, loss, jitter, every change of the timeline, applications, disciplines, laws of back-pressure,
+//! to 100 Mbit/s, loss, jitter, every change of the timeline, applications, disciplines, back-pressure,
 //! congestion points, rate limiters, meters, switch models, labels and time series.
 //!
 //! `network` generates the document of a seed, `judge` checks the properties of its runs, `coverage` checks that every
 //! kind of each feature occurs.
 //!
 //! The ordinary test has the same networks in each run; the long test (`make validate`) draws its first seed and prints
-//! it. A failure prints the network's seed and a document, shrunk as far as it still fails. `TAILBACK_FUZZ_SEED=n
+//! it. A failure prints the network's seed and the smallest document found that still fails. `TAILBACK_FUZZ_SEED=n
 //! TAILBACK_FUZZ=1 cargo test -p tailback-parallel --test random_networks` repeats the failure of seed n.
 
 #![allow(clippy::disallowed_methods, reason = "settings of the test come from the environment")]

@@ -1,11 +1,11 @@
 //! Random networks as documents: hosts and switches of all models in a tree or a mesh, links from 1 to 100 Mbit/s.
 //!
-//! Documents are generated instead of plans: so the checks of documents are tested too, senders have the path
-//! parameters of ordinary runs, and a failure is a file for `tailback run`. Every generated document is valid.
+//! Documents are generated instead of plans. The checks of documents are thus tested, too; senders have the path
+//! parameters of ordinary runs; and a failure is a file for `tailback run`. Every generated document is valid.
 
 use crate::draw::Draw;
 use crate::flows::flows;
-use crate::switching::{law, limiters, model, point, ports, queue};
+use crate::switching::{backpressure, limiters, model, point, ports, queue};
 use crate::timeline::{timeline, with_sets};
 use serde_json::{Map, Value, json};
 
@@ -40,9 +40,10 @@ pub struct Network {
     pub traits: Traits,
     pub hosts: Vec<Node>,
     pub switches: Vec<Node>,
+    /// Names of the ends of each link.
     pub links: Vec<[String; 2]>,
-    /// Back-pressure of each switch; `None`: the switch sends no notifications.
-    pub laws: Vec<Option<Value>>,
+    /// Back-pressure of each switch, in the order of `switches`; `None`: the switch sends no notifications.
+    pub backpressure: Vec<Option<Value>>,
 }
 
 impl Network {
@@ -65,7 +66,8 @@ impl Network {
     pub fn pausing_hosts(&self) -> Vec<String> {
         let pauses = |name: &String| {
             let at = self.switches.iter().position(|switch| switch.name == *name);
-            at.and_then(|at| self.laws[at].as_ref()).is_some_and(|law| law["signal"]["kind"] == "mac")
+            at.and_then(|at| self.backpressure[at].as_ref())
+                .is_some_and(|backpressure| backpressure["signal"]["kind"] == "mac")
         };
         let hosts = self.hosts.iter().filter(|host| host.neighbours.iter().all(pauses));
         hosts.map(|host| host.name.clone()).collect()
@@ -160,7 +162,7 @@ fn topology(draw: &mut Draw, traits: Traits, mesh: bool) -> Network {
         hosts: (1..=hosts).map(|n| node(format!("h{n}"))).collect(),
         switches: (1..=switches).map(|n| node(format!("s{n}"))).collect(),
         links: Vec::new(),
-        laws: Vec::new(),
+        backpressure: Vec::new(),
         traits,
     };
     for n in 2..=switches {
@@ -183,12 +185,12 @@ fn topology(draw: &mut Draw, traits: Traits, mesh: bool) -> Network {
             network.link(format!("s{a}"), format!("s{b}"));
         }
     }
-    // Most switches have the same law, so that neighbours obey each other's notifications.
-    let common = law(draw, &network.traits);
-    network.laws = (0..switches)
+    // Most switches have the same back-pressure, so that neighbours obey each other's notifications.
+    let common = backpressure(draw, &network.traits);
+    network.backpressure = (0..switches)
         .map(|_| match draw.index(5) {
             0 => None,
-            1 => Some(law(draw, &network.traits)),
+            1 => Some(backpressure(draw, &network.traits)),
             _ => Some(common.clone()),
         })
         .collect();
@@ -217,29 +219,29 @@ fn switches(draw: &mut Draw, network: &Network) -> Value {
     let mut switches = Map::new();
     for (n, switch) in network.switches.iter().enumerate() {
         let traits = &network.traits;
-        let mut law = network.laws[n].clone();
-        let watches = traits.notified && (n == 0 || draw.chance(0.5));
-        let model = model(draw, traits, switch.neighbours.len() as u64, &mut law, watches);
+        let mut backpressure = network.backpressure[n].clone();
+        let has_points = traits.notified && (n == 0 || draw.chance(0.5));
+        let model = model(draw, traits, switch.neighbours.len() as u64, &mut backpressure, has_points);
         let by_input = model["kind"] == "shared-buffer";
         let mut written = json!({ "model": model, "latency": draw.micros(20), "ports": {} });
-        written["buffer"] = queue::limit(draw, traits, law.is_some() && !by_input);
+        written["buffer"] = queue::limit(draw, traits, backpressure.is_some() && !by_input);
         if let Some(discipline) = queue::discipline(draw, traits, by_input) {
             written["discipline"] = discipline;
         }
-        written["ports"] = ports(draw, network, switch, by_input, law.is_some());
-        if watches {
+        written["ports"] = ports(draw, network, switch, by_input, backpressure.is_some());
+        if has_points {
             written["congestion-notification"] = point(draw);
         }
-        let inner = switch.neighbours.iter().any(|name| network.is_switch(name));
+        let has_switch_neighbour = switch.neighbours.iter().any(|name| network.is_switch(name));
         // Memory accounted by input needs FIFO queues.
-        if traits.notified && inner && !by_input && draw.chance(0.4) {
+        if traits.notified && has_switch_neighbour && !by_input && draw.chance(0.4) {
             written["rate-limiters"] = limiters(draw, traits);
         }
         if draw.chance(0.3) {
             written["watchdog"] = json!({ "after": draw.one(&["1ms", "8ms"]), "restore": draw.one(&["1ms", "8ms"]) });
         }
-        if let Some(law) = law {
-            written["backpressure"] = law;
+        if let Some(backpressure) = backpressure {
+            written["backpressure"] = backpressure;
         }
         switches.insert(switch.name.clone(), written);
     }

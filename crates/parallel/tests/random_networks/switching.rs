@@ -7,8 +7,8 @@ use crate::flows::{meter, segment_fits};
 use crate::network::{Network, Node, Traits};
 use serde_json::{Map, Value, json};
 
-/// Returns a law of back-pressure.
-pub fn law(draw: &mut Draw, traits: &Traits) -> Value {
+/// Returns back-pressure with random parameters.
+pub fn backpressure(draw: &mut Draw, traits: &Traits) -> Value {
     let scope = if traits.addressed {
         draw.one(&["plain", "class", "destination", "class-destination"])
     } else {
@@ -39,13 +39,21 @@ pub fn law(draw: &mut Draw, traits: &Traits) -> Value {
     })
 }
 
-/// Returns the model of a switch with `inputs` inputs, and adapts its law of back-pressure to the model. `watches`: the
-/// switch has congestion points, which crossbars do not support.
-pub fn model(draw: &mut Draw, traits: &Traits, inputs: u64, law: &mut Option<Value>, watches: bool) -> Value {
-    let scope_contains = |law: &Option<Value>, what: &str| {
-        law.as_ref().is_some_and(|law| law["scope"].as_str().is_some_and(|scope| scope.contains(what)))
+/// Returns the model of a switch with `inputs` inputs, and adapts the scope of its back-pressure to the model.
+/// `has_points`: the switch has congestion points, which crossbars do not support.
+pub fn model(
+    draw: &mut Draw,
+    traits: &Traits,
+    inputs: u64,
+    backpressure: &mut Option<Value>,
+    has_points: bool,
+) -> Value {
+    let scope_contains = |backpressure: &Option<Value>, what: &str| {
+        backpressure
+            .as_ref()
+            .is_some_and(|backpressure| backpressure["scope"].as_str().is_some_and(|scope| scope.contains(what)))
     };
-    let crossbars = if watches { 0 } else { 2 };
+    let crossbars = if has_points { 0 } else { 2 };
     // Memory accounted by input does not separate destinations.
     let by_input = if traits.addressed { 0 } else { 2 };
     let kinds = [
@@ -71,14 +79,16 @@ pub fn model(draw: &mut Draw, traits: &Traits, inputs: u64, law: &mut Option<Val
         }
         "input-fifo" => {
             // A FIFO does not separate classes or destinations.
-            if let Some(law) = law {
-                law["scope"] = json!("plain");
+            if let Some(backpressure) = backpressure {
+                backpressure["scope"] = json!("plain");
             }
             json!({ "kind": "input-fifo", "buffer": "30kB" })
         }
         "virtual-output-queues" => {
             // Congestion of a class or destination is detected in queues that have limits of their own.
-            let output = draw.chance(0.5) || scope_contains(law, "class") || scope_contains(law, "destination");
+            let output = draw.chance(0.5)
+                || scope_contains(backpressure, "class")
+                || scope_contains(backpressure, "destination");
             let mut model = json!({
                 "kind": "virtual-output-queues", "buffer": "30kB", "speedup": draw.one(&[1.0, 1.5, 2.0]),
             });
@@ -111,7 +121,7 @@ pub fn point(draw: &mut Draw) -> Value {
     }
 }
 
-/// Returns rate limiters with one of the reaction laws, with default constants or with constants for slow links.
+/// Returns rate limiters of any kind, with default parameters or with parameters for slow links.
 pub fn limiters(draw: &mut Draw, traits: &Traits) -> Value {
     let mut law = match draw.one(&["bcn", "ecm", "qcn"]) {
         "qcn" if draw.chance(0.5) => {
@@ -183,7 +193,7 @@ pub fn ports(draw: &mut Draw, network: &Network, switch: &Node, by_input: bool, 
     ports.into()
 }
 
-/// Returns a conditioner of a port.
+/// Returns a conditioner of a port, with random actions for conforming, exceeding and violating packets.
 fn conditioner(draw: &mut Draw, traits: &Traits) -> Value {
     let mut written = json!({
         "direction": draw.one(&["egress", "ingress"]), "meter": meter(draw), "per": draw.one(&["flow", "group"]),

@@ -6,8 +6,8 @@ use crate::switching::queue::retuned;
 use serde_json::{Value, json};
 use tailback_sim::plan::ChangeKind;
 
-/// Names of the changes, all of which must be drawn (`coverage`). A new kind of change needs a name in [`name`] to
-/// compile.
+/// Names of the changes that [`name`] returns, all of which must be drawn (`coverage`). A new kind of change does not
+/// compile without a name in [`name`], which must be added here.
 pub const CHANGES: [&str; 18] = [
     "down",
     "up",
@@ -53,13 +53,15 @@ pub fn name(what: &ChangeKind) -> &'static str {
     }
 }
 
-/// Returns up to a dozen changes of a network with the groups of flows `flows`.
+/// Returns a timeline with up to a dozen changes. `flows` is the list of groups of flows of the document.
 pub fn timeline(draw: &mut Draw, network: &Network, flows: &Value) -> Value {
     let end = network.traits.end;
     let mut changes = Vec::new();
     let storming = network.pausing_hosts();
-    let backpressured: Vec<&String> =
-        (network.switches.iter().zip(&network.laws)).filter(|(_, law)| law.is_some()).map(|(s, _)| &s.name).collect();
+    let backpressured: Vec<&String> = (network.switches.iter().zip(&network.backpressure))
+        .filter(|(_, backpressure)| backpressure.is_some())
+        .map(|(s, _)| &s.name)
+        .collect();
     // Applications cannot be started or stopped.
     let sources = flows.as_array().into_iter().flatten().filter(|flow| flow.get("application").is_none());
     let sources: Vec<&Value> = sources.map(|flow| &flow["name"]).collect();
@@ -103,8 +105,8 @@ pub fn timeline(draw: &mut Draw, network: &Network, flows: &Value) -> Value {
     changes.into_iter().map(written).collect()
 }
 
-/// Returns the timeline of a document. In half of the documents, changes with `set` and `send` are added, and changes
-/// of rates, delays and thresholds by keys of their own are removed, since a document may have only one of the two
+/// Returns the timeline of a document. In half of the documents, changes with `set` and `send` are added. Changes of
+/// rates, delays and thresholds with keys of their own are then removed, since a document may have only one of the two
 /// notations.
 pub fn with_sets(draw: &mut Draw, network: &Network, document: &Value) -> Value {
     let mut changes = document["timeline"].as_array().cloned().unwrap_or_default();
@@ -118,9 +120,13 @@ pub fn with_sets(draw: &mut Draw, network: &Network, document: &Value) -> Value 
             changes.push(json!({ "at": at, "set": { key: value } }));
         }
     }
+    // Only a group that is a single flow with a source can send a message.
     let single = |flow: &&Value| {
-        let host = |end: &str| flow[end].as_str().is_some_and(|name| !name.contains('*'));
-        flow.get("application").is_none() && host("from") && host("to") && flow.get("count").is_none_or(|n| *n == 1)
+        let is_host = |end: &str| flow[end].as_str().is_some_and(|name| !name.contains('*'));
+        flow.get("application").is_none()
+            && is_host("from")
+            && is_host("to")
+            && flow.get("count").is_none_or(|n| *n == 1)
     };
     let flows: Vec<&Value> = document["flows"].as_array().into_iter().flatten().filter(single).collect();
     if !flows.is_empty() && draw.chance(0.6) {

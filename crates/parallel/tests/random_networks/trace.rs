@@ -1,6 +1,6 @@
-//! Properties of packet traces. The rows are equal for both engines, any number of threads and any steps. Their numbers
-//! by kind are the counters of the report. They can be read back from their columns. A trace of some ports and flows
-//! has the same rows as that part of the whole trace.
+//! Properties of packet traces. The rows are equal for both engines, for 1 to 3 threads and for any steps. The numbers
+//! of rows by kind are the counters of the report. Rows can be read back from their columns. A trace of some ports and
+//! flows has the rows of these ports and flows in the whole trace.
 
 use std::collections::{BTreeMap, BTreeSet};
 use tailback_random::Rng;
@@ -84,7 +84,7 @@ fn by_instant(plan: Plan) -> Result<Vec<Row>, String> {
         let taken = world.take_trace();
         let other = taken.iter().find(|row| row.time != world.now());
         if let Some(row) = other.or(taken.first().filter(|row| rows.last().is_some_and(|last| last.time == row.time))) {
-            return Err(format!("a row is not given with the others of its instant: {row:?} at {:?}", world.now()));
+            return Err(format!("a row is not taken with the others of its instant: {row:?} at {:?}", world.now()));
         }
         if taken.is_empty() && !world.is_done() {
             return Err(format!("a step ends without rows at {:?}", world.now()));
@@ -104,7 +104,7 @@ fn part(plan: &Plan) -> TracePlan {
     TracePlan { ports, flows, events, from, until, ..TracePlan::default() }
 }
 
-/// Returns `true` if a selection has a row; independent of the program's own selection.
+/// Returns `true` if a selection includes a row; computed independently of the code under test.
 fn selects(part: &TracePlan, row: &Row) -> bool {
     part.ports.as_ref().is_none_or(|ports| ports[row.port as usize])
         && (row.flow == Row::NO_FLOW || part.flows.as_ref().is_none_or(|flows| flows[row.flow as usize]))
@@ -138,8 +138,8 @@ fn sums(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
     }
     let after = |row: &&Row| (row.time, row.order.kind) > (plan.warmup, WARMED_UP);
     let mut found: BTreeMap<(u32, u8, EventKind), u64> = BTreeMap::new();
-    // Packets in each queue, by port and packet. A drop of a packet that is not in the queue happened on a link, at an
-    // input or in a conditioner, and is no drop of the queue.
+    // Packets in queues, by port and packet. A packet that is dropped while it is not in the queue was dropped on a
+    // link, at an input or in a conditioner; the queue's counters do not include this drop.
     let mut waiting = BTreeSet::new();
     for row in rows.iter().filter(|row| row.frame.is_packet()) {
         let here = (row.port, row.packet);
@@ -169,7 +169,7 @@ fn sums(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
                     ));
                 }
             }
-            // Rows count the starts of transmissions, the report the ends.
+            // Rows count the starts of transmissions, and the report counts the ends.
             if rows(EventKind::Dequeue).abs_diff(counts.sent.packets) > 1 {
                 return Err(format!("{}: {} starts, {:?} sent", port.name, rows(EventKind::Dequeue), counts.sent));
             }
@@ -194,9 +194,9 @@ fn columns(rows: &[Row]) -> Result<(), String> {
     let made = Columns::of(rows);
     let named = COLUMNS.iter().zip(&made.columns);
     let columns = named.map(|(spec, column)| (spec.name, (&*column.numbers, &*column.extent))).collect();
-    let back = tailback_trace::columns::rows(rows.len(), &columns)?;
-    match (0..rows.len()).find(|at| rows[*at] != back[*at]) {
+    let read_back = tailback_trace::columns::rows(rows.len(), &columns)?;
+    match (0..rows.len()).find(|at| rows[*at] != read_back[*at]) {
         None => Ok(()),
-        Some(at) => Err(format!("columns of {:?} are read as {:?}", rows[at], back[at])),
+        Some(at) => Err(format!("columns of {:?} are read as {:?}", rows[at], read_back[at])),
     }
 }

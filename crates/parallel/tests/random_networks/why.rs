@@ -1,6 +1,6 @@
-//! Properties of explanations of packets. The bytes before a packet in a queue add up to the measured backlog. The
-//! waits of a packet add up to its delay. The intervals of stops add up to the stopped time in the report. Each chain
-//! of stops ends at a queue that had passed its threshold or at a storm, or closes a ring.
+//! Properties of explanations of packets. The bytes before a packet in a queue add up to the queue's length. The parts
+//! of a packet's delay add up to the delay. The intervals of stops add up to the stopped time in the report. Each chain
+//! of stops ends at a congested queue or at a storm, or closes a ring.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,21 +33,21 @@ static SEEN: [(&str, AtomicU64); 12] = [
     ("ends at a storm", AtomicU64::new(0)),
 ];
 
-/// Adds `number` occurrences of a part of explanations.
+/// Adds `number` occurrences of a part of explanations to [`SEEN`].
 fn count_part(name: &str, number: u64) {
     let (_, count) = SEEN.iter().find(|(own, _)| *own == name).expect("a part of the list");
     count.fetch_add(number, Ordering::Relaxed);
 }
 
-/// Checks that every part has occurred; called after some hundreds of networks.
+/// Checks that every part of [`SEEN`] has occurred. It is called after at least 100 networks.
 pub fn covered() {
     let counts: Vec<(&str, u64)> = SEEN.iter().map(|(name, count)| (*name, count.load(Ordering::Relaxed))).collect();
     assert!(counts.iter().all(|(_, count)| *count > 0), "explanations: {counts:?}");
     println!("explanations: {counts:?}");
 }
 
-/// Checks explanations of some packets of a traced run, and the time for which each port was stopped; two of three
-/// seeds are checked.
+/// Checks explanations of some packets of a traced run, and the time for which each port was stopped. To save time,
+/// runs whose seed is a multiple of 3 are not checked.
 pub fn check(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
     if plan.seed.is_multiple_of(3) {
         return Ok(());
@@ -67,8 +67,8 @@ pub fn check(plan: &Plan, rows: &[Row], report: &Report) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks that the explanation of a packet from the whole trace equals that from the rows that a keeper keeps. The
-/// start of the kept rows moves back until the explanation needs no earlier rows.
+/// Checks that a packet has the same explanation by the whole trace and by the rows that a keeper keeps. The first
+/// instant of the kept rows is set back until the explanation needs no earlier rows.
 fn check_kept_rows(network: &Network, log: &Log<'_>, found: Found, rows: &[Row]) -> Result<(), String> {
     let json = |story: &PacketStory| serde_json::to_value(story).expect("a story has text keys");
     let whole = packet(log, found, (1, 1)).ok_or("no rows")?;
@@ -119,7 +119,7 @@ fn check_stopped_times(log: &Log<'_>, report: &Report) -> Result<(), String> {
     Ok(())
 }
 
-/// Returns the packets that are explained, as many of each kind as [`EACH`] says, or all if there are fewer.
+/// Returns the packets to explain: of each kind the number in [`EACH`], or all if there are fewer. Kinds may overlap.
 fn chosen(log: &Log<'_>, rows: &[Row]) -> Vec<Found> {
     let mut ends: BTreeMap<u64, (&Row, Option<&Row>)> = BTreeMap::new();
     for row in rows.iter().filter(|row| matches!(row.frame, FrameKind::Data | FrameKind::Syn)) {
@@ -146,7 +146,7 @@ fn chosen(log: &Log<'_>, rows: &[Row]) -> Vec<Found> {
     let mut slow = delivered.clone();
     slow.sort_by_key(|found| std::cmp::Reverse(found.until.since(found.from)));
     let mut all: Vec<Found> = slow.into_iter().take(EACH[0]).collect();
-    // Packets whose port was stopped on their way; the packets with the largest delays may not include any.
+    // The packets with the largest delays may not include any with a stop on their path.
     all.extend(spread(&held(log, &delivered), EACH[4]));
     all.extend(spread(&delivered, EACH[1]));
     all.extend(spread(&of(Some(EventKind::Drop)), EACH[2]));
@@ -190,7 +190,7 @@ impl Checks<'_> {
                 return Err(format!("{}: {before} B before it, {} B measured", hop.port, hop.queue_bytes));
             }
         }
-        // Ports whose stops the tree explains, and ports to whose explanation elsewhere in the tree it refers.
+        // Ports whose stops the tree explains, and ports for whose stops it refers to another place in the tree.
         let mut explained = BTreeSet::new();
         let mut referred = BTreeSet::new();
         for stop in &story.chain {
@@ -261,7 +261,8 @@ impl Checks<'_> {
         }
         // A queue is congested while it has become congested more often than it has been relieved.
         let is_of_queue = |row: &&Row| match row.detail.as_deref() {
-            // Queues of several inputs have the same output, and only the neighbour behind the input is notified.
+            // At a crossbar, queues of several inputs have the same output. The rows of an input's queue name the port
+            // towards the neighbour that is notified.
             Some(Detail::Congestion { cause: own, .. }) => {
                 same(*own, cause.cause) && (!own.input || row.port == cause.target)
             }

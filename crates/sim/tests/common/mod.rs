@@ -1,4 +1,7 @@
-//! A small builder of plans for the tests, and statistics to judge their results.
+//! Builder of plans for the tests, and statistics to judge their results.
+//!
+//! The tests write a topology as `h -100- s (50 kB) -10- d`: numbers between nodes are link rates in Mbit/s; the size
+//! in parentheses is the buffer of that node's port to the node on its right.
 #![allow(dead_code, reason = "each test program uses a part of these items")]
 
 use std::collections::VecDeque;
@@ -13,6 +16,7 @@ use tailback_units::{Dur, Fraction, Rate, Size, Time};
 
 /// Framing in which the length of a packet is its payload, in buffers and on the wire.
 pub const RAW: Framing = Framing { mtu: 65_535, header: 0, min_frame: 0, overhead: 0, buffer: Length::Payload };
+/// Ethernet framing; buffers count frames without preamble and gap.
 pub const ETHERNET: Framing = Framing { mtu: 1500, header: 18, min_frame: 64, overhead: 20, buffer: Length::Frame };
 /// Buffer bytes of a full Ethernet frame.
 pub const FRAME: u64 = 1518;
@@ -20,9 +24,10 @@ pub const FRAME: u64 = 1518;
 pub const WIRE: u32 = 1538;
 /// Bytes on the wire of a PAUSE frame.
 pub const PAUSE: u32 = 84;
+/// Limit of a buffer that is never full, bytes.
 pub const UNLIMITED: u64 = u64::MAX;
 
-/// Back-pressure with the defaults of scenarios.
+/// Back-pressure with the defaults of scenario documents.
 pub const PLAIN: BackPressure = BackPressure {
     scope: Scope::Plain,
     detection: Detection::Watermark { high: 0.8, low: 0.7 },
@@ -34,6 +39,7 @@ pub const PLAIN: BackPressure = BackPressure {
     response_time: Dur::ZERO,
     end_stations: false,
 };
+/// All scopes of back-pressure.
 pub const SCOPES: [Scope; 4] = [Scope::Plain, Scope::Class, Scope::Destination, Scope::ClassDestination];
 
 /// All kinds of records.
@@ -46,26 +52,30 @@ pub const RECORDS: [RecordKind; 6] = [
     RecordKind::DelayDistribution,
 ];
 
+/// Returns [`PLAIN`] back-pressure with another scope.
 pub fn scope(scope: Scope) -> BackPressure {
     BackPressure { scope, ..PLAIN }
 }
 
-pub fn ms(n: u64) -> Time {
-    Time(Dur::from_ms(n).0)
+/// Returns the instant this number of milliseconds after time zero.
+pub fn ms(millis: u64) -> Time {
+    Time(Dur::from_ms(millis).0)
 }
-pub fn us(n: u64) -> Time {
-    Time(Dur::from_us(n).0)
+/// Returns the instant this number of microseconds after time zero.
+pub fn us(micros: u64) -> Time {
+    Time(Dur::from_us(micros).0)
 }
-/// Transmission time of `wire` bytes at `mbit` Mbit/s.
+/// Returns the transmission time of `wire` bytes at `mbit` Mbit/s.
 pub fn tx(mbit: u64, wire: u32) -> Dur {
     Rate::mbit(mbit).clock().tx_time(wire)
 }
 
-/// Equal packets at even intervals from the flow's start.
+/// Returns a source of packets of `packet` bytes at equal intervals, the first at the flow's start.
 pub fn cbr(packet: u64, bps: u64) -> Model {
     let (packet, rate) = (Size(packet), Some(Rate(bps)));
     Model::Cbr(Cbr { packet, rate, interval: None, jitter: Fraction(0.0), wander: Fraction(0.0), phase: Phase::Zero })
 }
+/// Returns a source of packets of `packet` bytes with exponential intervals, at a mean rate of `bps` bit/s.
 pub fn poisson(packet: u64, bps: u64) -> Model {
     Model::Poisson(Poisson {
         packet: Size(packet),
@@ -74,10 +84,12 @@ pub fn poisson(packet: u64, bps: u64) -> Model {
         sizes: tailback_traffic::Sizes::default(),
     })
 }
-/// Bursts as in the slides of Tobagi and others, with uniform sizes and gaps.
+/// Returns a source of bursts as in the slides of Tobagi and others: sizes uniform with a mean of `burst` bytes,
+/// uniform gaps, and a mean rate of `bps` bit/s.
 pub fn bursts(burst: u64, bps: u64) -> Model {
     Model::UniformUniform(UniformUniform { burst: Size(burst), rate: Rate(bps) })
 }
+/// Returns a source of `size` bytes, all at the flow's start.
 pub fn bulk(size: u64) -> Model {
     Model::Bulk(Bulk { size: Some(Size(size)) })
 }
@@ -141,11 +153,13 @@ impl Net {
             NodeKind::Host(_) => panic!("node {node} is a host"),
         }
     }
-    pub fn press(&mut self, node: NodeId, law: BackPressure) {
-        self.at_switch(node).backpressure = Some(law);
+    /// Gives a switch back-pressure.
+    pub fn set_backpressure(&mut self, node: NodeId, backpressure: BackPressure) {
+        self.at_switch(node).backpressure = Some(backpressure);
     }
 
-    /// Adds a link with equal rates; the number of classes must be set before.
+    /// Adds a link of `mbit` Mbit/s in each direction, whose queues have no limit; `plan.classes` must be set before.
+    /// Returns its index.
     pub fn link(&mut self, a: NodeId, b: NodeId, mbit: u64) -> u32 {
         let queue = || QueuePlan {
             discipline: Spec::default(),
@@ -165,16 +179,16 @@ impl Net {
         });
         (self.plan.links.len() - 1) as u32
     }
-    /// Returns the queue at `from` towards `to`.
+    /// Returns the queue at `from` towards `to`. Panics if there is no link between them.
     pub fn queue(&mut self, from: NodeId, to: NodeId) -> &mut QueuePlan {
-        let at = self.plan.links.iter_mut().find_map(|link| match link.ends {
+        let queue = self.plan.links.iter_mut().find_map(|link| match link.ends {
             [a, b] if (a, b) == (from, to) => Some(&mut link.queue[0]),
             [a, b] if (b, a) == (from, to) => Some(&mut link.queue[1]),
             _ => None,
         });
-        at.expect("a link between the two")
+        queue.expect("a link between the two")
     }
-    /// Limits each class of the queue at `from` towards `to`.
+    /// Limits each class of the queue at `from` towards `to` to `bytes`.
     pub fn limit(&mut self, from: NodeId, to: NodeId, bytes: u64) {
         self.queue(from, to).limits.fill(bytes);
     }
@@ -183,7 +197,7 @@ impl Net {
         self.plan.links.iter_mut().for_each(|link| link.delay = delay);
     }
 
-    /// Adds a flow that starts at time zero and never stops. Its name is `from->to` with its number.
+    /// Adds a flow that starts at time zero and never stops. Its name is `from->to` and its index. Returns the index.
     pub fn flow(&mut self, from: NodeId, to: NodeId, class: u8, model: Model) -> usize {
         let name = |node: NodeId| &self.plan.nodes[usize::from(node)].name;
         let name = format!("{}->{} {}", name(from), name(to), self.plan.flows.len());
@@ -202,12 +216,14 @@ impl Net {
         self.plan.flows.push(FlowPlan { name, from, to, start: Time::ZERO, kind: kind.into() });
         self.plan.flows.len() - 1
     }
+    /// Adds a change to the timeline.
     pub fn change(&mut self, at: Time, what: ChangeKind) {
         self.plan.timeline.push(Change { at, what });
         self.plan.timeline.sort_by_key(|change| change.at);
     }
 
-    /// Returns the plan with routes over the fewest hops; ties are broken by the lowest link.
+    /// Returns the plan with routes over the fewest hops. Of several, a node takes the one that a breadth-first search
+    /// from the destination finds first.
     pub fn routed(&self) -> Plan {
         let nodes = self.plan.nodes.len();
         let mut routes = vec![vec![NO_ROUTE; nodes]; nodes];
@@ -236,7 +252,7 @@ impl Net {
         let reports = [Engine::Merged, Engine::Plain].map(|engine| run(Plan { engine, ..self.routed() }));
         let [merged, plain] = reports;
         assert_eq!(merged.digest, plain.digest, "merged and plain engine differ");
-        // The durations of stops are not in the digest.
+        // The durations of stops and the maximum of an input are not in the digest.
         let stops = |report: &Report| -> Vec<_> {
             report.ports.iter().map(|p| (p.stopped_s, p.slowed_s, p.stops.clone(), p.input_max_bytes)).collect()
         };
@@ -257,7 +273,7 @@ impl Net {
     pub fn run_merged(&self) -> Report {
         run(self.routed())
     }
-    /// Returns the reports of independent replications of the merged engine.
+    /// Returns the reports of `n` independent replications of the merged engine, with the seeds 1 to `n`.
     pub fn replications(&self, n: u64) -> Vec<Report> {
         let plan = self.routed();
         (1..=n).map(|seed| run(Plan { seed, ..plan.clone() })).collect()
@@ -294,17 +310,20 @@ pub fn to_end(world: &mut World) {
     assert!(ends, "more than a billion events, at {} of the run", world.progress());
 }
 
+/// Returns the report of a run to the end.
 pub fn run(plan: Plan) -> Report {
     let mut world = World::new(plan);
     to_end(&mut world);
     world.report()
 }
 
+/// Returns the 99.9 % confidence interval of the mean of independent values.
 pub fn interval(values: &[f64]) -> Interval {
     mean_interval(values, 0.999).expect("at least two replications")
 }
 
-/// Checks that the value of the theory lies in the interval, and that the interval is narrow enough.
+/// Checks that the value of the theory lies in the interval, and that the interval's half-width is at most the fraction
+/// `relative_half_width` of that value.
 #[track_caller]
 pub fn agrees(measured: Interval, theory: f64, relative_half_width: f64) {
     assert!(measured.contains(theory), "theory says {theory}, the simulation {measured:?}");
@@ -314,9 +333,11 @@ pub fn agrees(measured: Interval, theory: f64, relative_half_width: f64) {
     );
 }
 
+/// Returns the port `from->to` of this name.
 pub fn port<'a>(report: &'a Report, name: &str) -> &'a PortReport {
     report.ports.iter().find(|port| port.name == name).unwrap_or_else(|| panic!("no port {name}"))
 }
+/// Returns the number of packets dropped at the queue of a port.
 pub fn drops_at(report: &Report, name: &str) -> u64 {
     port(report, name).classes.iter().map(|class| class.dropped.packets).sum()
 }
@@ -324,6 +345,7 @@ pub fn drops_at(report: &Report, name: &str) -> u64 {
 pub fn drops_of(report: &Report, node: &str) -> u64 {
     report.nodes.iter().find(|n| n.name == node).expect("a node of that name").dropped_packets
 }
+/// Returns the number of packets of all flows dropped anywhere.
 pub fn total_drops(report: &Report) -> u64 {
     report.flows.iter().map(|flow| flow.dropped.packets).sum()
 }
@@ -331,9 +353,11 @@ pub fn total_drops(report: &Report) -> u64 {
 pub fn loss(flow: &FlowReport) -> f64 {
     flow.dropped.packets as f64 / flow.offered.packets as f64
 }
+/// Returns the mean delay of a flow's packets in seconds.
 pub fn mean_s(flow: &FlowReport) -> f64 {
     flow.delay.mean_s.expect("packets were delivered")
 }
+/// Returns the maximum delay of a flow's packets in seconds.
 pub fn max_s(flow: &FlowReport) -> f64 {
     flow.delay.max_s.expect("packets were delivered")
 }
@@ -356,16 +380,17 @@ pub fn tcp(document: serde_json::Value) -> Arc<Tcp> {
 }
 
 impl Net {
-    /// Adds a user at `client` and its server, joined by this number of pairs of connections; the response flows need
-    /// no handshake. Returns the number of the first flow.
+    /// Adds a user at `client` and its server, with a pair of flows for each parallel connection of the application:
+    /// one for requests, and one for responses, which needs no handshake. `transport` is `None` for datagrams. All
+    /// flows are in the group `users`. Returns the index of the first flow.
     pub fn session(
         &mut self,
         client: NodeId,
         server: NodeId,
-        law: &Arc<Application>,
+        application: &Arc<Application>,
         transport: Option<&Arc<Tcp>>,
     ) -> usize {
-        let pages = law.pages().expect("a session is of pages");
+        let pages = application.pages().expect("a session is of pages");
         let first = self.plan.flows.len();
         let mut channels = Vec::new();
         for _ in 0..pages.parallel {
@@ -379,12 +404,19 @@ impl Net {
             }
             channels.push([request as u32, response as u32]);
         }
-        self.plan.applications.push(ApplicationPlan::Session { law: law.clone(), channels });
+        self.plan.applications.push(ApplicationPlan::Session { law: application.clone(), channels });
         first
     }
 
-    /// Adds connections that carry one transfer after another; the name of their group is `transfers`.
-    pub fn transfers(&mut self, from: NodeId, to: NodeId, law: &Arc<Application>, tcp: &Arc<Tcp>, connections: u32) {
+    /// Adds `connections` flows, each of which carries one transfer after another, in the group `transfers`.
+    pub fn transfers(
+        &mut self,
+        from: NodeId,
+        to: NodeId,
+        application: &Arc<Application>,
+        tcp: &Arc<Tcp>,
+        connections: u32,
+    ) {
         let flow = |_| {
             let flow = self.flow(from, to, 0, bulk(1));
             "transfers".clone_into(&mut self.plan.flows[flow].group);
@@ -392,6 +424,6 @@ impl Net {
             flow as u32
         };
         let flows = (0..connections).map(flow).collect();
-        self.plan.applications.push(ApplicationPlan::Transfers { law: law.clone(), flows });
+        self.plan.applications.push(ApplicationPlan::Transfers { law: application.clone(), flows });
     }
 }

@@ -1,13 +1,13 @@
-//! Pinned results of fixed scenarios on three levels, so that a difference is reported with the first level on which it shows.
+//! Pinned results of fixed scenarios on three levels. A difference is reported with the first level on which it shows.
 //!
 //! - *counts*: every counter of the report, by flow, port, class, conditioner and congestion point;
 //! - *times*: delays, completion times, time averages of queues, stops, and the digest of the run;
 //! - *state*: the sampled series, with the variables of laws, schedulers and senders, and the windows at the end.
 //!
-//! A change of behaviour that changes counts changes the later levels, too; one that changes only the state leaves all packets
-//! unchanged.
+//! A change of behaviour that changes counts usually changes the later levels, too. One that changes only the state
+//! leaves all packets unchanged.
 
-#![allow(clippy::disallowed_methods, reason = "a variable of the environment accepts changed results")]
+#![allow(clippy::disallowed_methods, reason = "an environment variable makes the test accept changed results")]
 
 use serde_json::{Map, Value};
 use std::collections::BTreeMap;
@@ -21,8 +21,8 @@ pub const LEVELS: [&str; 3] = ["counts", "times", "state"];
 
 const ADVICE: &str = "
 The results of a fixed scenario have changed. If you did not mean to change what is simulated, this
-is an error: find it. If you did (an error is mended, an order of events or of random draws is
-defined anew, a scenario here is new), run
+is an error: find it. If you did (you mended an error, changed the order of events or of random
+draws, or added a scenario here), run
 
     TAILBACK_GOLDEN=accept cargo test -p tailback-sim -p tailback-scenario --test all golden
 
@@ -32,9 +32,10 @@ read the difference, and say in the commit which behaviour has changed and why t
 /// The results of a scenario.
 pub struct Levels {
     digests: [Digest; 3],
-    /// Sums of the report's counters by name, and drops by reason.
+    /// By name: sums of the report's counters, numbers of other numbers and of time series that are not 0; by reason:
+    /// sums of drops.
     pub totals: BTreeMap<String, u64>,
-    /// Text of the main totals.
+    /// Main totals as text: packets offered and delivered, drops by reason, and other counts that are not 0.
     summary: String,
 }
 
@@ -50,7 +51,7 @@ impl Levels {
         };
         for (key, value) in value.as_object().into_iter().flatten() {
             match key.as_str() {
-                // Events depend on the engine.
+                // The number of events depends on the engine.
                 "version" | "schema" | "seed" | "events" => {}
                 "digest" => levels.digests[1].text(value.as_str().unwrap_or_default()),
                 "series" => levels.series(key, value),
@@ -61,7 +62,8 @@ impl Levels {
         levels
     }
 
-    /// Adds a value of the report; `name` is its key, or, for the key `packets`, that of the table around it.
+    /// Adds the value at `path` of the report; `name` is its key, or, for the key `packets`, the key of the table
+    /// around it.
     fn add(&mut self, path: &str, name: &str, value: &Value) {
         match value {
             Value::Null | Value::Bool(false) => {}
@@ -78,9 +80,9 @@ impl Levels {
                 }
                 None => {
                     let real = number.as_f64().expect("a number is whole or real");
-                    let state = ["window", "ssthresh", "srtt_s"].contains(&name);
+                    let is_state = ["window", "ssthresh", "srtt_s"].contains(&name);
                     if real != 0.0 {
-                        self.put(if state { 2 } else { 1 }, path, real.to_bits());
+                        self.put(if is_state { 2 } else { 1 }, path, real.to_bits());
                         *self.totals.entry(name.to_owned()).or_default() += 1;
                     }
                 }
@@ -94,6 +96,7 @@ impl Levels {
         }
     }
 
+    /// Adds the values of a table, and its drops if it has a reason.
     fn table(&mut self, path: &str, name: &str, table: &Map<String, Value>) {
         if let (Some(reason), Some(packets)) = (table.get("reason"), table.get("packets")) {
             let reason = reason.as_str().unwrap_or_default().to_owned();
@@ -105,7 +108,7 @@ impl Levels {
         }
     }
 
-    /// Adds the series below a value to the state.
+    /// Adds the time series in a value to the state; series of zeros are left out.
     fn series(&mut self, path: &str, value: &Value) {
         match value {
             Value::Object(table) => {
@@ -125,12 +128,13 @@ impl Levels {
         }
     }
 
+    /// Adds a number and its path to the digest of a level.
     fn put(&mut self, level: usize, path: &str, value: u64) {
         self.digests[level].text(path);
         self.digests[level].u64(value);
     }
 
-    /// Returns the line of a scenario: name, totals, and the first 64 bits of each level's digest.
+    /// Returns the line of a scenario: name, totals, and 64 bits of each level's digest.
     pub fn line(&self, name: &str) -> String {
         let mut line = format!("{name}: {}", self.summary);
         for (level, digest) in LEVELS.iter().zip(&self.digests) {
@@ -149,6 +153,7 @@ fn bits(value: &Value) -> u64 {
     }
 }
 
+/// Returns the main totals of a report as text.
 fn summary(report: &Report) -> String {
     let (mut offered, mut delivered, mut sums) = (0, 0, Vec::<(String, u64)>::new());
     let mut add = |name: &str, count: u64| match sums.iter_mut().find(|(known, _)| known == name) {
@@ -220,7 +225,7 @@ fn differences(before: &str, now: &str) -> Vec<String> {
     changed
 }
 
-/// Returns, by scenario, the texts of a file: totals, counts, times, state.
+/// Returns the four texts of each scenario in a file: totals, and the digests of counts, times and state.
 pub fn parsed(file: &str) -> BTreeMap<&str, [&str; 4]> {
     fn scenario(line: &str) -> Option<(&str, [&str; 4])> {
         let (name, rest) = line.split_once(": ").filter(|_| !line.starts_with('#'))?;
@@ -230,7 +235,10 @@ pub fn parsed(file: &str) -> BTreeMap<&str, [&str; 4]> {
     file.lines().filter_map(scenario).collect()
 }
 
-/// Asserts that no two scenarios of the files have equal digests on any level.
+/// Asserts that no two scenarios have equal digests on any level. `files` has the name and the text of each file.
+///
+/// # Panics
+/// If two digests are equal, with the names of the scenarios.
 #[track_caller]
 pub fn all_differ(files: &[(&str, String)]) {
     let scenarios = |(file, text): &'_ (&str, String)| -> Vec<(String, [String; 4])> {

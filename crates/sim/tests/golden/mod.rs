@@ -1,5 +1,6 @@
-//! One fixed scenario per mechanism of a local network, whose results are pinned in `lan.txt` by levels. Both engines must
-//! give them, on every platform. They are our own results: they show that something has changed, not that it was right.
+//! One fixed scenario per mechanism of a local network. `lan.txt` pins the results by levels; both engines must give
+//! them on every platform. They are our own results: a difference shows that behaviour has changed, not that it was
+//! right.
 
 mod levels;
 
@@ -11,9 +12,10 @@ use tailback_sim::plan::*;
 use tailback_traffic::{Distribution, Model, OnOff, Peak, SelfSimilar, Truncation, UniformFixed, Video};
 use tailback_units::{Dur, Rate, Size};
 
-/// s1 (hosts h0 to h3) and s4 (h4) send over s2 to d2 and, by 10 Mbit/s, to d1 and d3 at s3, which is
-/// too slow for both; some traffic goes back. With two classes d1 and d2 get packets of both, d3 of class 1.
-fn campus(classes: u8, law: Option<BackPressure>) -> Net {
+/// Returns a network in which hosts at s1 (h0 to h3) and at s4 (h4) send over s2: to d2 at s2, and to d1 and d3 at s3.
+/// The link of 10 Mbit/s from s2 to s3 is too slow for the sum of these flows. Each flow has one of 0.2 Mbit/s in the
+/// reverse direction. With two classes, d1 and d2 get packets of both, and d3 of class 1.
+fn campus(classes: u8, backpressure: Option<BackPressure>) -> Net {
     let mut net = Net::new(ETHERNET);
     net.plan.classes = classes;
     net.plan.warmup = ms(100);
@@ -28,7 +30,7 @@ fn campus(classes: u8, law: Option<BackPressure>) -> Net {
     net.link(s3, d1, 100);
     net.link(s3, d3, 100);
     for s in [s1, s2, s3, s4] {
-        net.at_switch(s).backpressure.clone_from(&law);
+        net.at_switch(s).backpressure.clone_from(&backpressure);
     }
     let traffic = [
         (s1, d1, 0, bursts(24_000, 3_000_000)),
@@ -47,15 +49,18 @@ fn campus(classes: u8, law: Option<BackPressure>) -> Net {
     net
 }
 
+/// Returns a network with a change.
 fn with(mut net: Net, change: impl FnOnce(&mut Net)) -> Net {
     change(&mut net);
     net
 }
 
+/// Returns the campus in which s2 has another switch model.
 fn fabric(fabric: Fabric) -> Net {
     with(campus(2, None), |net| net.at_switch(1).fabric = fabric)
 }
 
+/// Returns a network with flows of four source models that the campus does not have.
 fn sources() -> Net {
     let models = [
         Model::UniformFixed(UniformFixed { burst: Size(6_000), rate: Rate::mbit(2) }),
@@ -99,6 +104,7 @@ fn sources() -> Net {
     net
 }
 
+/// Adds changes of links, flows and thresholds to a campus.
 fn timeline(net: &mut Net) {
     for (at, what) in [
         (200, ChangeKind::LinkDown(0)),
@@ -113,39 +119,44 @@ fn timeline(net: &mut Net) {
     }
 }
 
+/// Returns the scenarios by name.
 fn scenarios() -> Vec<(&'static str, Net)> {
-    let mac = |quanta, law: BackPressure| BackPressure { signal: Signal::Mac { quanta }, ..law };
+    let mac = |quanta, backpressure: BackPressure| BackPressure { signal: Signal::Mac { quanta }, ..backpressure };
     let forecast = Detection::FillRate { high: 0.8, low: 0.7, window: Dur::from_ms(2), horizon: Dur::from_ms(5) };
     let slow = Response::Rate { decrease: 0.5, floor: 0.05, increase: 0.05, interval: Dur::from_ms(5) };
-    let pressed = |law: BackPressure| campus(2, Some(BackPressure { response_time: Dur::from_us(10), ..law }));
+    let with_backpressure =
+        |backpressure: BackPressure| campus(2, Some(BackPressure { response_time: Dur::from_us(10), ..backpressure }));
     vec![
         ("drop-tail", campus(1, None)),
         ("drop-head", with(campus(1, None), |net| net.queue(1, 2).discipline = Spec::DropHead(drop_head::Params {}))),
         ("priority", campus(2, None)),
         ("sources", sources()),
-        ("plain", pressed(PLAIN)),
-        ("class", pressed(scope(Scope::Class))),
-        ("destination", pressed(scope(Scope::Destination))),
-        ("destination-shared", pressed(BackPressure { partition: false, ..scope(Scope::Destination) })),
-        ("class-destination", pressed(scope(Scope::ClassDestination))),
+        ("plain", with_backpressure(PLAIN)),
+        ("class", with_backpressure(scope(Scope::Class))),
+        ("destination", with_backpressure(scope(Scope::Destination))),
+        ("destination-shared", with_backpressure(BackPressure { partition: false, ..scope(Scope::Destination) })),
+        ("class-destination", with_backpressure(scope(Scope::ClassDestination))),
         (
             "filtering-database",
-            pressed(BackPressure { addresses: Addresses::FilteringDatabase, ..scope(Scope::Destination) }),
+            with_backpressure(BackPressure { addresses: Addresses::FilteringDatabase, ..scope(Scope::Destination) }),
         ),
-        ("feeding", pressed(BackPressure { notify: Notify::Feeding, ..PLAIN })),
-        ("end-stations", pressed(BackPressure { end_stations: true, ..PLAIN })),
-        ("pause", pressed(mac(200, PLAIN))),
-        ("priority-pause", pressed(mac(20, scope(Scope::Class)))),
-        ("slowing-down", pressed(BackPressure { response: slow, ..scope(Scope::Class) })),
-        ("fill-rate", pressed(BackPressure { detection: forecast, ..PLAIN })),
+        ("feeding", with_backpressure(BackPressure { notify: Notify::Feeding, ..PLAIN })),
+        ("end-stations", with_backpressure(BackPressure { end_stations: true, ..PLAIN })),
+        ("pause", with_backpressure(mac(200, PLAIN))),
+        ("priority-pause", with_backpressure(mac(20, scope(Scope::Class)))),
+        ("slowing-down", with_backpressure(BackPressure { response: slow, ..scope(Scope::Class) })),
+        ("fill-rate", with_backpressure(BackPressure { detection: forecast, ..PLAIN })),
         ("shared-memory", fabric(Fabric::SharedMemory { memory: 40_000, alpha: 1.0 })),
         ("input-fifo", fabric(Fabric::InputFifo { buffer: 10_000 })),
-        ("input-fifo-pressed", with(fabric(Fabric::InputFifo { buffer: 10_000 }), |net| net.press(1, PLAIN))),
+        (
+            "input-fifo-pressed",
+            with(fabric(Fabric::InputFifo { buffer: 10_000 }), |net| net.set_backpressure(1, PLAIN)),
+        ),
         (
             "virtual-output-queues-pressed",
             with(
                 fabric(Fabric::VirtualOutputQueues { buffer: UNLIMITED, output_buffer: 10_000, speedup: 1.0 }),
-                |net| net.press(1, scope(Scope::ClassDestination)),
+                |net| net.set_backpressure(1, scope(Scope::ClassDestination)),
             ),
         ),
         (
@@ -161,11 +172,12 @@ fn scenarios() -> Vec<(&'static str, Net)> {
                 net.plan.links[0].jitter = [Dur::from_us(300); 2];
             }),
         ),
-        ("timeline", with(pressed(PLAIN), timeline)),
+        ("timeline", with(with_backpressure(PLAIN), timeline)),
         ("raw-framing", with(campus(1, None), |net| net.plan.framing = RAW)),
     ]
 }
 
+/// Returns the path of the pinned results.
 fn file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/golden/lan.txt")
 }

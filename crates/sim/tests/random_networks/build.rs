@@ -6,15 +6,15 @@ use tailback_qdisc::Accounting;
 use tailback_sim::plan::*;
 use tailback_units::{Rate, Time};
 
-/// Sources stop at this instant.
+/// Instant at which all sources stop: 200 ms.
 pub const SILENCE: Time = Time(200_000_000_000);
-/// All links come up and all pause storms end at this instant.
+/// Instant at which all links come up and all pause storms end: 250 ms.
 const MENDED: Time = Time(250_000_000_000);
-/// End of the run, by which the network is empty: 100 MB at the lowest rate.
+/// End of the run, 80 s: the time of 100 MB at the lowest rate, 10 Mbit/s. The network is then empty.
 const END: Time = Time(80_000_000_000_000);
 
-/// Returns the network of a case without its timeline, and without back-pressure unless `pressed`.
-pub fn built(case: &Case, pressed: bool) -> Net {
+/// Returns the network of a case without its timeline, and without back-pressure unless `with_backpressure`.
+pub fn built(case: &Case, with_backpressure: bool) -> Net {
     let mut net = Net::new(case.framing);
     net.plan.framing.mtu = net.plan.framing.mtu.min(9_000);
     net.plan.seed = case.seed;
@@ -27,7 +27,7 @@ pub fn built(case: &Case, pressed: bool) -> Net {
         let plan = net.at_switch(s);
         plan.fabric = drawn.fabric.clone();
         plan.latency = drawn.latency;
-        plan.backpressure = drawn.law.clone().filter(|_| pressed);
+        plan.backpressure = drawn.backpressure.clone().filter(|_| with_backpressure);
         if i > 0 {
             net.link(s, switches[drawn.parent % i], 100);
         }
@@ -40,10 +40,12 @@ pub fn built(case: &Case, pressed: bool) -> Net {
             hosts.push(h);
         }
     }
-    let by_address = |law: &Option<BackPressure>| {
-        law.as_ref().is_some_and(|law| matches!(law.scope, Scope::Destination | Scope::ClassDestination))
+    let by_address = |backpressure: &Option<BackPressure>| {
+        backpressure
+            .as_ref()
+            .is_some_and(|backpressure| matches!(backpressure.scope, Scope::Destination | Scope::ClassDestination))
     };
-    let addressed = case.switches.iter().any(|s| by_address(&s.law));
+    let addressed = case.switches.iter().any(|s| by_address(&s.backpressure));
     for (i, link) in net.plan.links.iter_mut().enumerate() {
         let drawn = &case.links[i % case.links.len()];
         link.rate = [Rate::mbit(drawn.mbit); 2];
@@ -76,19 +78,20 @@ pub fn built(case: &Case, pressed: bool) -> Net {
     net
 }
 
-/// Returns the hosts whose switch supports PAUSE frames.
+/// Returns the hosts whose switch sends PAUSE or PFC frames; only these hosts may send storms.
 fn pause_hosts(net: &Net) -> Vec<NodeId> {
     let nodes = &net.plan.nodes;
     let supports_pause = |n: NodeId| {
         matches!(&nodes[usize::from(n)].kind, NodeKind::Switch(switch)
-            if switch.backpressure.as_ref().is_some_and(|law| matches!(law.signal, Signal::Mac { .. })))
+            if switch.backpressure.as_ref().is_some_and(|backpressure| matches!(backpressure.signal, Signal::Mac { .. })))
     };
     let is_host = |n: NodeId| matches!(nodes[usize::from(n)].kind, NodeKind::Host(_));
     let links = net.plan.links.iter().flat_map(|link| [link.ends, [link.ends[1], link.ends[0]]]);
     links.filter(|[host, switch]| is_host(*host) && supports_pause(*switch)).map(|[host, _]| host).collect()
 }
 
-/// Returns the network with its timeline, after which all links are up and no host sends a storm.
+/// Returns the network of a case with its conditioners and its timeline. From [`MENDED`] on all links are up, and no
+/// host sends a storm.
 pub fn eventful(case: &Case) -> Net {
     let mut net = built(case, true);
     let (links, flows) = (net.plan.links.len() as u32, net.plan.flows.len() as u32);

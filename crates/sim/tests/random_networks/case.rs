@@ -1,4 +1,5 @@
-//! Random trees of hosts and switches of all models, with links, disciplines, back-pressure, traffic and timelines.
+//! Random cases: parameters of trees of hosts and switches of all models, with links, disciplines, back-pressure,
+//! traffic and timelines.
 
 use crate::common::*;
 use proptest::prelude::*;
@@ -9,16 +10,20 @@ use tailback_sim::plan::*;
 use tailback_traffic::{Bernoulli, Model};
 use tailback_units::{Dur, Fraction, Size, Time};
 
+/// A switch of the tree.
 #[derive(Clone, Debug)]
 pub struct SwitchCase {
-    /// The switch to which this one is attached, modulo the number of switches before it.
+    /// Index of the switch to which this one is attached, modulo the number of switches before it.
     pub parent: usize,
     pub fabric: Fabric,
-    pub law: Option<BackPressure>,
+    /// `None`: the switch has no back-pressure.
+    pub backpressure: Option<BackPressure>,
     pub latency: Dur,
+    /// Number of hosts at the switch.
     pub hosts: usize,
 }
 
+/// A link, with equal queues at both ends.
 #[derive(Clone, Debug)]
 pub struct LinkCase {
     /// Rate in Mbit/s.
@@ -26,40 +31,48 @@ pub struct LinkCase {
     pub delay: Dur,
     /// Probability of loss of a frame.
     pub loss: f64,
+    /// Maximum jitter of each direction.
     pub jitter: [Dur; 2],
-    /// Limit of each class in bytes.
+    /// Limit of each class of a queue in bytes.
     pub limit: u64,
     pub spec: Spec,
-    /// Size of the transmit ring in packets.
+    /// Size of the transmit ring in packets; `None`: no ring.
     pub ring: Option<u32>,
-    /// Rate of a shaper in Mbit/s.
+    /// Rate of the shaper in Mbit/s; `None`: no shaper.
     pub shaper: Option<u64>,
 }
 
+/// A flow between two hosts; if both are the same host, it is left out.
 #[derive(Clone, Debug)]
 pub struct FlowCase {
+    /// Index of the sending host, modulo the number of hosts.
     pub from: usize,
+    /// Index of the receiving host, modulo the number of hosts.
     pub to: usize,
+    /// Class, modulo the number of classes.
     pub class: u8,
     pub model: Model,
     pub start: Time,
 }
 
-/// A meter and its policer; ports are taken modulo their number.
+/// A meter and its policer.
 #[derive(Clone, Debug)]
 pub struct ConditionerCase {
+    /// Place; the index of a port is taken modulo the number of ports.
     pub place: Place,
+    /// `true`: one meter for each flow; `false`: one for all.
     pub per_flow: bool,
     pub meter: Meter,
+    /// Best colour that the policer drops, with all worse ones; `None`: no packet is dropped.
     pub police: Option<Colour>,
 }
 
-/// Changes of the timeline; numbers of nodes, links and flows are taken modulo their number.
+/// A change of the timeline. The first field is the index of a link, flow, switch or host, modulo their number.
 #[derive(Clone, Debug)]
 pub enum Event {
     /// A link goes down for this time.
     Flap(u32, Dur),
-    /// A link's rate changes, to Mbit/s.
+    /// A link's rate changes to this number of Mbit/s.
     Rate(u32, u64),
     /// A link's delay changes.
     Delay(u32, Dur),
@@ -67,28 +80,32 @@ pub enum Event {
     Restart(u32),
     /// A flow stops.
     Stop(u32),
-    /// A switch's high threshold changes; the low one becomes half of it.
+    /// A switch's high watermark changes to this fraction of the buffer; the low one becomes half of it.
     Thresholds(usize, f64),
     /// A host sends PAUSE frames for this time.
     Storm(u32, Dur),
-    /// The end of a storm, which may not have begun.
+    /// A host ends its storm, if it has one.
     Calm(u32),
 }
 
+/// Parameters of a network.
 #[derive(Clone, Debug)]
 pub struct Case {
     pub seed: u64,
     pub classes: u8,
     pub framing: Framing,
     pub switches: Vec<SwitchCase>,
+    /// Links; the network's link n has the parameters of entry n, modulo their number.
     pub links: Vec<LinkCase>,
     pub flows: Vec<FlowCase>,
     pub conditioners: Vec<ConditionerCase>,
     pub events: Vec<(Time, Event)>,
     pub warmup: Time,
+    /// `true` if hosts obey notifications.
     pub obeys: bool,
 }
 
+/// A duration, uniform from 0 to `most` microseconds.
 fn micros(most: u64) -> impl Strategy<Value = Dur> {
     (0..=most).prop_map(Dur::from_us)
 }
@@ -106,7 +123,7 @@ fn fabric() -> impl Strategy<Value = Fabric> {
     ]
 }
 
-fn law() -> impl Strategy<Value = BackPressure> {
+fn backpressure() -> impl Strategy<Value = BackPressure> {
     let detection = prop_oneof![
         3 => select(vec![(0.8, 0.7), (0.5, 0.0), (0.2, 0.1)]).prop_map(|(high, low)| Detection::Watermark { high, low }),
         1 => (micros(5_000), micros(20_000)).prop_map(|(window, horizon)| Detection::FillRate { high: 0.8, low: 0.7, window, horizon }),
@@ -124,7 +141,7 @@ fn law() -> impl Strategy<Value = BackPressure> {
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>());
     (select(SCOPES.to_vec()), detection, response, signal, micros(300), flags).prop_map(
         |(scope, detection, response, signal, response_time, (feeding, database, partition, end_stations))| {
-            // PAUSE frames carry no addresses, and only stop and resume.
+            // PAUSE frames carry no addresses, and they stop or resume traffic but cannot slow it.
             let (signal, response) = match (scope, signal) {
                 (Scope::Destination | Scope::ClassDestination, _) => (Signal::OnOff, response),
                 (_, Signal::Mac { .. }) => (signal, Response::Block),
@@ -150,7 +167,7 @@ fn link() -> impl Strategy<Value = LinkCase> {
         6 => Just(Spec::default()),
         1 => Just(Spec::DropHead(drop_head::Params {})),
         1 => Just(Spec::DropTail(drop_tail::Params { packets: Some(5), ..drop_tail::Params::default() })),
-        1 => select(early()),
+        1 => select(red()),
         2 => select(classful()),
     ];
     let ring = prop_oneof![4 => Just(None), 1 => select(vec![Some(1u32), Some(15)])];
@@ -173,8 +190,8 @@ fn link() -> impl Strategy<Value = LinkCase> {
     )
 }
 
-/// Random early detection with various treatments of idle time and counts.
-fn early() -> Vec<Spec> {
+/// Returns RED with thresholds in bytes, and with thresholds in packets and the idle time of 1993.
+fn red() -> Vec<Spec> {
     let documents = [
         serde_json::json!({ "kind": "red", "min": "3kB", "max": "9kB", "max-p": 0.3, "weight": 0.1 }),
         serde_json::json!({ "kind": "red", "min": "2packets", "max": "7packets", "count": "packets", "idle": "1993" }),
@@ -182,7 +199,7 @@ fn early() -> Vec<Spec> {
     documents.map(|document| tailback_document::decode(document).expect("a discipline")).into()
 }
 
-/// Disciplines with classes, classified by flow and by code point.
+/// Returns disciplines with classes that match flow, class and code point.
 fn classful() -> Vec<Spec> {
     let inner = serde_json::json!({ "kind": "class-based", "classes": [
         { "match": { "flow": 0 }, "priority": { "rate": "10%", "burst": "3kB" } },
@@ -221,8 +238,8 @@ pub fn flow() -> impl Strategy<Value = FlowCase> {
     })
 }
 
-/// Meters of one and of two rates, at each place. They colour and drop, but do not change code points: packets of a
-/// flow could overtake each other in a discipline that classifies by code point.
+/// A meter of one or two rates at any place. It colours and drops, but does not change code points: with a discipline
+/// that classifies by code point, packets of a flow could then overtake each other.
 fn conditioner() -> impl Strategy<Value = ConditionerCase> {
     let place = prop_oneof![
         Just(Place::Source),
@@ -251,14 +268,15 @@ fn event() -> impl Strategy<Value = (Time, Event)> {
         2 => (any::<u32>(), micros(60_000)).prop_map(|(host, duration)| Event::Storm(host, duration)),
         1 => any::<u32>().prop_map(Event::Calm),
     ];
-    // Whole milliseconds in some cases, so that changes coincide with other events.
+    // Whole milliseconds in half of the cases, so that changes coincide with other events.
     let at = prop_oneof![(0..210_000u64).prop_map(us), (0..210u64).prop_map(ms)];
     (at, event)
 }
 
 pub fn case() -> impl Strategy<Value = Case> {
-    let switch = (0..100usize, fabric(), prop::option::weighted(0.6, law()), micros(20), 1..4usize)
-        .prop_map(|(parent, fabric, law, latency, hosts)| SwitchCase { parent, fabric, law, latency, hosts });
+    let switch = (0..100usize, fabric(), prop::option::weighted(0.6, backpressure()), micros(20), 1..4usize).prop_map(
+        |(parent, fabric, backpressure, latency, hosts)| SwitchCase { parent, fabric, backpressure, latency, hosts },
+    );
     (
         (any::<u64>(), 1..=3u8, select(vec![ETHERNET, RAW, Framing { buffer: Length::Wire, ..ETHERNET }])),
         prop::collection::vec(switch, 1..5),

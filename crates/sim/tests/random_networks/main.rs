@@ -1,10 +1,10 @@
 //! Properties of every network, checked on random trees of hosts and switches of all models, with random links,
 //! disciplines, back-pressure, traffic and timelines.
 //!
-//! The cases are the same in each run; `TAILBACK_FUZZ=5000` tries that number of new ones.
+//! The cases are the same in each run; `TAILBACK_FUZZ=5000` tries 5000 new cases for each property.
 //!
-//! `case` draws cases, `build` makes networks of them. Networks with all features combined, as documents, are in the
-//! tests of `tailback-parallel`.
+//! `case` draws cases, and `build` makes networks of them. The tests of `tailback-parallel` draw documents that combine
+//! all features.
 
 #![allow(clippy::disallowed_methods, reason = "settings of the test come from the environment")]
 
@@ -25,6 +25,7 @@ use tailback_sim::plan::*;
 use tailback_sim::{Report, Series, View, World};
 use tailback_units::{Dur, Time};
 
+/// Returns the settings for this number of fixed cases, or for new cases if `TAILBACK_FUZZ` has their number.
 fn config(cases: u32) -> Config {
     let fixed = Config { cases, rng_seed: RngSeed::Fixed(1), failure_persistence: None, ..Config::default() };
     match std::env::var("TAILBACK_FUZZ").ok().and_then(|n| n.parse().ok()) {
@@ -40,7 +41,7 @@ fn config(cases: u32) -> Config {
     }
 }
 
-/// Numbers of packets offered, delivered, dropped, and in the network at the end.
+/// Returns the numbers of packets offered, delivered, dropped, and in the network at the end.
 fn counts(report: &Report) -> [u64; 4] {
     let sum = |get: fn(&tailback_sim::FlowReport) -> u64| report.flows.iter().map(|flow| get(&flow)).sum();
     [
@@ -51,40 +52,42 @@ fn counts(report: &Report) -> [u64; 4] {
     ]
 }
 
-/// Runs the network in two to four parts with either engine, and compares the reports.
+/// Checks that a run in at most two to four parts has the same report; the case's seed decides the number of parts and
+/// the engine.
 fn in_parts(net: &Net, case: &Case, report: &Report) {
     let engine = if case.seed.is_multiple_of(2) { Engine::Merged } else { Engine::Plain };
     same_in_parts(Plan { engine, ..net.routed() }, report, 2 + (case.seed % 3) as usize);
 }
 
-/// Checks that the packets found by flow are the packets counted.
+/// Checks that the packets found in queues, on links and at inputs agree with the counters of ports and flows.
 fn adds_up(view: &View) {
-    let mut data = 0;
+    let mut found_packets = 0;
     let mut inside = 0;
     for (name, port) in &view.ports {
         for class in &port.classes {
             let found =
                 class.by_flow.values().fold((0, 0), |(packets, bytes), n| (packets + n.packets, bytes + n.bytes));
             assert_eq!(found, (class.queued.packets, class.queued.bytes), "{name} at {}", view.time_s);
-            data += class.queued.packets;
+            found_packets += class.queued.packets;
         }
-        data += port.on_link_frames;
+        found_packets += port.on_link_frames;
         assert_eq!(port.queue_bytes, port.classes.iter().map(|class| class.queued.bytes).sum::<u64>());
         if let Some(transmission) = &port.transmission {
             assert!(transmission.end_s >= view.time_s && port.on_link_frames > 0, "{name}");
         }
     }
-    data += view.nodes.values().flat_map(|node| node.at_inputs.values()).map(|count| count.packets).sum::<u64>();
+    found_packets +=
+        view.nodes.values().flat_map(|node| node.at_inputs.values()).map(|count| count.packets).sum::<u64>();
     for (name, flow) in &view.flows {
         let expected = flow.offered.packets - flow.delivered.packets - flow.dropped.packets;
         assert_eq!(expected, flow.in_network.packets, "{name}");
         inside += expected;
     }
-    // Links carry control frames, too.
-    assert!(data >= inside, "{data} packets found, {inside} in the network at {}", view.time_s);
+    // Frames on links include control frames, so that the sum may be larger.
+    assert!(found_packets >= inside, "{found_packets} packets found, {inside} in the network at {}", view.time_s);
 }
 
-/// Checks a view against the sample of its instant.
+/// Checks that a view equals the sample number `sample` of the time series, which is of the same instant.
 fn equals_sample(view: &View, series: &Series, sample: usize) {
     for (name, port) in &view.ports {
         let own = &series.ports[name];
@@ -119,10 +122,10 @@ fn comparable(mut view: View) -> serde_json::Value {
 proptest! {
     #![proptest_config(config(400))]
 
-    /// `run` compares the engines, `in_parts` compares one part with several, and `report` checks conservation packet
-    /// by packet.
+    /// `Net::run` compares the engines, `in_parts` compares one part with several, and `World::report` checks the
+    /// conservation of each packet.
     #[test]
-    fn no_packet_vanishes_overtakes_or_waits_for_ever_and_both_engines_agree(case in case()) {
+    fn no_packet_vanishes_overtakes_another_or_waits_for_ever_and_both_engines_agree(case in case()) {
         let net = eventful(&case);
         let report = net.run();
         in_parts(&net, &case, &report);
@@ -142,7 +145,7 @@ proptest! {
             prop_assert!(port.stopped_s <= measured && port.slowed_s <= measured);
             let longest = port.stops.iter().map(|stop| stop.stopped_s).fold(0.0, f64::max);
             let all: f64 = port.stops.iter().map(|stop| stop.stopped_s).sum();
-            // At least as long as the longest of the stops, and no longer than the sum of all.
+            // Stops of several classes or destinations may overlap: their union lies between the longest and the sum.
             prop_assert!(longest <= port.stopped_s && port.stopped_s <= all * (1.0 + 1e-12));
             prop_assert!(port.classes.iter().all(|class| class.queued.packets == 0));
         }
@@ -168,8 +171,8 @@ proptest! {
         }
     }
 
-    /// A run is stopped at each sample, in turn by each engine. Its views equal the samples of the time series, and the
-    /// packets found in them agree with the counters.
+    /// A run of each engine is interrupted at each sample. Its views equal the samples of the time series, and the
+    /// packets found in the views agree with the counters.
     #[test]
     fn stepping_changes_no_result_and_views_equal_the_samples_of_their_times(case in case(), end in 1_000..100_000u64) {
         let mut net = eventful(&case);
@@ -197,20 +200,20 @@ proptest! {
         prop_assert_eq!(&views_by_engine[0], &views_by_engine[1], "the engines show different states");
     }
 
-    /// A switch whose feeding ports all obey loses no packet if its buffers have ample headroom.
+    /// A switch loses no packet if all ports that feed it obey notifications and its buffers have ample headroom.
     #[test]
     fn no_packet_is_lost_at_switches_whose_feeding_ports_all_obey(case in case()) {
         let mut case = case;
         case.events.clear();
         case.obeys = true;
         for switch in &mut case.switches {
-            let mut law = switch.law.take().unwrap_or(PLAIN);
+            let mut backpressure = switch.backpressure.take().unwrap_or(PLAIN);
             // Congestion is detected in output queues and at a crossbar's inputs, but not in memory that outputs share.
             switch.fabric = match &switch.fabric {
                 Fabric::CutThrough { header } => Fabric::CutThrough { header: *header },
                 Fabric::InputFifo { .. } => {
                     // All frames share one FIFO, so that part of the traffic cannot be stopped on its own.
-                    law.scope = Scope::Plain;
+                    backpressure.scope = Scope::Plain;
                     Fabric::InputFifo { buffer: 1_000_000 }
                 }
                 Fabric::VirtualOutputQueues { speedup, .. } => {
@@ -220,22 +223,22 @@ proptest! {
                 _ => Fabric::OutputQueued,
             };
             let detection = Detection::Watermark { high: 0.5, low: 0.3 };
-            switch.law = Some(BackPressure { detection, response: Response::Block, end_stations: true, ..law });
-            // A PAUSE that is too short for its own refresh expires, so such PAUSE frames are not used here.
-            if let Some(law) = &mut switch.law
-                && let Signal::Mac { quanta } = &mut law.signal {
+            switch.backpressure = Some(BackPressure { detection, response: Response::Block, end_stations: true, ..backpressure });
+            // A PAUSE shorter than the time that its refresh needs would expire, so PAUSE frames have the longest time.
+            if let Some(backpressure) = &mut switch.backpressure
+                && let Signal::Mac { quanta } = &mut backpressure.signal {
                     *quanta = 65_535;
                 }
         }
         for link in &mut case.links {
             link.loss = 0.0;
-            // Half of the buffer holds the bytes that arrive at 100 Mbit/s from a dozen links in the round trip of 2
-            // ms.
+            // Headroom: half of the buffer, 500 kB, is more than arrives from a dozen links of 100 Mbit/s in 2 ms, 300
+            // kB.
             link.limit = 1_000_000;
             link.spec = Spec::default();
         }
         let mut net = built(&case, true);
-        // The queues of hosts fill up instead, and have no limit.
+        // The packets wait at hosts, whose queues have no limit.
         for link in &mut net.plan.links {
             for (side, queue) in link.queue.iter_mut().enumerate() {
                 if matches!(net.plan.nodes[usize::from(link.ends[side])].kind, NodeKind::Host(_)) {
@@ -249,7 +252,8 @@ proptest! {
     }
 }
 
-/// One switch with a host for each flow to one output, so that arrivals there do not depend on other flows.
+/// Returns one switch with a host for each flow. All flows go to one output; each arrives over its own link, so that
+/// its arrivals do not depend on other flows.
 fn one_output(case: &Case, flows: &[FlowCase]) -> Net {
     let mut net = Net::new(ETHERNET);
     net.plan.seed = case.seed;
@@ -270,8 +274,8 @@ fn one_output(case: &Case, flows: &[FlowCase]) -> Net {
 proptest! {
     #![proptest_config(config(150))]
 
-    /// If a lower class were ever started while a higher one waits, the higher one would be delayed by more than the
-    /// one frame that it may find in transmission (non-preemptive priority).
+    /// Priority is not preemptive: a frame may find one frame of a lower class in transmission. If a lower class were
+    /// started while a higher one waits, the delay could grow by more than one frame.
     #[test]
     fn lower_classes_delay_a_higher_one_by_one_frame_at_most(case in case(), high in flow(), class in 0..7u8) {
         let high = FlowCase { class, ..high };

@@ -21,7 +21,7 @@ fn transport() -> impl Strategy<Value = Option<Arc<Tcp>>> {
     prop::option::weighted(
         0.8,
         (recovery, control, flags).prop_map(|(recovery, control, (ecn, handshake, timestamps, pacing, every))| {
-            // The target of this congestion control has no default.
+            // The key `target` of this congestion control has no default.
             let control = match control {
                 "packet-marking" => serde_json::json!({ "kind": control, "target": "1Mbit/s" }),
                 _ => serde_json::json!({ "kind": control }),
@@ -41,7 +41,7 @@ fn transport() -> impl Strategy<Value = Option<Arc<Tcp>>> {
     )
 }
 
-/// Any discipline with its default parameters, with marking if it supports that.
+/// A discipline of any kind with default parameters, and with ECN marking if it has that key.
 fn discipline() -> impl Strategy<Value = Spec> {
     select(Spec::NAMES.to_vec()).prop_map(|kind| {
         let marking = serde_json::from_value(serde_json::json!({ "kind": kind, "ecn": true }));
@@ -54,8 +54,7 @@ fn discipline() -> impl Strategy<Value = Spec> {
 proptest! {
     #![proptest_config(config(300))]
 
-    /// Transports over every discipline: `run` compares the engines, `report` accounts for every packet and
-    /// acknowledgement, and applications get no more than what arrived.
+    /// `Net::run` compares the engines, and `World::report` accounts for each packet and acknowledgement.
     #[test]
     fn transports_conserve_packets_under_every_discipline_and_both_engines_agree(
         case in case(),
@@ -70,8 +69,8 @@ proptest! {
             flow.transport.clone_from(transport);
             flow.probe = true;
         }
-        let by_address = |law: &BackPressure| matches!(law.scope, Scope::Destination | Scope::ClassDestination);
-        if !case.switches.iter().any(|s| s.law.as_ref().is_some_and(by_address)) {
+        let by_address = |backpressure: &BackPressure| matches!(backpressure.scope, Scope::Destination | Scope::ClassDestination);
+        if !case.switches.iter().any(|s| s.backpressure.as_ref().is_some_and(by_address)) {
             for (link, discipline) in net.plan.links.iter_mut().zip(disciplines.iter().cycle()) {
                 link.queue[0].discipline = discipline.clone();
             }
@@ -90,12 +89,12 @@ proptest! {
     }
 }
 
-/// Applications of all kinds, over connections or datagrams.
-fn driven() -> impl Strategy<Value = Arc<Application>> {
-    let bytes = |most: u64| {
+/// Web sessions and transfers with random parameters.
+fn some_application() -> impl Strategy<Value = Arc<Application>> {
+    let sizes = |most: u64| {
         (1..=most).prop_map(|size| serde_json::json!({ "kind": "exponential", "mean": format!("{size}B") }))
     };
-    let sessions = (bytes(2_000), bytes(60_000), 1..5u32, select(vec!["fresh", "persistent"]), 1..200u64);
+    let sessions = (sizes(2_000), sizes(60_000), 1..5u32, select(vec!["fresh", "persistent"]), 1..200u64);
     prop_oneof![
         sessions.prop_map(|(request, object, parallel, connections, timeout)| application(serde_json::json!({
             "kind": "web", "request": request, "main": object, "object": object, "parallel": parallel,
@@ -103,7 +102,7 @@ fn driven() -> impl Strategy<Value = Arc<Application>> {
             "service": { "kind": "exponential", "mean": "2ms" }, "think": { "kind": "exponential", "mean": "30ms" },
             "timeout": format!("{timeout}ms"),
         }))),
-        (bytes(60_000), 1..100u64).prop_map(|(size, interval)| application(serde_json::json!({
+        (sizes(60_000), 1..100u64).prop_map(|(size, interval)| application(serde_json::json!({
             "kind": "transfers", "size": size, "interval": format!("{interval}ms"),
         }))),
     ]
@@ -112,12 +111,13 @@ fn driven() -> impl Strategy<Value = Arc<Application>> {
 proptest! {
     #![proptest_config(config(200))]
 
-    /// `run` compares the engines and checks conservation. Each page or transfer that was begun is complete, has
-    /// failed, was refused or is in progress; after the silence all of them end.
+    /// `Net::run` compares the engines, and `World::report` checks conservation. Each page or transfer that was begun
+    /// is complete, has failed, was refused or is in progress. Without a cut of the run, all pages have ended at its
+    /// end.
     #[test]
     fn applications_conserve_packets_and_account_for_all_that_they_begin(
         case in case(),
-        laws in prop::collection::vec((driven(), transport(), 0..100usize, 0..100usize), 1..5),
+        applications in prop::collection::vec((some_application(), transport(), 0..100usize, 0..100usize), 1..5),
         cut in prop::option::of(1_000..400_000u64),
     ) {
         let mut net = eventful(&case);
@@ -127,19 +127,20 @@ proptest! {
         let hosts: Vec<NodeId> = (0..net.plan.nodes.len() as NodeId)
             .filter(|n| matches!(net.plan.nodes[usize::from(*n)].kind, NodeKind::Host(_)))
             .collect();
+        // Index of each application in `applications`, and its number of parallel connections.
         let mut parallel = Vec::new();
-        for (index, (law, tcp, from, to)) in laws.iter().enumerate() {
+        for (index, (application, tcp, from, to)) in applications.iter().enumerate() {
             let (from, to) = (hosts[from % hosts.len()], hosts[to % hosts.len()]);
             if from == to {
                 continue;
             }
             let first = net.plan.flows.len();
-            if let Some(pages) = law.pages() {
-                net.session(from, to, law, tcp.as_ref());
+            if let Some(pages) = application.pages() {
+                net.session(from, to, application, tcp.as_ref());
                 parallel.push((index, pages.parallel));
             } else {
                 let tcp = tcp.clone().unwrap_or_default();
-                net.transfers(from, to, law, &tcp, 3);
+                net.transfers(from, to, application, &tcp, 3);
                 parallel.push((index, 3));
             }
             for flow in &mut net.plan.flows[first..] {
@@ -156,8 +157,8 @@ proptest! {
         prop_assert_eq!(offered, delivered + dropped + inside);
         for (index, most) in parallel {
             let reported = &report.applications[&format!("{index}")];
-            let (law, ..) = &laws[index];
-            let session = law.pages().is_some();
+            let (application, ..) = &applications[index];
+            let session = application.pages().is_some();
             let done = reported.time.count + reported.failed + reported.refused;
             prop_assert!(done <= reported.begun && reported.begun - done <= u64::from(if session { 1 } else { most }), "{:?}", reported);
             prop_assert!(!session || reported.exchange.count >= reported.time.count, "a page has at least one exchange: {:?}", reported);

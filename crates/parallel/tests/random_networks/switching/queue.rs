@@ -16,7 +16,8 @@ pub fn limit(draw: &mut Draw, traits: &Traits, in_bytes: bool) -> Value {
     if draw.chance(0.2) { json!(vec![one; traits.classes as usize]) } else { json!(one) }
 }
 
-/// Returns a discipline; `None`: the default. `in_order`: the discipline must be a FIFO that drops only at arrival.
+/// Returns a discipline; `None`: the default, drop-tail. `in_order`: the discipline must be a FIFO that drops only at
+/// arrival.
 pub fn discipline(draw: &mut Draw, traits: &Traits, in_order: bool) -> Option<Value> {
     if traits.addressed || draw.chance(0.35) {
         return None;
@@ -35,16 +36,17 @@ pub fn discipline(draw: &mut Draw, traits: &Traits, in_order: bool) -> Option<Va
             if decode::<Spec>(marking.clone()).is_ok() { marking } else { json!({ "kind": kind }) }
         }
     };
-    // Packets with tags have no DSCP that a discipline could read.
+    // With congestion points, packets have tags in place of DSCPs, so a discipline must not read DSCPs.
     let spec: Spec = decode(written.clone()).unwrap_or_else(|e| panic!("{written}: {e}"));
     (!traits.notified || !spec.reads_code_point()).then_some(written)
 }
 
-/// Returns the discipline with other parameters that it can take while it runs; `None`: no list below has any.
+/// Returns a discipline of the same kind with other parameters, to which `written` can change during a run; `None`: the
+/// lists below have no such discipline.
 pub fn retuned(draw: &mut Draw, written: &Value) -> Option<Value> {
     let spec: Spec = decode(written.clone()).ok()?;
-    let bare = json!({ "kind": written["kind"] });
-    let all = [bare].into_iter().chain(eager()).chain(other_values());
+    let with_defaults = json!({ "kind": written["kind"] });
+    let all = [with_defaults].into_iter().chain(eager()).chain(other_values());
     let fits = |other: &Value| {
         other != written
             && decode::<Spec>(other.clone()).is_ok_and(|other| spec != other && spec.check_retune(&other).is_ok())
