@@ -49,7 +49,7 @@ class Interval:
 
 @lru_cache(maxsize=4096)
 def t_quantile(confidence: float, dof: int) -> float:
-    """Return t with P(|T| <= t) = `confidence` for Student's t distribution with `dof` (1 or more) degrees of freedom."""
+    """Return t with P(|T| <= t) = `confidence` for Student's t with `dof` degrees of freedom, 1 or more."""
     return _native.t_quantile(0.5 + confidence / 2, float(dof))
 
 

@@ -1,4 +1,4 @@
-"""Measured quantities over the points of an experiment, with arithmetic and comparisons that make conditions.
+"""Measured quantities over the points of an experiment; their comparisons give conditions.
 
 Sums, differences and comparisons of two quantities are paired: they are taken replication by replication, and
 replications of equal number have common random numbers at all points.
@@ -17,7 +17,7 @@ from tailback.study.experiment.points import Axes, Axis, AxisValue, Point
 __all__ = ["Key", "PointValues", "Quantity", "Selector", "matches"]
 
 Key = tuple[tuple[str, AxisValue], ...]
-"""Names and values of the free axes, those that are not fixed to one value, in the order of the point's axes."""
+"""Names and values of the free axes, which are not fixed to one value, in the order of the point's axes."""
 
 Selector = AxisValue | list[AxisValue] | tuple[AxisValue, ...] | Callable[[AxisValue], bool]
 """Choice of values of an axis: one value, some values, or a function that returns `True` for the chosen ones."""
@@ -57,7 +57,7 @@ class Quantity:
 
     experiment: Axes
     label: str
-    """Words for conditions and figures."""
+    """Label in conditions and figures."""
     unit: str
     """Unit of the values."""
     cells: Mapping[Key, PointValues]
@@ -148,7 +148,7 @@ class Quantity:
         """
         if self.unit != other.unit:
             raise ValueError(f"{self.label} is in {self.unit}, {other.label} in {other.unit}")
-        few, many = sorted((self, other), key=lambda q: len(q.axes))
+        few, many = sorted((self, other), key=lambda quantity: len(quantity.axes))
         if not set(few.axes) <= set(many.axes):
             raise ValueError(f"{self.label} varies along {self.axes}, {other.label} along {other.axes}")
         found = 0
@@ -295,10 +295,13 @@ class Quantity:
         return self.experiment.describe(dict(key))
 
 
-def _unscaled_ratio(self: Quantity, other: Quantity, left: PointValues, right: PointValues) -> Interval | None:
-    """Return the ratio of two metrics without their factors; `None`: the factors are equal, or it has no interval."""
-    if self.factor == other.factor:
+def _unscaled_ratio(one: Quantity, other: Quantity, left: PointValues, right: PointValues) -> Interval | None:
+    """Return the ratio of two metrics without their factors; `None`: the factors are equal, or it has no interval.
+
+    `left` and `right` are the cells of `one` and `other`.
+    """
+    if one.factor == other.factor:
         return None
-    a = {k: v / self.factor for k, v in left.values.items()}
+    a = {k: v / one.factor for k, v in left.values.items()}
     b = {k: v / other.factor for k, v in right.values.items()}
     return ratio_interval(a, b, CONFIDENCE)
