@@ -101,7 +101,7 @@ def trace(
 
 
 def _show(traces: list[tuple[Stored, pl.Expr | None]], limit: int) -> None:
-    """Print a table of the first rows, and the number of all."""
+    """Print a table of the first `limit` rows of each trace, with the number of all rows."""
     for one, chosen in traces:
         found = 0
         body: list[list[str]] = []
@@ -126,7 +126,7 @@ def _cell(name: str, row: dict[str, object]) -> str:
 def _texts(
     one: Stored, chosen: pl.Expr | None, form: str, limit: int | None, *, heading: bool
 ) -> Iterator[tuple[str, int]]:
-    """Yield the text of each part in a format, and its number of rows."""
+    """Yield the text of each part in a format, and its number of rows, up to `limit` rows; `None`: all rows."""
     if form in ("ns2", "ns3"):
         left = limit
         for text in one.text("ns2" if form == "ns2" else "ns3", chosen):
@@ -154,6 +154,7 @@ def _seeds(seed: int, count: int) -> pl.Series:
 
 
 def _lines(rows: pl.DataFrame, form: str, *, heading: bool) -> str:
+    """Return rows as JSON lines or CSV, the latter with the names of the columns if `heading`."""
     import polars as pl
 
     if form == "json":
@@ -168,7 +169,7 @@ def _lines(rows: pl.DataFrame, form: str, *, heading: bool) -> str:
 
 @contextmanager
 def _target(out: Path | None) -> Iterator[IO[str]]:
-    """Yield standard output, or a file that gets its name when it is complete; raises OutputError."""
+    """Yield standard output, or a temporary file that is renamed to `out` when it is complete; raises OutputError."""
     from tailback.results.directory import writing
 
     if out is None:
