@@ -214,7 +214,10 @@ def _parts(network: Network, by_group: bool) -> list[Part]:
         numbers = {key: number for number, key in enumerate(dict.fromkeys(role.values()))}
         links = {
             name: tuple(
-                sorted((numbers[role[o]], link["rate_bps"][s], link["rate_bps"][1 - s]) for o, link, s in found)
+                sorted(
+                    (numbers[role[other]], link["rate_bps"][side], link["rate_bps"][1 - side])
+                    for other, link, side in found
+                )
             )
             for name, found in network.neighbours.items()
         }
@@ -258,7 +261,7 @@ def _place(network: Network, parts: Sequence[Part]) -> None:
         if ahead[number] and number not in onto:
             column[number] = min(column[b] for b in ahead[number]) - 1
         elif not ahead[number] and number not in onto:
-            beside = [column[index[id(of[o])]] for name in part.names for o, _, _ in network.neighbours[name]]
+            beside = [column[index[id(of[other])]] for name in part.names for other, _, _ in network.neighbours[name]]
             column[number] = max(beside, default=0) + (part.kind == "host")
     used = sorted(set(column.values()))
     stacks: dict[int, list[Part]] = {place: [] for place in range(len(used))}
@@ -291,7 +294,7 @@ def _reaches(ahead: Mapping[int, Iterable[int]], start: int, end: int) -> bool:
 
 def _barycentre(network: Network, of: Mapping[str, Part], part: Part) -> float:
     """Return the mean row of a symbol's neighbours in other columns; without such neighbours, its own row."""
-    ys = [of[o].y for name in part.names for o, _, _ in network.neighbours[name] if of[o].x != part.x]
+    ys = [of[other].y for name in part.names for other, _, _ in network.neighbours[name] if of[other].x != part.x]
     return sum(ys) / len(ys) if ys else part.y
 
 

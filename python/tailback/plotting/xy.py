@@ -123,10 +123,13 @@ def _sampled(run: Run, name: str, names: str) -> tuple[str, dict[str, tuple[list
         raise _unknown(name, list(SAMPLED))
     found = Selection(run).samples(known.scope, known.quantity, names or "*", record=known.record)
     curves = {}
-    for own, rows in found.items():
+    for own_name, rows in found.items():
         filled = rows.drop_nulls("value")
         times, values = filled["time_s"].to_list(), filled["value"].to_list()
-        curves[own or name] = (times, [known.scale * v for v in (rates(times, values) if known.is_rate else values)])
+        curves[own_name or name] = (
+            times,
+            [known.scale * v for v in (rates(times, values) if known.is_rate else values)],
+        )
     return known.label, curves
 
 

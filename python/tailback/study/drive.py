@@ -195,7 +195,10 @@ class _Drive(Replicated[int]):
         return Sweep(
             names,
             self.study.confidence,
-            {c.setting: [self.runs[k] for k in own if k in self.runs] for c, own in zip(self.cells, keys, strict=True)},
+            {
+                c.setting: [self.runs[k] for k in of_cell if k in self.runs]
+                for c, of_cell in zip(self.cells, keys, strict=True)
+            },
             interrupted,
             self.study.title,
             self.study.mechanisms,
@@ -208,8 +211,8 @@ class _Drive(Replicated[int]):
             logarithmic(self.study.document),
             [
                 Failure(cell.setting, key[1], self.failures[key], self.study.command(cell, key[1]))
-                for cell, own in zip(self.cells, keys, strict=True)
-                for key in own
+                for cell, of_cell in zip(self.cells, keys, strict=True)
+                for key in of_cell
                 if key in self.failures
             ],
         )

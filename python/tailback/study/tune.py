@@ -372,8 +372,8 @@ def _confirm(search: _Search, point: tuple[int, ...], before: int, confirmations
     error = 1 - cast(float, scenario.run_config["confidence"])
     confidence = 1 - error / 2**before
     checks = [
-        Checked(one, mean_interval([_METRICS[one.metric](report, one.group) for report in reports], confidence))
-        for one in search.targets
+        Checked(goal, mean_interval([_METRICS[goal.metric](report, goal.group) for report in reports], confidence))
+        for goal in search.targets
     ]
     return Attempt(search.settings(point), search.cost(point), checks, confidence)
 
@@ -403,7 +403,7 @@ class _Search:
         """
 
     def settings(self, point: Sequence[int]) -> dict[str, str]:
-        return {one.path: one.choices[place] for one, place in zip(self.vary, point, strict=True)}
+        return {varied.path: varied.choices[place] for varied, place in zip(self.vary, point, strict=True)}
 
     def cost(self, point: Sequence[int]) -> float:
         if not self.costs:
@@ -427,9 +427,9 @@ class _Search:
             self.seen[key] = (math.inf, self.cost(key))
             return self.seen[key]
         missed = 0.0
-        for one in self.targets:
-            values = [_METRICS[one.metric](report, one.group) for report in result.reports]
-            missed += max(0.0, one.excess(math.fsum(values) / len(values)))
+        for goal in self.targets:
+            values = [_METRICS[goal.metric](report, goal.group) for report in result.reports]
+            missed += max(0.0, goal.excess(math.fsum(values) / len(values)))
         self.seen[key] = (missed, self.cost(key))
         if self.progress is not None:
             self.progress(len(self.seen), self.budget)
