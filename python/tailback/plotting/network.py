@@ -88,7 +88,7 @@ class Network:
     def ways(self, of: Mapping[str, Part]) -> list[list[str]]:
         """Return a path, as the names of its nodes, for each pair of symbols (sender, receiver) with flows.
 
-        `of` has the symbol of each node by its name.
+        `of` has the symbol of each node by the node's name.
         """
         ends = {(id(of[sender]), id(of[receiver])): (sender, receiver) for sender, receiver, _ in self.flows}
         return [self.way(*pair) for pair in ends.values()]
@@ -273,7 +273,7 @@ def _place(network: Network, parts: Sequence[Part]) -> None:
             for row, part in enumerate(stack):
                 part.y = row - (len(stack) - 1) / 2
         for stack in stacks.values():
-            stack.sort(key=lambda part: _barycentre(network, of, part))
+            stack.sort(key=lambda part: _mean_row(network, of, part))
     for stack in stacks.values():
         for row, part in enumerate(stack):
             part.y = row - (len(stack) - 1) / 2
@@ -292,7 +292,7 @@ def _reaches(ahead: Mapping[int, Iterable[int]], start: int, end: int) -> bool:
     return start == end
 
 
-def _barycentre(network: Network, of: Mapping[str, Part], part: Part) -> float:
+def _mean_row(network: Network, of: Mapping[str, Part], part: Part) -> float:
     """Return the mean row of a symbol's neighbours in other columns; without such neighbours, its own row."""
     ys = [of[other].y for name in part.names for other, _, _ in network.neighbours[name] if of[other].x != part.x]
     return sum(ys) / len(ys) if ys else part.y

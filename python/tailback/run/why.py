@@ -49,12 +49,12 @@ class Explanation:
 
     @property
     def culprit(self) -> Mapping[str, Any]:
-        """The cause of the last transmission's fate: its `kind`, `port`, `flow` and `actor`, and `words`."""
+        """Cause of the last transmission's delay or drop: `kind`, `port`, `flow`, `actor`, and a text, `words`."""
         return cast("Mapping[str, Any]", self.stories[-1]["culprit"])
 
     @property
     def hops(self) -> Sequence[Mapping[str, Any]]:
-        """The hops of the last transmission; empty for a port."""
+        """Hops of the last transmission, in the order of the path; empty for a port."""
         return cast("Sequence[Mapping[str, Any]]", self.stories[-1].get("hops", []))
 
     def as_json(self) -> dict[str, object]:
@@ -203,6 +203,7 @@ def _source(
 
 
 def _index(name: str, names: Sequence[str], what: str) -> int:
+    """Return the index of a flow or port (`what`); raises UsageError with advice if there is none of this name."""
     if name in names:
         return names.index(name)
     of_group = [other for other in names if other.startswith(f"{name}[")]
@@ -219,6 +220,7 @@ def _listed(names: Sequence[str], limit: int = 8) -> str:
 
 
 def _missing(flow: str, query: str, value: int, found: Mapping[str, Any]) -> str:
+    """Return the message for a search that found no packet of the flow."""
     packets, drops = found["packets"], found["drops"]
     if not packets:
         return f"{flow} sent no packet"

@@ -12,8 +12,8 @@ most `budget` candidates, all are run; otherwise SciPy's differential evolution 
 them, with a fixed seed. The cheapest candidate that kept the targets is confirmed with new seeds, so that the reported
 intervals are not those by which it was chosen. If it is not confirmed, the next cheapest is tried with other seeds and
 a smaller error probability: (1 - confidence) / 2^(i-1) in attempt i. A target limits one side of an interval, so
-the probability that attempt i reports a missed target as met is at most half its error, and by the union bound that of
-all attempts together is at most 1 - confidence.
+attempt i reports a missed target as met with at most half its error probability, and by the union bound all attempts
+together do so with a probability of at most 1 - confidence.
 """
 
 from __future__ import annotations
@@ -65,6 +65,7 @@ class Target:
     metric: str
     """Name of the metric, with dots, such as `delay.p99`."""
     sense: Literal["<=", ">="]
+    """Direction: "<=" for an upper, ">=" for a lower bound."""
     limit: float
     """Bound in the metric's unit: seconds, bit/s, or a number such as a ratio."""
     text: str
@@ -337,7 +338,8 @@ def tune(
         confirmations: Number of replications of each attempt to confirm a candidate, at least 2.
         seed: Base seed. Default: the scenario's.
         threads: Maximum number of replications that run at the same time. Default: one per processor.
-        progress: Called after each candidate with the number of candidates tried, and `budget`.
+        progress: Called after each candidate that is a valid scenario, with the number of candidates tried, and
+            `budget`.
 
     Raises:
         UsageError: An argument is wrong, or there are more candidates than the budget and SciPy is missing.

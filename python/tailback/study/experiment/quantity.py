@@ -41,7 +41,7 @@ class PointValues:
     points: frozenset[Point]
     """Points of the experiment from which the values come."""
     events: tuple[int, int] | None = None
-    """Number of events, and of packets (or other things) among which they were counted, over all replications.
+    """Number of events, and of packets (or other things) among which they were counted, sums over all replications.
 
     `None`: the quantity counts no events.
     """
@@ -98,7 +98,7 @@ class Quantity:
         return replace(self, cells=cells)
 
     def intervals(self) -> Iterator[tuple[dict[str, AxisValue], Interval]]:
-        """Yield the free axes' values of each point, and its interval."""
+        """Yield for each point the values of the free axes by name, and the mean and interval there."""
         for key, cell in self.cells.items():
             yield dict(key), cell.interval().clipped(self.lowest)
 
