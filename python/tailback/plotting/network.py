@@ -239,6 +239,7 @@ def _parts(network: Network, by_group: bool) -> list[Part]:
 def _place(network: Network, parts: Sequence[Part]) -> None:
     """Set the column of each symbol by its position on the flows' paths, and its row so that few links cross."""
     of = {name: part for part in parts for name in part.names}
+    # Indices of the symbols to the right of each symbol, by its index.
     ahead: dict[int, set[int]] = defaultdict(set)
     index = {id(part): number for number, part in enumerate(parts)}
     # Between two symbols, the direction of more paths counts as forward; the other direction is ignored.
@@ -250,6 +251,7 @@ def _place(network: Network, parts: Sequence[Part]) -> None:
     for (a, b), count in sorted(steps.items(), key=lambda item: (-item[1], item[0])):
         if count >= steps[b, a] and a not in ahead[b] and not _reaches(ahead, b, a):
             ahead[a].add(b)
+    # The column of a symbol is the length of the longest path to it.
     column = dict.fromkeys(range(len(parts)), 0)
     for _ in parts:
         for a, nexts in ahead.items():
@@ -268,6 +270,7 @@ def _place(network: Network, parts: Sequence[Part]) -> None:
     for number, part in enumerate(parts):
         part.x = float(used.index(column[number]))
         stacks[int(part.x)].append(part)
+    # Symbols are sorted by the mean row of their neighbours, in a few rounds, since each round moves the neighbours.
     for _ in range(6):
         for stack in stacks.values():
             for row, part in enumerate(stack):

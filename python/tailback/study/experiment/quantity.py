@@ -63,7 +63,7 @@ class Quantity:
     cells: Mapping[Key, PointValues]
     """Values by the values of the free axes."""
     lowest: float | None = None
-    """Smallest possible value, to which intervals are clipped; `None`: there is none."""
+    """Minimum possible value, to which intervals are clipped; `None`: no minimum."""
     factor: float = 1.0
     """Factor by which the metric was multiplied; a comparison of different factors is shown as a ratio."""
 
