@@ -77,12 +77,12 @@ __all__ = [
 
 
 def names() -> dict[str, list[str]]:
-    """Return the names of the registered kinds by category: traffic models, queue disciplines, switch models etc."""
+    """Return the names of the registered kinds; the keys are categories: traffic models, queue disciplines etc."""
     return cast("dict[str, list[str]]", json.loads(_native.names()))
 
 
 def explain(name: str) -> str | None:
-    """Return the description of a kind and its parameters, with units and defaults; `None`: there is no such kind."""
+    """Return the description of a kind and its parameters, with units and defaults; `None`: no kind has this name."""
     return _native.explain(name)
 
 

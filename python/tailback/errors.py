@@ -36,7 +36,10 @@ EXIT_INTERRUPTED = 130
 
 
 def unreadable(file: str, message: str, suggestion: str) -> ScenarioError:
-    """Return the error of a document that cannot be read as text, with the same attributes as those of the core."""
+    """Return the ScenarioError of a document that cannot be read as text; it has the attributes of the core's errors.
+
+    Line and column are `None`, and the path of the key is empty.
+    """
     error = ScenarioError(f"{file}: {message}; {suggestion}")
     error.message, error.path, error.line, error.column, error.suggestion = message, "", None, None, suggestion
     error.rendered = f"error: {message}\n  --> {file}\n   = help: {suggestion}\n"

@@ -309,7 +309,7 @@ def test_filters_show_the_rows_that_meet_all_of_them(tailback: Callable[..., Ran
     for condition, advice in (
         ("evnt=drop", "did you mean event?"),
         ("event=dropp", "did you mean drop?"),
-        ("event<drop", "by = or !="),
+        ("event<drop", "with = or !="),
         ("drop", "is not a condition"),
         ("sequence=x", "not a number"),
     ):

@@ -82,11 +82,13 @@ def measure(workload: str, parallel: int = 1) -> Measurement:
 
 
 def _rss_mb() -> float | None:
+    """Return the peak resident memory of this process, MB of 10^6 bytes; `None`: the system does not report it."""
     try:
         import resource
     except ImportError:  # not on Windows
         return None
     import sys
 
+    # `ru_maxrss` is in bytes on macOS, and in KiB elsewhere.
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1e6

@@ -1,7 +1,7 @@
 """The command line: its entry point `main`, and the table of commands, which are in the other modules of the package.
 
-Modules of commands are loaded when their command is called, and Polars and matplotlib only when something is
-written or drawn, so that `tailback --help` answers at once. `options` and `output` are shared by the commands.
+The module of a command is imported when the command is called, and Polars and matplotlib only when results are written
+or drawn, so that `tailback --help` answers at once. Commands share the modules `options` and `output`.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ COMMANDS = {
     "bench": ("tools", "bench", "Measure packet-hops per second of processor time."),
     "completion": ("tools", "completion", "Print the completion script of a shell."),
 }
-"""Module, function and line in `--help` of each command, by its name; so `--help` needs no module of a command."""
+"""Module, function and line in `--help` of each command, by name; `--help` imports no module of a command."""
 
 
 class _Lazy(click.Group):
@@ -100,15 +100,15 @@ def cli() -> None:
 def main(arguments: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit with its code; an error shows a traceback only with TAILBACK_DEBUG=1.
 
-    `arguments` are those after the name of the program; default: those of the process.
+    `arguments` are those after the name of the program; `None`: those of the process.
     """
-    # Job schedulers, service managers and containers stop a program by SIGTERM: handle it as Ctrl-C.
+    # Job schedulers, service managers and containers stop a program by SIGTERM, which is handled as Ctrl-C.
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     try:
         code = _main(arguments)
         sys.stdout.flush()
     except BrokenPipeError:
-        # The reader has closed the pipe, as `head` does. Python would report an error from its flush at exit.
+        # The reader has closed the pipe, as `head` does. Without this, the flush at exit would print an error.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = EXIT_OK
     sys.exit(code)
@@ -144,7 +144,7 @@ def _main(arguments: Sequence[str] | None) -> int:
         print_error(f"{type(error).__name__}: {error} (set TAILBACK_DEBUG=1 to see where)")
         return EXIT_USAGE if isinstance(error, ValueError) else EXIT_RUN
     except BaseException as error:
-        # A panic of the core, which is not an Exception.
+        # A panic of the Rust core is a BaseException, but not an Exception.
         if type(error).__module__ != "pyo3_runtime" or _debugging():
             raise
         print_error(f"this is a bug of Tailback: {error} (please report it, with the output under TAILBACK_DEBUG=1)")

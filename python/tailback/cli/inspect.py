@@ -86,7 +86,7 @@ def validate(file: str, settings: list[tuple[str, str]], allow_files: bool, stri
     from tailback.study.document import Study, is_study
 
     try:
-        # Read once: the file may be a pipe.
+        # The file is read only once, since it may be a pipe.
         text = read_document(file)
         if is_study(text):
             if settings:

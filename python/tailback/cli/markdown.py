@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 __all__ = ["wrapped"]
 
 _COLUMNS = 80
-"""Maximum width of a line, characters: that of the explanations of kinds."""
+"""Maximum width of a line, characters, as in the explanations of kinds."""
 _ITEM = re.compile(r"[ ]*(?:[-*]|\d+\.) +")
 """Beginning of a list item."""
 _SHORT = 16
@@ -49,6 +49,7 @@ def _blocks(lines: Sequence[str]) -> Iterator[list[str]]:
 
 
 def _fitted(block: list[str], width: int) -> list[str]:
+    """Return the lines of a block, wrapped to `width` characters."""
     first = block[0]
     if first.startswith("|"):
         return _table(block, width)

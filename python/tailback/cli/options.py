@@ -51,11 +51,14 @@ __all__ = [
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 SETTINGS: dict[str, Any] = {"max_content_width": 110, "help_option_names": ["-h", "--help"]}
-"""Settings of each command for click."""
+"""Value of click's `context_settings` for each command."""
 
 
 class Written(click.ParamType):  # type: ignore[type-arg]
-    """Parameter type of a quantity with its unit, as in scenarios; its value is a number, or the checked text."""
+    """Type of an option whose value is a quantity with a unit, as in scenarios.
+
+    The command gets the number, or with `stays_text` the checked text.
+    """
 
     def __init__(self, name: str, parse: Callable[[str], float], *, stays_text: bool = False) -> None:
         self.name = name
@@ -78,11 +81,11 @@ SIZE = Written("size", _native.parse_bytes)
 DURATION = Written("duration", _native.parse_duration)
 RATE_TEXT = Written("rate", _native.parse_rate, stays_text=True)
 DURATION_TEXT = Written("duration", _native.parse_duration, stays_text=True)
-"""Types of parameters: rate in bit/s, size in bytes, duration in picoseconds, and rate and duration as checked text."""
+"""Types of options: rate in bit/s, size in bytes, duration in ps, and rate and duration as checked text."""
 
 
 def _split(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> list[tuple[str, str]]:
-    """Return the pairs (path, value) of texts path=value, split at the first equals sign."""
+    """Return the pairs (path, value) of texts `path=value`, split at the first equals sign."""
     del ctx
     found = []
     for text in values:
@@ -141,7 +144,7 @@ def _complete_metrics(ctx: click.Context, parameter: click.Parameter, incomplete
 
 
 def metric_option(about: str) -> Callable[[Command], Command]:
-    """Return the option that chooses the columns of a table; `about` describes the default columns."""
+    """Return the option `--metric`, which chooses the columns of a table; `about` is the beginning of its help."""
     return click.option(
         "--metric",
         "metrics",
@@ -191,7 +194,7 @@ def trace_options(command: Command) -> Command:
 
 
 untraced_option = click.option("--trace", type=click.Path(path_type=Path), metavar="DIR", hidden=True)
-"""Option `--trace` of commands that run many scenarios; they refuse it with the command that traces one run."""
+"""Option `--trace` of commands that run many scenarios: their error names the command that traces one run."""
 
 
 def capture_options(command: Command) -> Command:
@@ -233,7 +236,10 @@ def chosen_capture(
     start: str | None,
     until: str | None,
 ) -> Capture | None:
-    """Return the capture that the options choose; raises UsageError for an option of captures without `--pcap`."""
+    """Return the capture that the options choose; `None`: there is no `--pcap`.
+
+    Raises UsageError for another option of captures without `--pcap`.
+    """
     from tailback.run.capture import Capture
 
     if pcap is None:
@@ -276,7 +282,10 @@ def open_executor(
     workers: int | None,
     folder: str = ".tailback-slurm",
 ) -> Iterator[Backend]:
-    """Open the executor that the options name, and close it at the end; `folder` is that of Slurm's jobs."""
+    """Open the executor that the options name, and close it after the context.
+
+    `folder` is the directory of Slurm's jobs. Raises UsageError and ExecutorError as `open_backend`.
+    """
     from tailback.run.executors import open_backend
 
     if name == "dask":

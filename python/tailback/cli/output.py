@@ -59,7 +59,7 @@ def visible(text: str) -> str:
 
 
 _SOURCE = re.compile(r"\s*\d*\s*\|")
-"""Source line in an error message; it is not wrapped, since carets on the next line point into it."""
+"""Start of a source line in an error message; such a line is not wrapped, since carets below point into it."""
 
 
 def fitted(text: str, *, hanging: int = 2, error: bool = False) -> str:
@@ -97,7 +97,8 @@ def print_error(message: str) -> None:
     click.echo(label + fitted(f"error: {visible(message.rstrip())}", error=True).removeprefix("error:"), err=True)
 
 
-_MAX_WARNINGS = 10  # printed at a time
+_MAX_WARNINGS = 10
+"""Maximum number of warnings that one call prints."""
 
 
 def print_warnings(warnings: Sequence[ScenarioWarning], *, printed: Collection[ScenarioWarning] = ()) -> None:
@@ -123,10 +124,10 @@ def print_note(message: str) -> None:
 
 
 def print_cost(costs: Sequence[Cost], replications: int, threads: int | None, *, adaptive: bool, as_json: bool) -> None:
-    """Print the estimated run time of `replications` replications, whose costs are estimated by trials.
+    """Print the estimated run time of `replications` replications in total; `costs` are those of trials at some points.
 
-    With `adaptive`, the replications are a minimum, as intervals may require more. `threads` is the number of
-    replications at a time; `None`: one per processor.
+    With `adaptive`, the number of replications is a minimum, since intervals may require more. `threads` is the
+    maximum number of replications that run at the same time; `None`: one per processor.
     """
     from tailback.run.cost import spoken
     from tailback.run.executors import default_threads
@@ -177,7 +178,7 @@ def console() -> Console:
 
 
 _NARROW = 14
-"""Minimum width, characters, of a column of text that is broken into lines."""
+"""Minimum width, characters, to which a column of text is narrowed by breaking it into lines."""
 
 
 @dataclass(frozen=True)
@@ -230,14 +231,15 @@ class Rows:
         return min(whole, max(_NARROW, longest))
 
     def _width(self, numbers: Sequence[int]) -> int:
-        """Return the minimum width, characters, of a table of the columns of text and some columns of numbers.
+        """Return the minimum width, characters, of a table of the columns of text and the columns `numbers`.
 
-        There are three blanks between columns.
+        There are three blanks between columns, and one at each end.
         """
         widths = [self._min_width(column) for column in (*range(self.words), *numbers)]
         return sum(widths) + 3 * (len(widths) - 1) + 2
 
     def _part(self, numbers: Sequence[int], title: str) -> Table:
+        """Return a table of the columns of text and the columns `numbers`."""
         from rich import box
         from rich.table import Table
         from rich.text import Text
@@ -247,7 +249,7 @@ class Rows:
         chosen = [*range(self.words), *numbers]
         for column in chosen:
             is_word = column < self.words
-            # Text, here and below: brackets in a path are not markup.
+            # Headings and cells are `Text`, so that brackets in a path are not read as markup.
             made.add_column(
                 Text(self.columns[column]),
                 justify="left" if is_word else "right",
@@ -259,6 +261,7 @@ class Rows:
         return made
 
     def _stacked(self) -> Iterator[RenderableType]:
+        """Yield each row over several lines, one per number, for a terminal too narrow for a table."""
         from rich.cells import cell_len
         from rich.text import Text
 
@@ -289,7 +292,7 @@ def table(title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, 
 
 
 def facts(rows: Sequence[Sequence[str]]) -> Text:
-    """Return a line for each pair (name, value), with the values aligned."""
+    """Return a text with a line for each pair (name, value), with the values aligned."""
     from rich.cells import cell_len
     from rich.text import Text
 
@@ -301,7 +304,7 @@ def facts(rows: Sequence[Sequence[str]]) -> Text:
 def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Progress | None]:
     """Show the progress of replications on stderr, with the label `what`, and yield the progress callback.
 
-    It is `None` if stderr is not a terminal, or with `quiet`.
+    The callback is `None` if stderr is not a terminal, or with `quiet`.
     """
     with watch_bar(quiet=quiet) as watch:
         if watch is None:
@@ -315,7 +318,7 @@ def progress_bar(what: str, *, quiet: bool = False) -> Iterator[Progress | None]
 def watch_bar(*, quiet: bool = False) -> Iterator[Callable[[str, float, int], object] | None]:
     """Show the current step and its progress on stderr, and yield the callback (step, done, total).
 
-    It is `None` if stderr is not a terminal, or with `quiet`.
+    The callback is `None` if stderr is not a terminal, or with `quiet`.
     """
     if quiet or not sys.stderr.isatty():
         yield None

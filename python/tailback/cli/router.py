@@ -61,6 +61,7 @@ platform_option = click.option(
 
 
 def _read(path: Path) -> str:
+    """Return the text of a file; raises UsageError if it cannot be read."""
     try:
         # Configurations may contain any bytes; those that are not UTF-8 usually belong to comments.
         return path.read_text(encoding="utf-8", errors="replace")
@@ -139,12 +140,12 @@ def _exactly(path: Path) -> str:
     except OSError as error:
         raise UsageError(f"{path} cannot be read: {error.strerror}") from None
     except UnicodeDecodeError as error:
-        # Replacement characters would change the file.
+        # Other bytes are refused, since replacement characters would be written into the changed file.
         raise UsageError(f"{path} is not UTF-8 text (byte {error.start}): convert it, then import it") from None
 
 
 def _show(notices: Sequence[Notice], *, quiet: bool) -> None:
-    """Print the remarks, with one line for all ignored lines; with `quiet`, only errors."""
+    """Print the notices, one for all ignored lines together; with `quiet`, only errors."""
     ignored = [notice for notice in notices if notice.level == "ignored"]
     for notice in notices:
         if notice.level != "ignored" and not (quiet and notice.level != "error"):

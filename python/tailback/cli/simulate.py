@@ -204,10 +204,10 @@ def run(
 
 
 def _run_json(result: Result, *, series: bool) -> dict[str, object]:
-    found = {**result.manifest(), "summary": [e.as_json() for e in result.estimates()], "ports": _ports(result)}
+    document = {**result.manifest(), "summary": [e.as_json() for e in result.estimates()], "ports": _ports(result)}
     if series:
-        found["series"] = [{"seed": report.seed, **(report.data["series"] or {})} for report in result.reports]
-    return found
+        document["series"] = [{"seed": report.seed, **(report.data["series"] or {})} for report in result.reports]
+    return document
 
 
 def _print_run(result: Result, metrics: Sequence[str]) -> None:
@@ -246,7 +246,7 @@ _PORT_COLUMNS: dict[str, tuple[str, Callable[[float], str]]] = {
     "notifications_sent": ("notifications", lambda count: digits(count, 6)),
     "queue_max_bytes": ("longest queue", lambda size: f"{digits(size / 1e3, 4)} kB"),
 }
-"""Columns of the table of ports: heading, and formatter of a mean."""
+"""Columns of the table of ports by key of `_ports`: heading, and formatter of a mean."""
 
 
 _NOT_IN_QUEUES = ("link loss", "link down", "input buffer full", "policed")
@@ -254,7 +254,7 @@ _NOT_IN_QUEUES = ("link loss", "link down", "input buffer full", "policed")
 
 
 def _default_metrics(seen: Collection[str]) -> list[str]:
-    """Return the default columns: metrics of packets, and those of transports and applications that are `seen`."""
+    """Return the default columns: metrics of packets, and those of `seen` that transports and applications have."""
     chosen = ["offered", "loss", "delay", "delay_p99", "throughput"]
     times = ("response", "response_p99", "slowdown") if "response" in seen else ("completion", "completion_p99")
     return chosen + [name for name in ("goodput", *times) if name in seen]
@@ -273,7 +273,7 @@ def _summary_table(estimates: Sequence[Estimate], confidence: float, metrics: Se
         rows.setdefault(key, {})[measure.metric] = shown
     names = {"total": "all flows", "group": "{}", "class": "class {}"}
     counts = {scope: sum(key[0] == scope for key in rows) for scope in names}
-    # With a single group, the rows of the class and of the total would repeat it, except for metrics of all flows.
+    # A single class repeats all flows, and all flows repeat a single group, except for metrics of all flows only.
     wanted = [s for s in ("group", "class", "total") if s == "group" or counts["group" if s == "total" else s] > 1]
     groups = {metric for (scope, _), cells in rows.items() if scope == "group" for metric in cells}
     if set(metrics) & (rows.get(("total", ""), {}).keys() - groups) and "total" not in wanted:
@@ -289,7 +289,7 @@ def _summary_table(estimates: Sequence[Estimate], confidence: float, metrics: Se
 
 
 def _ports(result: Result) -> list[dict[str, str | float]]:
-    """Return means over replications for each port, in descending order of drops, then of the time with held data."""
+    """Return a row for each port with means over replications, in descending order of drops, then of held data."""
     found: dict[str, list[dict[str, float]]] = {}
     for report in result.reports:
         acks: Counter[str] = Counter()

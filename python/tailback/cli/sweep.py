@@ -52,9 +52,9 @@ _MAX_FAILURES = 10
 """Maximum number of failures that are printed."""
 
 _TRIALS = 12
-"""Maximum number of points that an estimate tries."""
+"""Maximum number of cells at which an estimate runs a trial."""
 _TRIAL_S = 0.4
-"""Processor time of each trial, s: with `_TRIALS` about five seconds in total."""
+"""Processor time of each trial, s; at most `_TRIALS` trials take about five seconds."""
 
 
 @click.command(
@@ -134,7 +134,7 @@ def sweep(
     from tailback.study.sweep import is_study, parse_axes, study_of
     from tailback.study.sweep import sweep as run_sweep
 
-    # Read once: the file may be a pipe.
+    # The file is read only once, since it may be a pipe.
     text = read_document(file)
     study = is_study(text)
     if study and settings:
@@ -185,8 +185,8 @@ def sweep(
         _write(found, directory, single, quiet)
         _print(found, as_json, metrics)
     except KeyboardInterrupt:
-        # Ctrl-C came before the first run or after the last, such as while figures are drawn. Ctrl-C during the runs
-        # raises nothing: the sweep is then `interrupted`.
+        # Ctrl-C was pressed before the first run or after the last, for example while figures were drawn. During the
+        # runs it does not raise KeyboardInterrupt: the sweep is then `interrupted`.
         if directory is None or not (directory / MANIFEST).exists():
             raise
         command = shlex.join(["tailback", "sweep", "--report", str(directory)])
@@ -276,7 +276,7 @@ def _print_differences(found: Sweep, shown: Sequence[Measure]) -> None:
         star = " *" if c.is_significant else "  "
         name = (*(str(value) for _, value in c.point), c.mechanism)
         cells.setdefault(name, {})[c.measure] = quantity(c.difference, c.measure, c.resolution) + star
-    body = [[*name, *(found_here.get(measure, "") for measure in shown)] for name, found_here in cells.items()]
+    body = [[*name, *(texts.get(measure, "") for measure in shown)] for name, texts in cells.items()]
     if body:
         title = f"Differences from {first}, paired by seed; *: the interval excludes 0"
         headings = (*axes, "mechanism", *(f"{measure}  " for measure in shown))

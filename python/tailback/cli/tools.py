@@ -110,13 +110,14 @@ def headroom(
 
 
 def _threshold(need: int, size: int) -> str:
-    """Return a sentence with the highest safe threshold of a buffer of `size` bytes that needs `need` of headroom."""
+    """Return a sentence with the highest safe threshold of a buffer of `size` bytes with `need` bytes of headroom."""
     if need >= size:
         return f"A buffer of {size} B is too small: it cannot be lossless with any threshold."
     return f"In a buffer of {size} B the high threshold may be at most {1 - need / size:.1%}."
 
 
 def _metres(text: str) -> float:
+    """Return a length such as `100m` or `2km` in metres; raises UsageError for another form."""
     for unit, factor in (("km", 1000.0), ("m", 1.0)):
         number = text.strip().removesuffix(unit)
         if number != text.strip():

@@ -72,28 +72,30 @@ def trace(
     """Show, filter, verify or export the packet trace in DIR, which `tailback run --trace DIR` has written."""
     from tailback.traces.reader import condition, open_traces
 
-    traces = [one for one in open_traces(directory) if seed is None or one.seed == seed]
+    traces = [stored for stored in open_traces(directory) if seed is None or stored.seed == seed]
     if not traces:
-        known = ", ".join(str(one.seed) for one in open_traces(directory))
+        known = ", ".join(str(stored.seed) for stored in open_traces(directory))
         raise UsageError(f"{directory} has no replication with the seed {seed}; its seeds are {known}")
     if verify:
-        for one in traces:
-            print_line(f"seed {one.seed}: {one.manifest['rows']} rows, {one.verify()}: verified")
+        for stored in traces:
+            print_line(f"seed {stored.seed}: {stored.manifest['rows']} rows, {stored.verify()}: verified")
         return
     if form in ("ns2", "ns3") and len(traces) > 1:
         raise UsageError(f"the format {form} has one replication: choose it by --seed")
     if not quiet:
-        for one in traces:
-            if one.manifest["state"] != "complete":
-                print_note(f"the trace of seed {one.seed} is not complete ({one.manifest['state']})")
-    chosen = [condition(filters, one.manifest["names"], one.manifest["flow_groups"]) for one in traces]
+        for stored in traces:
+            if stored.manifest["state"] != "complete":
+                print_note(f"the trace of seed {stored.seed} is not complete ({stored.manifest['state']})")
+    chosen = [condition(filters, stored.manifest["names"], stored.manifest["flow_groups"]) for stored in traces]
     if form == "table" and out is None:
         _show(list(zip(traces, chosen, strict=True)), limit or _TABLE_ROWS)
         return
     written = 0
     with _target(out) as file:
-        for number, (one, own) in enumerate(zip(traces, chosen, strict=True)):
-            for text, rows in _texts(one, own, form, None if limit is None else limit - written, heading=number == 0):
+        for number, (stored, own) in enumerate(zip(traces, chosen, strict=True)):
+            for text, rows in _texts(
+                stored, own, form, None if limit is None else limit - written, heading=number == 0
+            ):
                 file.write(text)
                 written += rows
     if out is not None and not quiet:
@@ -101,16 +103,16 @@ def trace(
 
 
 def _show(traces: list[tuple[Stored, pl.Expr | None]], limit: int) -> None:
-    """Print a table of the first rows, and the number of all."""
-    for one, chosen in traces:
+    """Print a table of the first `limit` rows of each trace, with the number of all rows."""
+    for stored, chosen in traces:
         found = 0
         body: list[list[str]] = []
-        for rows in one.frames(chosen):
+        for rows in stored.frames(chosen):
             found += rows.height
             first = rows.head(limit - len(body)).iter_rows(named=True)
             body += [[_cell(name, row) for name in _SHOWN] for row in first]
         shown = f", {len(body)} shown" if len(body) < found else ""
-        title = f"seed {one.seed}: {found} rows{shown}"
+        title = f"seed {stored.seed}: {found} rows{shown}"
         console().print(table(title, [name.removesuffix("_bytes") for name in _SHOWN], body, words=5))
 
 
@@ -124,12 +126,12 @@ def _cell(name: str, row: dict[str, object]) -> str:
 
 
 def _texts(
-    one: Stored, chosen: pl.Expr | None, form: str, limit: int | None, *, heading: bool
+    stored: Stored, chosen: pl.Expr | None, form: str, limit: int | None, *, heading: bool
 ) -> Iterator[tuple[str, int]]:
-    """Yield the text of each part in a format, and its number of rows."""
+    """Yield the text of each part in a format, and its number of rows, up to `limit` rows; `None`: all rows."""
     if form in ("ns2", "ns3"):
         left = limit
-        for text in one.text("ns2" if form == "ns2" else "ns3", chosen):
+        for text in stored.text("ns2" if form == "ns2" else "ns3", chosen):
             lines = text.splitlines(keepends=True)
             kept = lines if left is None else lines[:left]
             left = None if left is None else left - len(kept)
@@ -138,10 +140,10 @@ def _texts(
                 return
         return
     left = limit
-    for rows in one.frames(chosen):
+    for rows in stored.frames(chosen):
         part = rows if left is None else rows.head(left)
         left = None if left is None else left - part.height
-        yield _lines(part.insert_column(0, _seeds(one.seed, part.height)), form, heading=heading), part.height
+        yield _lines(part.insert_column(0, _seeds(stored.seed, part.height)), form, heading=heading), part.height
         heading = False
         if left == 0:
             return
@@ -154,6 +156,7 @@ def _seeds(seed: int, count: int) -> pl.Series:
 
 
 def _lines(rows: pl.DataFrame, form: str, *, heading: bool) -> str:
+    """Return rows as JSON lines or CSV, the latter with the names of the columns if `heading`."""
     import polars as pl
 
     if form == "json":
@@ -168,7 +171,7 @@ def _lines(rows: pl.DataFrame, form: str, *, heading: bool) -> str:
 
 @contextmanager
 def _target(out: Path | None) -> Iterator[IO[str]]:
-    """Yield standard output, or a file that gets its name when it is complete; raises OutputError."""
+    """Yield standard output, or a temporary file that is renamed to `out` when it is complete; raises OutputError."""
     from tailback.results.directory import writing
 
     if out is None:

@@ -163,8 +163,8 @@ def tune(
         for attempt in found.attempts:
             if attempt is not found.best:
                 values = ", ".join(f"{path} = {value}" for path, value in attempt.settings.items())
-                doubts = "; ".join(f"{c.target.text} {c.state}" for c in attempt.checks if c.state != "met")
-                print_line(f"not confirmed: {values} ({doubts})")
+                not_met = "; ".join(f"{c.target.text} {c.state}" for c in attempt.checks if c.state != "met")
+                print_line(f"not confirmed: {values} ({not_met})")
         if made is not None and original is not None:
             _print_patch(made, original.name, quiet=quiet)
     if out is not None:
@@ -194,7 +194,7 @@ def _print_patch(made: Configuration, file: str, *, quiet: bool) -> None:
             print_note(str(notice))
     if made.errors:
         return
-    # Not wrapped, since programs read diffs.
+    # The diff is not wrapped to the terminal, since programs read it.
     click.echo(f"\n{made.diff(file)}" if made.changes else f"\n{file} needs no change", nl=not made.changes)
     if made.paste and made.changes:
         click.echo(f"\nCommands for the router:\n\n{made.paste}", nl=False)

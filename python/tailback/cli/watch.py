@@ -110,50 +110,59 @@ def watch(
         )
     if (growth is not None or by == "fluid") and not growing:
         raise UsageError("--growth and --by need --grow with the groups whose rates grow")
-    ahead: list[service_levels.Forecast] = []
+    forecasts: list[service_levels.Forecast] = []
     if growing and by == "fluid":
-        ahead = service_levels.fluid_forecast(scenario, wanted, growing, port, most=most)
+        forecasts = service_levels.fluid_forecast(scenario, wanted, growing, port, most=most)
     elif growing:
-        ahead = service_levels.forecast(
+        forecasts = service_levels.forecast(
             scenario, wanted, growing, interval, keep=share, most=most, seed=seed, replications=reps, threads=threads
         )
 
     def intervals_to(factor: float | None) -> int | None:
         return None if factor is None or growth is None else service_levels.intervals_until(factor, growth / 100)
 
-    kept = all(one.is_kept(share) for one in found)
+    kept = all(outcome.is_kept(share) for outcome in found)
     if as_json:
         print_json(
             {
                 "interval": interval,
                 "keep": share,
                 "kept": kept,
-                "targets": [{**one.as_json(), "kept": one.is_kept(share)} for one in found],
+                "targets": [{**outcome.as_json(), "kept": outcome.is_kept(share)} for outcome in found],
                 "forecast": [
                     {
-                        "group": one.target.group,
-                        "factor": one.factor,
-                        "most": one.most,
+                        "group": forecast.target.group,
+                        "factor": forecast.factor,
+                        "most": forecast.most,
                         "growing": list(growing),
                         "by": by,
                         "growth": None if growth is None else growth / 100,
-                        "intervals": intervals_to(one.factor),
+                        "intervals": intervals_to(forecast.factor),
                     }
-                    for one in ahead
+                    for forecast in forecasts
                 ],
             }
         )
         return EXIT_OK if kept else EXIT_CLAIM
     rows = []
-    for one in found:
-        interval_ = one.compliance
-        missed = ", ".join(f"{name} {count} times" for name, count in one.missed.items()) or "nothing"
-        first = "" if one.first_missed_s is None else f"{one.first_missed_s:.4g} s"
+    for outcome in found:
+        interval_ = outcome.compliance
+        missed = ", ".join(f"{name} {count} times" for name, count in outcome.missed.items()) or "nothing"
+        first = "" if outcome.first_missed_s is None else f"{outcome.first_missed_s:.4g} s"
         shown = f"{100 * interval_.mean:.4g} % [{100 * interval_.lo:.4g}, {100 * interval_.hi:.4g}]"
-        rows.append([one.target.group, shown, str(one.intervals), missed, first, "yes" if one.is_kept(share) else "no"])
+        rows.append(
+            [
+                outcome.target.group,
+                shown,
+                str(outcome.intervals),
+                missed,
+                first,
+                "yes" if outcome.is_kept(share) else "no",
+            ]
+        )
     columns = ("group", "intervals kept", "of", "missed", "first at", f"kept in {keep:g} %")
     console().print(table(f"Intervals of {interval}", columns, rows, words=1))
-    for forecast in ahead:
+    for forecast in forecasts:
         name, together = forecast.target.group, " and ".join(growing)
         words = (
             f"is kept up to {forecast.most:g} times the rate of {together}"

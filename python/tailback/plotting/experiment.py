@@ -28,11 +28,11 @@ class Figure:
     caption: str
     """Text below the figure in the report; may be empty."""
     draw: Callable[[], Drawing]
-    """Draws the figure, without the title."""
+    """Function that returns the drawing, without the title."""
     claims: Sequence[str] = ()
-    """Ids of the claims that the figure shows; the report has them next to it."""
+    """Ids of the claims that the figure shows, which the report prints next to the figure."""
     share: str = ""
-    """Figures of an experiment with an equal text here have the same y axis, so that they can be compared by eye.
+    """Name of a set of figures with the same y axis, so that they can be compared by eye.
 
     Empty: the figure has a y axis of its own.
     """
@@ -153,7 +153,7 @@ def traces(
     claims: Sequence[str] = (),
     share: str = "",
 ) -> Figure:
-    """Return a figure of time series (x, y) with a panel for each, by its title.
+    """Return a figure of time series, with a panel for each; `lines` has pairs (x, y) by the title of the panel.
 
     `levels` are values of y by their names, such as thresholds, which are drawn as dashed lines in all panels.
     """
@@ -202,13 +202,13 @@ def _seen(quantities: Sequence[Quantity]) -> tuple[int, int] | None:
 
 
 def _nothing(quantity: Quantity) -> str:
-    """Return an addition to the label of a curve without events, which looks like one with few; otherwise empty."""
+    """Return an addition to the label of a curve without events, which looks like a curve with few; else empty."""
     seen = _seen([quantity])
     return f": 0 of {seen[1]:,}" if seen is not None and seen[0] == 0 < seen[1] else ""
 
 
 def _say_zero(axes: Axes, quantities: Sequence[Quantity]) -> None:
-    """Write the number of packets into a panel if all of its curves have no events."""
+    """Write the number of packets into a panel all of whose curves are without events."""
     seen = _seen(quantities)
     if seen is not None and seen[0] == 0 < seen[1]:
         where: dict[str, Any] = {"transform": axes.transAxes, "ha": "center", "va": "center"}
@@ -224,7 +224,7 @@ def _panel_title(quantity: Quantity, panel: str, value: AxisValue) -> str:
 
 
 def _share(figure: Drawing) -> None:
-    """Remove the label of the y axis and the legend from all panels but the first, as all have the same."""
+    """Remove the label of the y axis and the legend from all panels but the first, since they are equal in all."""
     for axes in figure.axes[1:]:
         axes.set_ylabel("")
         legend = axes.get_legend()

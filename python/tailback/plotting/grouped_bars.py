@@ -25,7 +25,7 @@ def columns(
     top: float | None = None,
     width: float = 5.6,
 ) -> Drawing:
-    """Draw grouped bars: in each panel a group for each column, in each group a bar for each series.
+    """Draw panels of grouped bars, with a group for each column and a bar for each series in it.
 
     `panels` has the intervals by the titles of the panels. `y` is the label of the y axis, `top` its upper end
     (default: by the data), and `width` the width of a panel in inches.

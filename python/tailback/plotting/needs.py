@@ -28,16 +28,16 @@ _RECORDS = {
     "queue_min": "queue-extremes",
     "queue_max": "queue-extremes",
 }
-"""Record by picture or quantity."""
+"""Record that a picture or quantity needs, by its name; others need samples only."""
 
 _SAMPLES = 500
-"""Samples in a run that takes none itself."""
+"""Number of samples in a run whose scenario sets no sampling interval."""
 
 
 def with_records(scenario: Scenario, wanted: Sequence[str]) -> Scenario:
     """Return a scenario that records what pictures or quantities such as `goodput[*]` need.
 
-    It is sampled if it was not; the records change no result.
+    If the scenario sets no sampling interval, it gets one. Records and samples change no result.
     """
     config = scenario.run_config
     names = [re.sub(r"\[.*", "", text).strip().replace("-", "_") for text in wanted]

@@ -1,8 +1,8 @@
 """Drawings of networks, made from the scenario document: nodes, links with their rates, and paths of flows.
 
 Nodes are in columns by their position on the paths of the flows, senders on the left. Nodes with the same role, such
-as twenty hosts whose names differ in their numbers only and whose links are equal, are one symbol if there are more
-than `MOST_ALIKE` of them.
+as twenty hosts whose names differ only in their numbers and whose links are equal, are drawn as one symbol if there are
+more than `MOST_ALIKE` of them.
 """
 
 from __future__ import annotations
@@ -26,20 +26,21 @@ if TYPE_CHECKING:
 __all__ = ["MOST_ALIKE", "MOST_DRAWN", "Network", "Part", "draw", "lay_out", "network_of"]
 
 MOST_ALIKE = 4
-"""Maximum number of nodes with the same role that have symbols of their own; more are one symbol."""
+"""Maximum number of nodes with the same role that have a symbol each; more nodes share one symbol."""
 MOST_ASKED = 400
 """Maximum number of nodes of a network that is laid out; a larger network is described in words."""
 MOST_DRAWN = 26
 """Maximum number of symbols of a readable drawing; a network that needs more is described in words."""
 
 SENDER, RECEIVER, BOTH, SILENT, SWITCH = "#0072b2", "#009e73", "#8c6d31", "#999999", "#444444"
+"""Colours of hosts that send, that receive, that do both or neither, and of switches."""
 
 
 class Link(TypedDict):
     """A full-duplex link.
 
-    `rate_bps` and `buffer_bytes` have a value for each of `ends`: that of the port by which this end sends. A buffer is
-    that of the highest traffic class; `None`: unlimited.
+    `rate_bps` and `buffer_bytes` have a value for each of `ends`: that of the port by which this end sends.
+    `buffer_bytes` is the limit of the highest traffic class; `None`: unlimited. `delay_s` is the propagation delay.
     """
 
     ends: list[str]
@@ -60,7 +61,7 @@ class Network:
 
     @cached_property
     def neighbours(self) -> dict[str, list[tuple[str, Link, int]]]:
-        """Links by node: for each the neighbour, the link, and the index of the node among its ends."""
+        """Links of each node, as (neighbour, link, index of the node in the link's `ends`)."""
         found: dict[str, list[tuple[str, Link, int]]] = {name: [] for name in self.nodes}
         for link in self.links:
             for side in (0, 1):
@@ -78,6 +79,7 @@ class Network:
         return self._ends(1)
 
     def _ends(self, which: int) -> dict[str, set[str]]:
+        """Return the groups of flows by their host at index `which`: 0 for senders, 1 for receivers."""
         found: dict[str, set[str]] = defaultdict(set)
         for flow in self.flows:
             found[flow[which]].add(flow[2])
@@ -86,13 +88,13 @@ class Network:
     def ways(self, of: Mapping[str, Part]) -> list[list[str]]:
         """Return a path, as the names of its nodes, for each pair of symbols (sender, receiver) with flows.
 
-        `of` has the symbol of each node by its name.
+        `of` has the symbol of each node by the node's name.
         """
         ends = {(id(of[sender]), id(of[receiver])): (sender, receiver) for sender, receiver, _ in self.flows}
         return [self.way(*pair) for pair in ends.values()]
 
     def ways_out(self, of: Mapping[str, Part]) -> list[list[str]]:
-        """Return a path for each two symbols with flows between them, in one direction only.
+        """Return a path for each pair of symbols with flows between them, in one direction only.
 
         If there are flows in both directions, the path is that of the group with the shortest name; the other direction
         is assumed to carry the replies.
@@ -103,7 +105,7 @@ class Network:
         return [self.way(*pair) for pair in ends.values()]
 
     def way(self, start: str, end: str) -> list[str]:
-        """Return the nodes of a shortest path, ends included; empty if there is no path."""
+        """Return the names of the nodes of a path with the fewest hops, ends included; empty if there is no path."""
         previous: dict[str, str] = {start: start}
         ahead = deque([start])
         while ahead and end not in previous:
@@ -129,9 +131,10 @@ def network_of(scenario: Scenario) -> Network:
 
 @dataclass
 class Part:
-    """Symbol of a drawing: a node, or several with the same role."""
+    """Symbol of a drawing: a node, or several nodes with the same role."""
 
     names: list[str]
+    """Names of the nodes, at least one."""
     kind: str
     """Kind of the nodes: `host` or `switch`."""
     x: float = 0.0
@@ -176,7 +179,7 @@ def draw(scenario: Scenario | Network, title: str = "") -> Figure:
 
 
 def lay_out(network: Network) -> list[Part]:
-    """Return the symbols, in columns `x` and rows `y`; empty if there would be more than `MOST_DRAWN`."""
+    """Return the symbols with their places; empty if the network has too many nodes or needs too many symbols."""
     if len(network.nodes) > MOST_ASKED:
         return []
     for by_group in (True, False):
@@ -190,8 +193,8 @@ def _parts(network: Network, by_group: bool) -> list[Part]:
     """Return the symbols of the nodes; many nodes with the same role are one symbol.
 
     Nodes have the same role if they have the same kind, names that differ in numbers only, the same groups of flows
-    (without `by_group` it suffices that both or neither send, and both or neither receive), and equal links to nodes of
-    the same roles. Roles are refined until nothing changes (Weisfeiler and Leman).
+    (without `by_group`, groups are not distinguished), and equal links to nodes of the same roles. Roles are refined
+    until nothing changes (Weisfeiler and Leman).
     """
 
     def groups(found: set[str]) -> object:
@@ -199,7 +202,7 @@ def _parts(network: Network, by_group: bool) -> list[Part]:
 
     stem = {name: re.sub(r"\d+", "#", name) for name in network.nodes}
     empty: set[str] = set()
-    part: dict[str, object] = {
+    role: dict[str, object] = {
         name: (
             kind,
             stem[name],
@@ -208,20 +211,23 @@ def _parts(network: Network, by_group: bool) -> list[Part]:
         for name, kind in network.nodes.items()
     }
     for _ in network.nodes:
-        numbers = {key: number for number, key in enumerate(dict.fromkeys(part.values()))}
+        numbers = {key: number for number, key in enumerate(dict.fromkeys(role.values()))}
         links = {
             name: tuple(
-                sorted((numbers[part[o]], link["rate_bps"][s], link["rate_bps"][1 - s]) for o, link, s in found)
+                sorted(
+                    (numbers[role[other]], link["rate_bps"][side], link["rate_bps"][1 - side])
+                    for other, link, side in found
+                )
             )
             for name, found in network.neighbours.items()
         }
-        finer: dict[str, object] = {name: (numbers[part[name]], links[name]) for name in network.nodes}
+        finer: dict[str, object] = {name: (numbers[role[name]], links[name]) for name in network.nodes}
         if len(set(finer.values())) == len(numbers):
             break
-        part = finer
+        role = finer
     together: dict[object, list[str]] = defaultdict(list)
     for name in network.nodes:
-        together[part[name]].append(name)
+        together[role[name]].append(name)
     found = []
     for names in together.values():
         kind = network.nodes[names[0]]
@@ -231,11 +237,12 @@ def _parts(network: Network, by_group: bool) -> list[Part]:
 
 
 def _place(network: Network, parts: Sequence[Part]) -> None:
-    """Set the column of each symbol by its position on the flows' paths, and the rows so that few links cross."""
+    """Set the column of each symbol by its position on the flows' paths, and its row so that few links cross."""
     of = {name: part for part in parts for name in part.names}
+    # Indices of the symbols to the right of each symbol, by its index.
     ahead: dict[int, set[int]] = defaultdict(set)
     index = {id(part): number for number, part in enumerate(parts)}
-    # Between two symbols the direction with more paths is forwards; paths in the other direction are ignored.
+    # Between two symbols, the direction of more paths counts as forward; the other direction is ignored.
     steps: Counter[tuple[int, int]] = Counter()
     for path in network.ways_out(of):
         for node, following in itertools.pairwise(path):
@@ -244,36 +251,39 @@ def _place(network: Network, parts: Sequence[Part]) -> None:
     for (a, b), count in sorted(steps.items(), key=lambda item: (-item[1], item[0])):
         if count >= steps[b, a] and a not in ahead[b] and not _reaches(ahead, b, a):
             ahead[a].add(b)
+    # The column of a symbol is the length of the longest path to it.
     column = dict.fromkeys(range(len(parts)), 0)
     for _ in parts:
         for a, nexts in ahead.items():
             for b in nexts:
                 column[b] = max(column[b], column[a] + 1)
-    # A sender is placed before its switch, and a node on no path next to its neighbour.
+    # A sender is placed one column before its first switch, and a node on no path beside its neighbour.
     onto = {b for nexts in ahead.values() for b in nexts}
     for number, part in enumerate(parts):
         if ahead[number] and number not in onto:
             column[number] = min(column[b] for b in ahead[number]) - 1
         elif not ahead[number] and number not in onto:
-            beside = [column[index[id(of[o])]] for name in part.names for o, _, _ in network.neighbours[name]]
+            beside = [column[index[id(of[other])]] for name in part.names for other, _, _ in network.neighbours[name]]
             column[number] = max(beside, default=0) + (part.kind == "host")
     used = sorted(set(column.values()))
     stacks: dict[int, list[Part]] = {place: [] for place in range(len(used))}
     for number, part in enumerate(parts):
         part.x = float(used.index(column[number]))
         stacks[int(part.x)].append(part)
+    # Symbols are sorted by the mean row of their neighbours, in a few rounds, since each round moves the neighbours.
     for _ in range(6):
         for stack in stacks.values():
             for row, part in enumerate(stack):
                 part.y = row - (len(stack) - 1) / 2
         for stack in stacks.values():
-            stack.sort(key=lambda part: _barycentre(network, of, part))
+            stack.sort(key=lambda part: _mean_row(network, of, part))
     for stack in stacks.values():
         for row, part in enumerate(stack):
             part.y = row - (len(stack) - 1) / 2
 
 
 def _reaches(ahead: Mapping[int, Iterable[int]], start: int, end: int) -> bool:
+    """Return `True` if `end` is `start` or can be reached from it along `ahead`."""
     seen, todo = {start}, [start]
     while todo:
         for b in ahead.get(todo.pop(), ()):
@@ -285,9 +295,9 @@ def _reaches(ahead: Mapping[int, Iterable[int]], start: int, end: int) -> bool:
     return start == end
 
 
-def _barycentre(network: Network, of: Mapping[str, Part], part: Part) -> float:
+def _mean_row(network: Network, of: Mapping[str, Part], part: Part) -> float:
     """Return the mean row of a symbol's neighbours in other columns; without such neighbours, its own row."""
-    ys = [of[o].y for name in part.names for o, _, _ in network.neighbours[name] if of[o].x != part.x]
+    ys = [of[other].y for name in part.names for other, _, _ in network.neighbours[name] if of[other].x != part.x]
     return sum(ys) / len(ys) if ys else part.y
 
 
@@ -334,10 +344,10 @@ def _arrows(axes: Axes, ends: tuple[Part, Part], forth: bool, back: bool, colour
 
 
 def _words(links: Sequence[Link], forth: bool, back: bool) -> str:
-    """Return the rates, delays and buffers of links that are drawn as one, in words.
+    """Return the rates, delays and buffers, in words, of links that are drawn as one line.
 
-    `forth` and `back` are `True` if flows use the first or the second direction; the buffer is given if it is the same
-    for all links in these directions.
+    `forth` is `True` if flows use the direction from the first to the second end, and `back` for the other direction.
+    The buffer is given if it is the same for all links in the directions in use.
     """
     rates = {tuple(link["rate_bps"]) for link in links}
     low, high = min(min(pair) for pair in rates), max(max(pair) for pair in rates)
@@ -367,9 +377,9 @@ def _time(seconds: float) -> str:
 
 
 def _size(size: int) -> str:
-    for unit, one in (("MB", 1e6), ("kB", 1e3)):
-        if size >= one:
-            return f"{size / one:.4g} {unit}"
+    for unit, unit_bytes in (("MB", 1e6), ("kB", 1e3)):
+        if size >= unit_bytes:
+            return f"{size / unit_bytes:.4g} {unit}"
     return f"{size} B"
 
 

@@ -29,14 +29,18 @@ WIDTHS = {"column": 3.5, "page": 7.16}
 """Widths of a column and of a page of two columns, inches (IEEE and ACM)."""
 
 Size = str | float | tuple[float, float]
-"""Size of a figure: `column`, `page`, a width such as `3.5in` or `89mm`, width and height `3.5in x 2in`, or inches."""
+"""Size of a figure: `column`, `page`, a width such as `3.5in` or `89mm`, or width and height, such as `3.5in x 2in`.
+
+Numbers are inches.
+"""
 
 Logarithmic = Literal["", "x", "y", "xy"]
 """Axes that are logarithmic."""
 
 _UNITS = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
+"""Inches of each unit."""
 _SHAPE, _WIDE_SHAPE = 0.66, 0.42
-"""Height of a figure relative to its width, if only the width is given: up to 5 inches, and above."""
+"""Height of a figure relative to its width, if only the width is given: for widths up to 5 inches, and above."""
 
 
 class _Inches(NamedTuple):
@@ -83,7 +87,7 @@ def paper_style() -> Iterator[None]:
 
 
 def figure_of(size: Size, *, rows: int = 1, shape: float | None = None, **options: Any) -> Figure:
-    """Return an empty figure of this size with `rows` axes one above the other; call it in `paper_style`."""
+    """Return an empty figure of this size with `rows` axes one above the other, in the style for publication."""
     width, height = inches(size, shape)
     return plot.new(1, rows, width=width, height=height / rows, style=paper_style, **options)
 
@@ -116,7 +120,7 @@ def _plain_ticks(axes: Axes, log: Logarithmic) -> None:
 
 
 def legend_beside(figure: Figure, axes: Axes, *, title: str = "", columns: int = 3) -> None:
-    """Draw the legend below the axes if there is more than one curve, so that it covers no data."""
+    """Draw the legend below the axes, where it covers no data, if there is more than one curve or a title."""
     handles, labels = axes.get_legend_handles_labels()
     if len(handles) > 1 or (handles and title):
         figure.legend(

@@ -1,8 +1,9 @@
-"""The pictures of the field for a run: distributions, time sequences, windows, fairness, completion times, queues.
+"""Pictures of a run: distributions, time sequences, windows, fairness, completion times and queues.
 
-Each function takes a run (a `Result` or a `RunDirectory`) and returns a figure as wide as a column of a paper. It shows
-the first replication unless it says that it shows all of them, and raises UsageError if the run lacks its data, with
-the option of the scenario that records them. Names of flows, groups and ports may be patterns, as `web*` or `sw1->*`.
+Each function takes a run (a `Result` or a `RunDirectory`) and returns a figure, by default as wide as a column of a
+paper. The figure is of the first replication, unless the function says "all replications". If the run lacks the data,
+UsageError names the option of the scenario that records them. Names of flows, groups and ports may be patterns, as
+`web*` or `sw1->*`.
 """
 
 from __future__ import annotations
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["PICTURES", "Run", "Selection", "Span", "complete", "distribution", "jain", "matching", "picture", "rates"]
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d31")
-_MOST = len(_COLOURS)
+_MAX_CURVES = len(_COLOURS)
+"""Maximum number of curves, bars or layers of a picture."""
 Span = tuple[float, float] | None
 """Part of the run that is shown, simulated s; `None`: all of it."""
 _STATES = {"opening": "#cccccc", "reduced": "#e69f00", "recovery": "#d55e00", "loss": "#cc79a7"}
@@ -54,7 +56,7 @@ class Run(Protocol):
         ...
 
     def table(self, name: TableName) -> pl.DataFrame:
-        """Return a table."""
+        """Return a table of all replications."""
         ...
 
 
@@ -72,7 +74,10 @@ class Selection:
         return found
 
     def samples(self, scope: str, quantity: str, names: str = "*", *, record: str = "") -> dict[str, pl.DataFrame]:
-        """Return `time_s` and `value` of the first replication by name, the largest first; raises UsageError."""
+        """Return the columns `time_s` and `value` of the first replication by name, in descending order of the maximum.
+
+        Raises UsageError if the run has no samples of the quantity, or no name matches.
+        """
         import polars as pl
 
         series = first(self.run.table("series"))
@@ -95,9 +100,9 @@ def first(table: pl.DataFrame) -> pl.DataFrame:
 
 
 def matching(table: pl.DataFrame, column: str, pattern: str) -> pl.DataFrame:
-    """Return the rows whose name matches a pattern; raises UsageError if none does.
+    """Return the rows whose name in `column` matches a pattern; raises UsageError if there are none.
 
-    A bracket is also an ordinary character, as in the flow `data[2]`.
+    A name also matches itself, such as `data[2]`, although brackets have a meaning in patterns.
     """
     import polars as pl
 
@@ -112,7 +117,8 @@ def matching(table: pl.DataFrame, column: str, pattern: str) -> pl.DataFrame:
 def distribution(values: Sequence[float], weights: Sequence[float] | None = None) -> tuple[list[float], list[float]]:
     """Return the steps of an empirical distribution: ascending values, and the share of values up to each.
 
-    It begins with the smallest value and a share of 0, and ends with the largest one and a share of 1.
+    They begin with the smallest value and a share of 0, and end with the largest value and a share of 1. Default: all
+    values have the weight 1.
     """
     sums: dict[float, float] = {}
     for value, weight in zip(values, weights or [1.0] * len(values), strict=True):
@@ -128,7 +134,7 @@ def distribution(values: Sequence[float], weights: Sequence[float] | None = None
 
 
 def rates(times: Sequence[float], counter: Sequence[float]) -> list[float]:
-    """Return the rate of a counter of bytes since the start in each sampling interval, bit/s."""
+    """Return the rate of a counter of bytes in each interval that ends at one of `times`, bit/s."""
     before = [(0.0, 0.0), *zip(times, counter, strict=True)]
     return [8 * (v - v0) / (t - t0) for (t0, v0), t, v in zip(before, times, counter, strict=False)]
 
@@ -160,14 +166,14 @@ def _curves(
     axes = figure.axes[0]
     for colour, (name, (xs, ys)) in zip(_COLOURS, curves.items(), strict=False):
         axes.plot(xs, ys, color=colour, label=name, **line)
-    shown = f"{_MOST} of {len(curves)}" if len(curves) > _MOST else ""
+    shown = f"{_MAX_CURVES} of {len(curves)}" if len(curves) > _MAX_CURVES else ""
     label(axes, x, y, log, title=title)
     legend_beside(figure, axes, title=shown)
     return figure
 
 
 def _limit(axes: Axes, between: Span) -> None:
-    """Let the time axis begin at 0, or show a part of the run."""
+    """Let the time axis show a part of the run; `None`: from 0 to its end."""
     axes.set_xlim(*(between or (0, None)))
 
 
@@ -186,7 +192,7 @@ def _measured(run: Run, table: pl.DataFrame, column: str = "time_s") -> pl.DataF
 def queue_cdf(run: Run, ports: str = "*", *, size: Size = "column", log: Logarithmic = "") -> Figure:
     """Draw the distribution of the queue of each port at the samples after the warm-up, for the eight longest."""
     found = Selection(run).samples("port", "queue_bytes", ports)
-    used = {name: _measured(run, rows)["value"] for name, rows in list(found.items())[:_MOST]}
+    used = {name: _measured(run, rows)["value"] for name, rows in list(found.items())[:_MAX_CURVES]}
     busy = {name: values for name, values in used.items() if (values.len() and (values.max() or 0)) or ports != "*"}
     curves = {name: distribution((values * 1e-3).to_list()) for name, values in (busy or used).items()}
     return _curves(curves, "queue (kB)", "share of samples", size, log)
@@ -267,7 +273,10 @@ def _by_size(run: Run, groups: str, column: str, scale: float, what: str, size: 
 
 
 def _bins(rows: pl.DataFrame) -> list[pl.DataFrame]:
-    """Return up to ten parts of equal numbers of transfers, in order of size; equal sizes are in one part."""
+    """Return up to ten parts with about equal numbers of transfers, in order of size; equal sizes are in one part.
+
+    `rows` is in order of size. There is one part per 20 transfers, at least one.
+    """
     count = max(1, min(10, rows.height // 20 or 1))
     sizes = rows["size_bytes"].to_list()
     edges = [0]
@@ -284,7 +293,7 @@ def _bins(rows: pl.DataFrame) -> list[pl.DataFrame]:
 def cwnd(run: Run, flows: str = "*", *, size: Size = "column", states: bool = True, between: Span = None) -> Figure:
     """Draw congestion windows over time at every change, and slow-start thresholds (dashed), for up to four flows.
 
-    With `states`, a single flow has bands behind its window where it recovers from a loss.
+    With `states`, and if there is a single flow, bands behind its window show the states other than open.
     """
     import polars as pl
 
@@ -309,7 +318,7 @@ def cwnd(run: Run, flows: str = "*", *, size: Size = "column", states: bool = Tr
 
 
 def _bands(axes: Axes, rows: pl.DataFrame) -> None:
-    """Draw a band for each time that the only flow of `rows` is not in the state open."""
+    """Draw a band for each interval in which the only flow of `rows` is not in the state open."""
     shown: set[str] = set()
     times, found = rows["time_s"].to_list(), rows["state"].to_list()
     begin, state = times[0], found[0]
@@ -383,7 +392,10 @@ def throughput(run: Run, names: str = "*", *, by: str = "group", size: Size = "c
 
 
 def throughputs(run: Run, names: str, by: str) -> dict[str, tuple[list[float], list[float]]]:
-    """Return times and bit/s in each sampling interval by name; goodput of flows with a transport."""
+    """Return by name the times, and the rate in the interval that ends at each, bit/s; raises UsageError.
+
+    With `by="flow"`, the rate of a flow with a transport is its goodput.
+    """
     if by not in ("group", "flow"):
         raise UsageError(f"{by!r} is not group or flow")
     select = Selection(run)
@@ -401,7 +413,7 @@ def throughputs(run: Run, names: str, by: str) -> dict[str, tuple[list[float], l
 def fairness(run: Run, flows: str = "*", *, size: Size = "column") -> Figure:
     """Draw Jain's fairness index of the goodputs of flows in each sampling interval.
 
-    Flows count from the first interval in which they deliver to the last one.
+    A flow counts from the first interval in which it delivers to the last one.
     """
     found = throughputs(run, flows, "flow")
     times = next(iter(found.values()))[0]
@@ -419,7 +431,7 @@ def fairness(run: Run, flows: str = "*", *, size: Size = "column") -> Figure:
 
 
 def jain(values: Sequence[float]) -> float:
-    """Return Jain's index of some throughputs, 1/n to 1; NaN without a throughput above 0."""
+    """Return Jain's fairness index of n values, 1/n to 1; NaN: no value is above 0."""
     squares = math.fsum(value * value for value in values)
     return math.fsum(values) ** 2 / (len(values) * squares) if squares > 0 else math.nan
 
@@ -459,6 +471,7 @@ def delay_throughput(run: Run, groups: str = "*", *, size: Size = "column", log:
 
 
 def _bar(length: float) -> float:
+    """Return the length of a half error bar; 0 for an unbounded interval."""
     return length if 0 <= length < math.inf else 0.0
 
 
@@ -483,7 +496,7 @@ def queue_composition(run: Run, port: str = "*", *, by: str = "group", size: Siz
         part = part.with_columns(acks.alias("group"))
     layers = part.group_by(by).agg(pl.col("waiting_bytes").sum()).sort("waiting_bytes", by, descending=[True, False])
     names = layers[by].to_list()
-    kept = names if len(names) <= _MOST else names[: _MOST - 1]
+    kept = names if len(names) <= _MAX_CURVES else names[: _MAX_CURVES - 1]
     times = first(run.table("series")).filter(pl.col("quantity") == "in_network_packets")["time_s"].to_list()
     place = {time: index for index, time in enumerate(times)}
     heights = {layer: [0.0] * len(times) for layer in (*kept, *(["others"] if len(kept) < len(names) else []))}
@@ -502,7 +515,10 @@ def queue_composition(run: Run, port: str = "*", *, by: str = "group", size: Siz
 
 @_styled
 def heat_map(run: Run, ports: str = "*", *, quantity: str = "utilisation", size: Size = "column") -> Figure:
-    """Draw ports over time as a heat map: `utilisation` (by bytes sent), `queue`, or `drops` in each interval."""
+    """Draw ports over time as a heat map: `utilisation` (by bytes sent), `queue`, or `drops` in each interval.
+
+    At most 30 ports are shown, those with the largest values.
+    """
     sources = {"utilisation": "sent_bytes", "queue": "queue_bytes", "drops": "dropped_packets"}
     if quantity not in sources:
         raise UsageError(f"{quantity!r} is not one of {', '.join(sources)}")
@@ -550,7 +566,7 @@ PICTURES: dict[str, Callable[..., Figure]] = {
     "queue_composition": queue_composition,
     "heat_map": heat_map,
 }
-"""All pictures by name."""
+"""Functions of all pictures by name."""
 
 
 def picture(run: Run, name: str, *names: str, **options: Any) -> Figure:

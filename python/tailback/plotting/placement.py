@@ -1,7 +1,7 @@
 """Final corrections of figures.
 
-Time axes end with the series, bars end at the axes, legends cover no curve, and coincident curves are named. Figures
-that are compared get the same y axis.
+Time axes end where their series end, error bars end at the edge of the axes, legends cover no curve, and curves that
+coincide are named in a note. Figures that are compared get the same y axis.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ def share_scale(figures: Sequence[Figure]) -> None:
 
 
 def settle(figure: Figure) -> None:
-    """Correct the limits of time axes, bars, legends and notes of a drawn figure."""
+    """Correct the limits of time axes, the error bars and the legends of a drawn figure, and name coincident curves."""
     _fill_with_time(figure)
-    # Before the layout: artists far outside their axes would leave them no room.
+    # Bars are cut before the layout: artists far outside their axes would leave the axes no room.
     for axes in figure.axes:
         _keep_within(axes)
     figure.draw_without_rendering()
@@ -104,12 +104,12 @@ def _fill_with_time(figure: Figure) -> None:
 
 
 def _keep_within(axes: Axes) -> None:
-    """End bars that reach beyond the axes with an arrow at the edge, such as a bar to zero on a logarithmic axis."""
+    """Cut bars that reach beyond the axes, such as to zero on a logarithmic axis, and end them with an arrow there."""
     limits = {0: axes.get_xlim(), 1: axes.get_ylim()}
     for container in axes.containers:
         if not isinstance(container, ErrorbarContainer):
             continue
-        # The first is None for intervals without a curve, which the types do not state.
+        # `data` is None for intervals without a curve, which the types of matplotlib do not state.
         data, caps, bars = cast(Any, container.lines)
         for bar in bars:
             _cut(axes, bar, limits)
@@ -149,6 +149,7 @@ def _cut(axes: Axes, bars: LineCollection, limits: dict[int, tuple[float, float]
 
 
 def _hide_outside(line: Line2D, limits: dict[int, tuple[float, float]]) -> None:
+    """Remove the points of a line that are outside the axes."""
     outside = _outside(line, limits)
     if outside.any():
         y = np.array(line.get_ydata(orig=False), dtype=float)
@@ -157,7 +158,7 @@ def _hide_outside(line: Line2D, limits: dict[int, tuple[float, float]]) -> None:
 
 
 def _outside(line: Line2D, limits: dict[int, tuple[float, float]]) -> np.ndarray[Any, Any]:
-    """Return, for each of a line's points, whether it is outside the axes by more than rounding."""
+    """Return an array with `True` for each of a line's points that is outside the axes by more than rounding."""
     found = []
     for axis, data in enumerate((line.get_xdata(orig=False), line.get_ydata(orig=False))):
         lo, hi = sorted(limits[axis])
@@ -171,7 +172,7 @@ def _outside(line: Line2D, limits: dict[int, tuple[float, float]]) -> np.ndarray
 
 
 def coincident(axes: Axes) -> list[list[str]]:
-    """Return groups of labels of curves whose means coincide at every point."""
+    """Return the labels of curves whose means coincide at every point, a list for each group of such curves."""
     curves: list[tuple[str, np.ndarray[Any, Any]]] = []
     for container in axes.containers:
         label = str(container.get_label())
@@ -212,7 +213,7 @@ def _name_coincident(axes: Axes) -> None:
 
 
 def _clear(figure: Figure, axes: Axes, legend: Legend) -> None:
-    """Move a legend to a place where it covers nothing, or else outside; a legend that is outside stays."""
+    """Move a legend to a place in its axes where it covers nothing, or else outside; one that is outside stays."""
     if legend.get_bbox_to_anchor() is not axes.bbox:
         return
     for place in _PLACES:
@@ -272,6 +273,7 @@ def _dots(points: Any) -> Path:
 
 
 def _meets(path: Path, box: Bbox, is_filled: bool) -> bool:
+    """Return `True` if a path, or with `is_filled` its inside, overlaps a box."""
     if not np.size(path.vertices):
         return False
     return bool(path.cleaned(remove_nans=True).intersects_bbox(box, filled=is_filled))

@@ -42,7 +42,7 @@ _STYLE: Any = {
     "figure.facecolor": "white",
     "figure.dpi": 110,
     "savefig.dpi": 110,
-    "font.family": "DejaVu Sans",  # comes with matplotlib, so that it is the same everywhere
+    "font.family": "DejaVu Sans",  # part of matplotlib, so that figures are the same everywhere
     "font.size": 10,
     "axes.titlesize": 10,
     "axes.titlelocation": "left",
@@ -75,7 +75,7 @@ def style() -> Iterator[None]:
         yield
 
 
-_common = style
+_common = style  # for `new`, in which the parameter `style` hides the function
 
 
 class _Figure(Figure):
@@ -109,9 +109,9 @@ def new(
     style: Callable[[], AbstractContextManager[None]] | None = None,
     **options: Any,
 ) -> Figure:
-    """Return an empty figure with a grid of axes (`figure.axes`), in which a panel has `width` and `height` in inches.
+    """Return an empty figure with a grid of axes (`figure.axes`), whose panels have `width` and `height`, inches.
 
-    `style` applies another style than the common one. `options` are those of `Figure.subplots`, such as `sharey`.
+    `style` replaces the common style. `options` are those of `Figure.subplots`, such as `sharey`.
     """
     in_style = style or _common
     with in_style():
@@ -163,6 +163,7 @@ def curve(
 
 
 def _bar(length: float) -> float:
+    """Return the length of a half error bar; 0 for an unbounded interval."""
     return length if 0 <= length < float("inf") else 0.0
 
 
@@ -194,7 +195,7 @@ def finish(
         axes.set_xscale(x_scale)
     if x_scale == "log":
         low, high = axes.get_xbound()
-        # Few ticks, all labelled, and no labels of minor ticks, which matplotlib adds on axes of a decade or less.
+        # Few ticks, all labelled; the labels that matplotlib gives minor ticks on axes of a decade or less are removed.
         decades = math.log10(high / low) if low > 0 else math.inf
         subs = (1.0, 2.0, 5.0) if decades < 1.7 else (1.0, 3.0) if decades < 3 else (1.0,)
         axes.xaxis.set_major_locator(LogLocator(subs=subs, numticks=7))
@@ -310,7 +311,7 @@ def _dots(axes: Axes, intervals: Mapping[str, Interval], label: str) -> None:
 
 
 def _over_time(figure: Figure, row: int, samples: pl.DataFrame, scale: float, label: str, legend: str) -> None:
-    """Draw the four series with the largest samples, of the first replication, in a row of their own."""
+    """Draw the four series with the largest samples of the first replication in row `row` of the grid."""
     import polars as pl
 
     grid = figure.axes[0].get_gridspec()

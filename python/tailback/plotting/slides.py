@@ -38,7 +38,7 @@ def on_one_scale(slides: Sequence[Slide], *, x: str = "burst", curves: str = "ra
     top = 1.0
     for slide in slides:
         for _, interval in slide.loss.intervals():
-            # NaN (nothing was run) and infinite ends (too few replications) do not count.
+            # NaN (no finished run) and infinite ends (too few replications) are skipped.
             top = max([top, *(value for value in (interval.mean, interval.hi) if value == value and value <= 100)])
     for slide in slides:
         shown = fig.both_views(

@@ -24,10 +24,10 @@ _PARTS = {
     "serialisation_ps": ("transmission", "#009e73"),
     "propagation_ps": ("propagation", "#56b4e9"),
 }
-"""Parts of a hop's time, with their names and colours."""
+"""Name and colour of each part of a hop's time, by its key."""
 _FLOWS = ("#332288", "#88ccee", "#117733", "#ddcc77", "#cc6677", "#882255", "#aa4499")
 """Colours of flows, other than those of the parts of time (P. Tol, muted scheme: distinct to colour-blind readers)."""
-_MOST = 7
+_MAX_FLOWS = 7
 """Maximum number of flows in a bar; the others are one part."""
 
 
@@ -81,7 +81,7 @@ def _packet(story: Mapping[str, Any]) -> Figure:
 
 
 def _port(story: Mapping[str, Any]) -> Figure:
-    rows = story["blame"][:_MOST]
+    rows = story["blame"][:_MAX_FLOWS]
     count = 1 + max(len(rows), 1)
     ratios = {"height_ratios": [1, max(len(rows), 1)]}
     drawn = new(1, 2, width=8.4, height=(2.2 + 0.34 * count) / 2, gridspec_kw=ratios)
@@ -107,12 +107,12 @@ def _places(axes: Axes, names: Sequence[str]) -> None:
 
 
 def _composition(axes: Axes, names: Sequence[str], queues: Sequence[Sequence[Mapping[str, Any]]]) -> None:
-    """Draw a bar for each queue, divided by flow."""
+    """Draw a bar for each queue with its bytes by flow, in kB."""
     totals: dict[str, int] = {}
     for queue in queues:
         for share in queue:
             totals[str(share["flow"])] = totals.get(str(share["flow"]), 0) + int(share["bytes"])
-    largest = sorted(totals, key=lambda flow: -totals[flow])[:_MOST]
+    largest = sorted(totals, key=lambda flow: -totals[flow])[:_MAX_FLOWS]
     colours = {flow: _FLOWS[place % len(_FLOWS)] for place, flow in enumerate(largest)}
     seen: set[str] = set()
     for place, queue in enumerate(queues):
@@ -132,6 +132,7 @@ def _composition(axes: Axes, names: Sequence[str], queues: Sequence[Sequence[Map
 
 
 def _unit(longest_ps: int) -> tuple[float, str]:
+    """Return the size in picoseconds, and the name, of the unit for times up to `longest_ps`."""
     for scale, unit in ((1e12, "s"), (1e9, "ms"), (1e6, "µs")):
         if longest_ps >= scale:
             return scale, unit

@@ -33,14 +33,20 @@ __all__ = ["SAMPLED", "TRANSFERS", "sweep_xy", "xy"]
 
 
 class _Sampled(NamedTuple):
-    """A quantity of the time series."""
+    """A quantity of the table `series`."""
 
     scope: str
+    """Value of the column `scope`."""
     quantity: str
+    """Value of the column `quantity`."""
     scale: float
+    """Factor to the unit of the label."""
     label: str
+    """Label of the axis."""
     is_rate: bool = False
+    """`True` if the samples count bytes and their rate is drawn."""
     record: str = ""
+    """Record that the samples need; empty: none."""
 
 
 SAMPLED = {
@@ -65,7 +71,7 @@ TRANSFERS = {
     "retransmissions": ("retransmissions", 1.0, "retransmissions"),
     "start": ("start_s", 1.0, "start (s)"),
 }
-"""Quantities of transfers, with column, factor and label."""
+"""Quantities of transfers by name: column of the table `transfers`, factor to the unit of the label, and label."""
 
 _MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
 
@@ -80,9 +86,8 @@ def _split(text: str) -> tuple[str, str]:
 
 def _unknown(name: str, known: Sequence[str]) -> UsageError:
     near = get_close_matches(name, known, n=1)
-    return UsageError(
-        f"there is no quantity {name!r}{f'; did you mean {near[0]}?' if near else f'; there are {known}'}"
-    )
+    advice = f"did you mean {near[0]}?" if near else f"there are {', '.join(known)}"
+    return UsageError(f"there is no quantity {name!r}; {advice}")
 
 
 def xy(run: Run, x: str, y: str, *, size: Size = "column", log: Logarithmic = "") -> Figure:
@@ -94,7 +99,7 @@ def xy(run: Run, x: str, y: str, *, size: Size = "column", log: Logarithmic = ""
     - both are metrics of the summary: a point with intervals for each group.
 
     Raises:
-        UsageError: A quantity is unknown or not in the run, or the two do not belong together.
+        UsageError: A quantity is unknown or not in the run, or the two quantities cannot be combined.
 
     """
     (x_name, x_names), (y_name, y_names) = _split(x), _split(y)
@@ -112,16 +117,19 @@ def xy(run: Run, x: str, y: str, *, size: Size = "column", log: Logarithmic = ""
 
 
 def _sampled(run: Run, name: str, names: str) -> tuple[str, dict[str, tuple[list[float], list[float]]]]:
-    """Return the label, and times and values by name."""
+    """Return the label of a sampled quantity, and its times, s, and values by name of the flow, group or port."""
     known = SAMPLED.get(name)
     if known is None:
         raise _unknown(name, list(SAMPLED))
     found = Selection(run).samples(known.scope, known.quantity, names or "*", record=known.record)
     curves = {}
-    for own, rows in found.items():
+    for own_name, rows in found.items():
         filled = rows.drop_nulls("value")
         times, values = filled["time_s"].to_list(), filled["value"].to_list()
-        curves[own or name] = (times, [known.scale * v for v in (rates(times, values) if known.is_rate else values)])
+        curves[own_name or name] = (
+            times,
+            [known.scale * v for v in (rates(times, values) if known.is_rate else values)],
+        )
     return known.label, curves
 
 
@@ -200,6 +208,7 @@ def _points(axes: Axes, points: Mapping[str, tuple[Interval, Interval]]) -> None
 
 
 def _bar(length: float) -> float:
+    """Return the length of a half error bar; 0 for an unbounded interval."""
     return length if 0 <= length < math.inf else 0.0
 
 
@@ -243,7 +252,7 @@ def sweep_xy(sweep: Sweep, x: str, y: str, *, size: Size = "column", log: Logari
     combination of the values of the other axes.
 
     Raises:
-        UsageError: `x` is neither an axis nor a metric, `y` is no metric, or no run has it.
+        UsageError: `x` is neither an axis nor a metric, `y` is not a metric, or no run has the metric.
 
     """
     measures = _measures(sweep, y)
@@ -281,7 +290,7 @@ def sweep_xy(sweep: Sweep, x: str, y: str, *, size: Size = "column", log: Logari
 
 
 class _Point(NamedTuple):
-    """A point of a sweep: its place on the axis, and the intervals of the metrics of both axes."""
+    """A point of a sweep: its place on an axis of the sweep (0 without one), and the intervals of x and y."""
 
     place: float | str
     x: Interval

@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML page with the scoreboard of headlines, and all figures and claims."""
+"""The report of a reproduction: a self-contained HTML page with the headlines, and all figures and claims."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Entry:
     figures: Sequence[Figure]
     """Figures to be drawn, in the order of the section."""
     drawn: list[Drawn] = field(default_factory=list)
-    """Those of `figures` that have been drawn, in their order."""
+    """Figures of `figures` that have been drawn, in the same order."""
 
 
 _SIGNS = {
@@ -50,9 +50,9 @@ _SIGNS = {
     "calibrated": "\N{EN DASH}",
     "comparison": "\N{EN DASH}",
 }
-"""Signs of a claim's verdict in the report: the values of `WORDS`."""
+"""Sign of a claim in the report, by its result, a value of `WORDS`."""
 _POINT_SIGNS = {"pass": "✓", "fail": "✗", "undecided": "?", "not asserted": "\N{EN DASH}"}
-"""Signs of the verdict at one point of a claim: the values of `Verdict`."""
+"""Sign of a claim at one point, by the value of its `Verdict`."""
 
 
 def page(entries: Sequence[Entry], version: str, groups: Mapping[str, str]) -> str:
@@ -175,7 +175,7 @@ def _chip(word: str) -> str:
 def _experiment(entry: Entry, ids: Mapping[str, str]) -> str:
     """Return the section of an experiment; `ids` has the ids of all experiments of the page, by folder."""
     trial, experiment = entry.trial, entry.trial.experiment
-    # Ids of the claims next to a figure.
+    # Ids of the claims that are printed next to a figure.
     placed: set[str] = set()
     blocks = []
     claims = {claim.id: claim for claim in entry.claims}
@@ -183,9 +183,9 @@ def _experiment(entry: Entry, ids: Mapping[str, str]) -> str:
         of_figure = [claims[claim] for claim in drawn.figure.claims]
         placed.update(claim.id for claim in of_figure)
         blocks.append(_figure(drawn, of_figure, trial))
-    rest = [claim for claim in entry.claims if claim.id not in placed]
-    if rest:
-        blocks.append(f'<div class="claims alone">{_claims(rest, trial)}</div>')
+    without_figure = [claim for claim in entry.claims if claim.id not in placed]
+    if without_figure:
+        blocks.append(f'<div class="claims alone">{_claims(without_figure, trial)}</div>')
     low, high = trial.replications
     effort = f"{len(trial.samples)} points, {low}" + (f" to {high}" if high > low else "") + " replications each"
     hops = f"{trial.packet_hops / 1e6:.0f} million packet-hops"
@@ -272,7 +272,7 @@ def _at(claim: Json) -> str:
     if not claim["at"]:
         return ""
     points = cast(int, claim["points"])
-    # `Condition.somewhere` puts this word before the expectation.
+    # `Condition.somewhere` adds "somewhere" before the expectation.
     best = str(claim["expected"]).startswith("somewhere")
     of = f", the {'best' if best else 'worst'} of {points} points" if points > 1 else ""
     return f" at {claim['at']}{of}"

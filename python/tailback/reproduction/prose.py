@@ -16,9 +16,9 @@ __all__ = ["html"]
 def html(text: str, shown: Mapping[str, str]) -> str:
     """Return a page as HTML, without its first heading, as the section of the report has the same title.
 
-    Links to files of the repository would be broken in the report. A link to another experiment's page becomes one to
-    its section, if its folder is in `shown`, which has ids by folder; other links to files become plain text, and
-    images their descriptions. Web addresses are kept.
+    Links to files of the repository would be broken in the report. A link to another experiment's page becomes
+    a link to its section if its folder is in `shown`, which has ids of experiments by folder. Other links to files
+    become plain text, and images become their descriptions. Web addresses are kept.
     """
     from markdown_it import MarkdownIt
 

@@ -14,7 +14,7 @@ from tailback.study.experiment.runner import Trial
 __all__ = ["Provenance", "commit", "digest", "provenance"]
 
 _SOURCES = ("Cargo.toml", "Cargo.lock", "crates", "python/tailback")
-"""Sources that affect results: a change elsewhere, such as in a page, does not add "+" to the commit."""
+"""Paths of the sources that affect results; only changes in them add "+" to the commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ def provenance(trial: Trial) -> Provenance:
 
 
 def digest(trial: Trial) -> str:
-    """Return a hash over the points in words, and the seeds and digests of their runs.
+    """Return a hash over the descriptions of the points, and the seeds and digests of their runs.
 
-    Points are in the experiment's order, replications ascending. The digest is the first 128 bits of SHA-256 in
-    hexadecimal, after `tb2e:`. Equal digests mean equal results of all runs.
+    Points are in the experiment's order, and the replications of a point in ascending order. The digest is the first
+    128 bits of SHA-256 in hexadecimal, after `tb2e:`. Equal digests mean equal results of all runs.
     """
     found = hashlib.sha256()
     for point, samples in trial.samples.items():

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Reproduction", "reproduce"]
 
 _UNDECIDED_OF = 20
-"""In `--quick`, one in this number of asserted claims may be undecided, and at least a single claim."""
+"""With `--quick`, one in this number of asserted claims may be undecided, but at least one claim."""
 
 
 @dataclass
@@ -43,7 +43,7 @@ class Reproduction:
     seed: int | None = None
     """Base seed of all experiments; `None`: that of each scenario."""
     entries: list[Entry] = field(default_factory=list)
-    """Results of the experiments, in their order."""
+    """Results of the experiments that were run, in the order of the runs."""
     interrupted: bool = False
     """`True` if Ctrl-C stopped the reproduction before all experiments had finished."""
     report: Path | None = None
@@ -56,7 +56,7 @@ class Reproduction:
 
     @property
     def words(self) -> dict[str, int]:
-        """Number of claims by word, such as `reproduced`."""
+        """Number of claims by result, such as `reproduced`."""
         return words(entry.trial for entry in self.entries)
 
     @property
@@ -66,7 +66,10 @@ class Reproduction:
 
     @property
     def undecided_allowed(self) -> int:
-        """Permitted number of undecided claims: 0 in `full`; in `quick` a twentieth of those asserted, at least 1."""
+        """Permitted number of undecided claims: 0 in `full`.
+
+        In `quick` a twentieth of the asserted claims, at least 1.
+        """
         total = sum(n for kind, n in self.counts.items() if kind != "reported")
         return 0 if self.profile == "full" else max(1, total // _UNDECIDED_OF)
 
@@ -143,9 +146,9 @@ def reproduce(
         profile: Effort: "quick" or "full".
         out: Directory to write to, with a folder for each experiment. Default: nothing is written.
         seed: Base seed; replication k has the seed `seed + k` at every point. Default: that of each scenario.
-        threads: Number of replications at a time. Default: one per processor.
-        watch: Called with the current step and the numbers of finished and planned replications; 0 and 0 for steps
-            without replications.
+        threads: Maximum number of replications that run at the same time. Default: one per processor.
+        watch: Called with the current step and the numbers of finished and of planned replications; both are 0 in
+            steps without replications.
         finished: Called with each finished experiment and its number, from 1.
         executor: Any executor of `concurrent.futures`, or one of `tailback.run.executors`; the caller closes it.
         groups: Titles of the groups of experiments by name, for the report.
@@ -159,9 +162,9 @@ def reproduce(
     found = Reproduction(profile, check_seed(seed))
     folder = None if out is None else Path(out)
     if folder is not None:
-        # An unwritable directory is an error before the runs, not after them.
+        # The file is written first, so that an unwritable directory is an error before the runs.
         write_file(folder / "results.json", json.dumps({"profile": profile, "experiments": []}) + "\n")
-    # Figures are drawn during the next experiment's runs, by one thread: matplotlib's settings are global.
+    # Figures are drawn while the next experiment runs, on a single thread, since matplotlib's settings are global.
     artist = ThreadPoolExecutor(1, thread_name_prefix="tailback-figures")
     pictures: list[tuple[Entry, Future[list[Drawn]]]] = []
     try:
@@ -195,7 +198,7 @@ def reproduce(
         found.interrupted = True
     finally:
         artist.shutdown(wait=True, cancel_futures=True)
-        # Finished experiments are written after any error.
+        # The report of the finished experiments is written after an error, too.
         if folder is not None:
             found.report = write_file(folder / "report.html", page(found.entries, _native.version, groups or {}))
             write_file(folder / "results.json", json.dumps(found.as_json(), indent=2) + "\n")
@@ -251,7 +254,7 @@ def _save(figure: Figure, picture: Drawing, home: Path, about: str) -> Drawn:
         lines = textwrap.wrap(figure.title, int(9 * picture.get_figwidth()))
         picture.suptitle("\n".join(lines), x=0.01, ha="left")
         placement.settle(picture)
-        # The layout is computed once for both files.
+        # The layout is computed once, so that both files have the same.
         picture.draw_without_rendering()
         picture.set_layout_engine("none")
     drawn = Drawn(figure, plot.to_bytes(picture, "svg", about))

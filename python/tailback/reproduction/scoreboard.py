@@ -57,5 +57,5 @@ def measured_text(measured: Json) -> str:
 
 
 def number(value: float | None) -> str:
-    """Return a number with four significant digits; a dash for `None`, a number that JSON cannot express."""
+    """Return a number with four significant digits; a dash for `None`, which JSON has for NaN and infinity."""
     return "\N{EN DASH}" if value is None else f"{value:.4g}".replace("-", "\N{MINUS SIGN}")

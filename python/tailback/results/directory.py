@@ -41,7 +41,9 @@ __all__ = [
 MANIFEST = "manifest.json"
 """Name of the manifest's file in a run directory."""
 _VERSION = 1
+"""Version of the format of a run directory."""
 _OLD = ".old"
+"""Suffix of the directory to which a run directory is moved while it is replaced."""
 _SHAPE = {
     "tailback": str,
     "state": str,
@@ -61,12 +63,15 @@ _AGAIN = "run the scenario again into another directory, or into this one with -
 
 
 def write(result: Result, directory: str | PathLike[str], *, replace: bool = False) -> Path:
-    """Write a result as a run directory and return its path; raises OutputError as `check_target`."""
+    """Write a result as a run directory and return its path.
+
+    Raises OutputError if the path cannot be used (see `check_target`) or a file cannot be written.
+    """
     manifest = result.manifest()
     about = {key: value for key, value in manifest.items() if key in ("tailback", "scenario_hash", "digest")}
 
     def fill(folder: Path) -> None:
-        (folder / "scenario.toml").write_text(_with_its_files(result.scenario, folder).to_toml(), encoding="utf-8")
+        (folder / "scenario.toml").write_text(_with_copied_files(result.scenario, folder).to_toml(), encoding="utf-8")
         for name in TABLE_NAMES:
             # Encoded in memory first, so that a full disk raises an OSError of the system, not an error of Polars.
             buffer = io.BytesIO()
@@ -74,14 +79,14 @@ def write(result: Result, directory: str | PathLike[str], *, replace: bool = Fal
             (folder / f"{name}.parquet").write_bytes(buffer.getbuffer())
         files = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*")) if path.is_file()}
         hashes = {name: stored.digest_of(path.read_bytes()) for name, path in files.items()}
-        # Written last, so that a directory with a manifest is complete.
+        # The manifest is written last, so that a directory with a manifest is complete.
         text = json.dumps(stored.sealed({**manifest, "files": hashes}), indent=2)
         (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
     return new_directory(directory, fill, replace=replace)
 
 
-def _with_its_files(scenario: Scenario, folder: Path) -> Scenario:
+def _with_copied_files(scenario: Scenario, folder: Path) -> Scenario:
     """Copy the files that a scenario names into its run directory, and return the scenario with their new paths."""
     document: Any = scenario.document
     is_same = True
@@ -103,7 +108,7 @@ def check_target(directory: str | PathLike[str], *, replace: bool = False) -> Pa
     directory may have content. Call it before a run, so that no results are lost. A run directory whose replacement
     was interrupted is moved back first.
     """
-    # Follow links: a later rename would replace the link itself.
+    # Links are followed, since the rename at the end would replace a link itself; a cycle of links stays a link.
     target = Path(os.path.realpath(fspath(directory)))
     with writing(target):
         if target.is_symlink():
@@ -132,35 +137,36 @@ def check_target(directory: str | PathLike[str], *, replace: bool = False) -> Pa
 
 
 def new_directory(directory: str | PathLike[str], fill: Callable[[Path], None], *, replace: bool = False) -> Path:
-    """Write a directory completely or not at all, and return its path; raises OutputError as `check_target`.
+    """Write a directory completely or not at all, and return its path.
 
-    `fill` writes the files to a temporary directory, which is then synced and renamed.
+    `fill` writes the files to the temporary directory that it is given, which is then synced and renamed. Raises
+    OutputError if the path cannot be used (see `check_target`) or a file cannot be written.
     """
     target = check_target(directory, replace=replace)
     with writing(target):
-        aside = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
+        temporary = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent))
         try:
-            fill(aside)
-            for file in aside.rglob("*"):
+            fill(temporary)
+            for file in temporary.rglob("*"):
                 _sync(file)
-            _sync(aside)
-            aside.chmod(0o777 & ~_umask())
+            _sync(temporary)
+            temporary.chmod(0o777 & ~_umask())
             if target.is_dir() and any(target.iterdir()):
                 old = Path(tempfile.mkdtemp(prefix=f".{target.name}.", suffix=_OLD, dir=target.parent))
                 target.rename(old / "run")
-                aside.rename(target)
+                temporary.rename(target)
                 shutil.rmtree(old, ignore_errors=True)
             else:
-                aside.rename(target)
+                temporary.rename(target)
             _sync(target.parent)
         except BaseException:
-            shutil.rmtree(aside, ignore_errors=True)
+            shutil.rmtree(temporary, ignore_errors=True)
             raise
     return target
 
 
 def _replaced(target: Path) -> Iterator[Path]:
-    """Yield the old run directory if `target` is missing, since the program was killed while it was replaced."""
+    """Yield the old run directories of `target` if it is missing because a process was killed while it replaced it."""
     with suppress(OSError):
         if not target.exists():
             for old in sorted(target.parent.glob(f".{glob.escape(target.name)}.*{_OLD}")):
@@ -179,25 +185,25 @@ def check_writable(directory: Path) -> None:
 def write_file(path: str | PathLike[str], content: str | bytes, *, durable: bool = False) -> Path:
     """Write a file completely or not at all, and return its path; raises OutputError.
 
-    With `durable`, its directory is synced too, so that the file survives a power failure.
+    With `durable`, the directory of the file is synced too, so that its name survives a power failure.
     """
     target = Path(fspath(path)).absolute()
     data = content.encode() if isinstance(content, str) else content
     with writing(target):
         target.parent.mkdir(parents=True, exist_ok=True)
         handle, name = tempfile.mkstemp(prefix=f".{target.name}.", suffix=".partial", dir=target.parent)
-        aside = Path(name)
+        temporary = Path(name)
         try:
             with os.fdopen(handle, "wb") as file:
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            aside.chmod(0o666 & ~_umask())
-            aside.replace(target)
+            temporary.chmod(0o666 & ~_umask())
+            temporary.replace(target)
             if durable:
                 _sync(target.parent)
         except BaseException:
-            aside.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise
     return target
 
@@ -236,11 +242,14 @@ class RunDirectory:
         self._directory = directory
         self._files = manifest.get("files") or {}
         self.title = str(manifest["title"])
+        """Title of the scenario."""
         self.confidence = float(manifest["confidence"])
+        """Confidence level of the intervals, 0 to 1."""
         self.warmup_s = float((manifest.get("warmup") or {}).get("seconds") or 0.0)
+        """End of the warm-up, simulated s; 0 if the manifest states none."""
 
     def table(self, name: TableName) -> pl.DataFrame:
-        """Return a table; raises OutputError. One that the version that wrote the directory did not know is empty."""
+        """Return a table; empty if the version that wrote the directory did not have it yet. Raises OutputError."""
         if name in _LATER and f"{name}.parquet" not in self._files:
             return tables.build(name, [], 0)
         return read_table(self._directory, name)

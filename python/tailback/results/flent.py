@@ -28,14 +28,15 @@ FORMAT = 4
 _Values = dict[tuple[str, str, str], list[float | None]]
 """Values by scope, name and quantity."""
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
-"""Date of the start of every run: equal runs have equal files."""
+"""Date at which every run is said to start; it is fixed, so that equal runs give equal files."""
 
 
 def document(series: pl.DataFrame, title: str, *, replication: int = 0) -> dict[str, object]:
-    """Return the content of a data file for one replication; `series` is the table of that name.
+    """Return the content of a data file for one replication; `series` is the table `series` of the run.
 
-    The values of a flow or group are those of the interval that ends at the sample. Flows are those of the record
-    "throughput-by-flow", or else the groups. Series that flent does not know have names that begin with `tailback`.
+    The throughput of a flow or group at a sample is its mean over the interval that ends there. Flows are those of the
+    record "throughput-by-flow", or else the groups. Series that flent does not know have names that begin with
+    `tailback`.
 
     Raises:
         UsageError: The run has no samples, or no such replication.
@@ -112,7 +113,10 @@ def encoded(content: dict[str, object]) -> bytes:
 
 
 def write(content: dict[str, object], path: str | PathLike[str]) -> Path:
-    """Write a data file; raises UsageError if its name does not end in `.flent.gz`, or OutputError."""
+    """Write a data file and return its path.
+
+    Raises UsageError if its name does not end in `.flent.gz`, and OutputError if it cannot be written.
+    """
     from tailback.results.directory import write_file
 
     target = Path(path)
@@ -123,7 +127,10 @@ def write(content: dict[str, object], path: str | PathLike[str]) -> Path:
 
 
 def _throughputs(values: _Values) -> list[tuple[str, str, list[float | None]]]:
-    """Return name, quantity and counter of each flow (its goodput, if it has a transport), or else of each group."""
+    """Return (name, quantity, counter of bytes) of each sampled flow, or of each group if no flow was sampled.
+
+    The quantity is "goodput" if its counter was sampled, otherwise "throughput".
+    """
     found: list[tuple[str, str, list[float | None]]] = []
     for scope in ("flow", "group"):
         for (where, name, quantity), counter in values.items():
@@ -136,7 +143,10 @@ def _throughputs(values: _Values) -> list[tuple[str, str, list[float | None]]]:
 
 
 def _rates(times: Sequence[float], counter: Sequence[float | None]) -> list[float | None]:
-    """Return the rate of a counter of bytes in each interval, Mbit/s."""
+    """Return the rate of a counter of bytes in each interval that ends at one of `times`, Mbit/s.
+
+    The first begins at 0.
+    """
     before = [(0.0, 0.0), *((t, v or 0.0) for t, v in zip(times, counter, strict=True))]
     return [8e-6 * ((v or 0.0) - v0) / (t - t0) for (t0, v0), t, v in zip(before, times, counter, strict=False)]
 

@@ -1,4 +1,4 @@
-"""Formatting of results: means with half their interval in readable units, first lines of `repr`, HTML tables."""
+"""Formatting of results: means ± half their interval in readable units, first lines of `repr`, and HTML tables."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ _PREFIXES = {
     "s": ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns")),
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s"), (1.0, "bit/s")),
 }
+"""Display units by base unit: pairs of their size in base units and their name, the largest first."""
 
 
 def quantity(interval: Interval, measure: Measure, resolution: float = 0.0) -> str:
@@ -39,9 +40,9 @@ def quantity(interval: Interval, measure: Measure, resolution: float = 0.0) -> s
 def half_of(interval: Interval, scale: float = 1.0, resolution: float = 0.0) -> str:
     """Return half an interval, as `± 0.15`, or the resolution of a quantile if that is larger, as `± <0.17`.
 
-    Empty with fewer than two replications. `scale` is the factor from the unit of the interval and the resolution to
-    the unit shown. All values of a quantile are often in one bucket of its histogram, and an interval of width 0 would
-    suggest more precision than there is.
+    The text is empty with fewer than two replications. `scale` is the factor from the unit of the interval and the
+    resolution to the unit shown. All values of a quantile are often in one bucket of its histogram, and an interval of
+    width 0 would suggest more precision than there is.
     """
     if interval.n < 2:
         return ""
@@ -66,13 +67,16 @@ _COLUMNS = 80
 """Default width of a terminal, characters."""
 
 
-def headline(kind: str, title: str, rest: str) -> str:
-    """Return `<Kind 'title': rest`, the first line of a `repr`; the title is cut if the line would be too long."""
+def headline(kind: str, title: str, state: str) -> str:
+    """Return `<kind 'title': state`, the first line of a `repr`.
+
+    The title is cut so that the line has 80 characters.
+    """
     quoted = repr(title)
-    room = max(_COLUMNS - len(f"<{kind} : {rest}"), 12)
+    room = max(_COLUMNS - len(f"<{kind} : {state}"), 12)
     if len(quoted) > room:
         quoted = f"{quoted[: room - 2]}…{quoted[-1]}"
-    return f"<{kind} {quoted}: {rest}"
+    return f"<{kind} {quoted}: {state}"
 
 
 def html_table(about: str, columns: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -31,7 +31,7 @@ class Interval:
         return (self.hi - self.lo) / 2
 
     def clipped(self, lowest: float | None) -> Interval:
-        """Return the interval clipped to values of at least `lowest`."""
+        """Return the interval with ends of at least `lowest`; `None`: the interval is unchanged."""
         if lowest is None or self.lo >= lowest:
             return self
         return Interval(self.mean, lowest, max(self.hi, lowest), self.n)
@@ -49,7 +49,7 @@ class Interval:
 
 @lru_cache(maxsize=4096)
 def t_quantile(confidence: float, dof: int) -> float:
-    """Return t with P(|T| <= t) = `confidence` for Student's t distribution with `dof` degrees of freedom."""
+    """Return t with P(|T| <= t) = `confidence` for Student's t with `dof` degrees of freedom, 1 or more."""
     return _native.t_quantile(0.5 + confidence / 2, float(dof))
 
 

@@ -1,4 +1,4 @@
-"""Metrics: names, units and definitions of all, and the values of those in a run's summary.
+"""Metrics: names, units and definitions, and the values of those that are in the summary of a run.
 
 A summary has metrics per group of flows, per class and for all flows together.
 """
@@ -39,7 +39,7 @@ class Metric:
     about: str
     """Definition in a few words."""
     title: str = ""
-    """Heading of its column in tables; default: its name."""
+    """Heading of the metric's column in tables; empty: the name of the metric."""
     is_share: bool = False
     """`True` if tables show the metric in percent."""
 
@@ -96,13 +96,13 @@ OTHERS = {
 """Metrics that are not in summaries; experiments and targets compute them from reports."""
 
 VOCABULARY = METRICS | OTHERS
-"""Every metric by its name: the only table with units of metrics."""
+"""All metrics, by name. No other table defines their units."""
 
 UNITS = {name: metric.unit for name, metric in METRICS.items()}
 """Unit of each metric of a summary."""
 
 RESOLUTION = 1 / 256
-"""Maximum relative error of a quantile: half the width of a histogram's bucket divided by its lower end.
+"""Maximum relative error of a quantile: half the width of a histogram's bucket divided by the bucket's lower end.
 
 docs/statistics.md describes the histogram.
 """
@@ -119,11 +119,11 @@ _OTHER_NAMES = {
     "p99": ("delay_p99",),
     "drops": ("loss",),
 }
-"""Metrics by other names that users may try, for advice."""
+"""Metrics that users may want when they write one of these other names, for advice in messages."""
 
 
 def advice_on(name: str) -> str:
-    """Return advice on an unknown name of a metric."""
+    """Return advice on an unknown name of a metric: the metrics with a similar name, or else all metrics."""
     others = _OTHER_NAMES.get(name.lower())
     near = others or get_close_matches(name, METRICS, n=1)
     if near:
@@ -202,8 +202,8 @@ def _measures(report: Report) -> Iterator[tuple[Measure, float]]:
         if scope == "group":
             yield from _application(name, report)
             yield from _variation(name, report)
-        # Quantiles of several flows cannot be computed from those of each flow: they exist if the flows are a whole
-        # class, or a single flow with a histogram of its own.
+        # Quantiles of several flows cannot be computed from the quantiles of each. They are known only if the flows are
+        # all flows of a class, or a single flow with a histogram of its own.
         class_ = rows[0]["class"]
         alike = [row for row in report.data["flows"] if row["class"] == class_]
         if rows == alike:
@@ -270,7 +270,7 @@ def _quantiles(scope: str, name: str, delay: DelayRow) -> Iterator[tuple[Measure
 def estimates(rows: Sequence[Mapping[Measure, float]], confidence: float) -> list[Estimate]:
     """Return the estimate of each measure over replications, in the order of first occurrence.
 
-    `rows` has the measures of each replication; `n` counts the replications that have the measure.
+    `rows` has the measures of each replication. `n` of an interval is the number of replications that have the measure.
     """
     keys = dict.fromkeys(key for row in rows for key in row)
     means = {key: mean_interval([row[key] for row in rows if key in row], confidence) for key in keys}
@@ -283,8 +283,9 @@ def estimates(rows: Sequence[Mapping[Measure, float]], confidence: float) -> lis
 def resolution(measure: Measure, means: Mapping[Measure, float]) -> float:
     """Return the upper bound of the error of a quantile, in the measure's unit; 0 for other metrics.
 
-    `means` has the mean of the measure. Delay variation (PDV) is a quantile of the delay minus the minimum delay, so
-    its error is that of the delay's quantile; the minimum delay is the mean of `delay_p99` minus that of `pdv_p99`.
+    `means` has the mean of the measure, and for delay variation those of `delay_p99` and `pdv_p99`. Delay variation
+    (PDV) is a quantile of the delay minus the minimum delay, so its error is that of the delay's quantile; the minimum
+    delay is the mean of `delay_p99` minus that of `pdv_p99`.
     """
     metric, _, quantile = measure.metric.rpartition("_p")
     if not (metric and quantile.isdigit()):

@@ -41,8 +41,7 @@ __all__ = [
 ]
 
 Events = Callable[[Report], tuple[int, int]]
-"""Returns the number of events, such as losses, and of the packets among which they were counted."""
-
+"""Function that returns the number of events, such as losses, and the number of packets among which they occurred."""
 
 _PERCENTILES = {"p50": "median", "p90": "90th percentile", "p99": "99th percentile", "p999": "99.9th percentile"}
 
@@ -60,11 +59,11 @@ class Observable:
     value: Callable[[Report], float]
     """Returns the number in the display unit; NaN: the replication has none."""
     events: Events | None = None
-    """Events behind a count or a share, which claims of zero need; `None`: it counts no events."""
+    """Events that a count or a share is computed from, which claims of zero need; `None`: the observable has none."""
     lowest: float | None = 0.0
     """Minimum possible value, to which intervals are clipped; `None`: there is none."""
     precision: tuple[float, float] | None = None
-    """Targets of `--full` for the interval's half width: a share of the mean, and a number in the unit.
+    """Targets of `--full` for the interval's half width: a share of the mean, and a value in the display unit.
 
     The half width must meet at least one of the two. `None`: there is no target.
     """

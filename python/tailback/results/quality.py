@@ -64,15 +64,22 @@ def video(report: Report, group: str, *, frame_rate: float = 30.0, codec: str = 
 
 
 def service_class(report: Report, group: str) -> int:
-    """Return the strictest class of ITU-T Y.1541 that a group of flows meets, 0 to 5; class 5 has no limits."""
+    """Return the strictest class of ITU-T Y.1541 that a group of flows meets, 0 to 5; class 5 has no limits.
+
+    Raises KeyError if delay variation was not measured.
+    """
     return _native.y1541_class(*_figures(report, group))
 
 
 def violations(report: Report, group: str, class_: int) -> list[str]:
-    """Return those of `delay`, `variation` and `loss` that exceed the limits of class 0 to 5 of ITU-T Y.1541."""
+    """Return those of `delay`, `variation` and `loss` that exceed the limits of a class, 0 to 5, of ITU-T Y.1541.
+
+    Raises KeyError if delay variation was not measured.
+    """
     return _native.y1541_violations(class_, *_figures(report, group))
 
 
 def _figures(report: Report, group: str) -> tuple[float, float, float]:
+    # Mean delay, s, 99.9th percentile of the delay variation, s, and loss ratio of a group of flows.
     row = report.variation(group)
     return row["delay"]["mean_s"] or 0.0, row["pdv_p999_s"], report.loss(group)

@@ -1,4 +1,4 @@
-"""Report of one replication: the core's results, compressed in memory on request, and sums over flows and ports."""
+"""Report of one replication: the results of the core, and sums, means and maxima over flows and ports."""
 
 from __future__ import annotations
 
@@ -41,6 +41,7 @@ class _Unpacked:
                 self._reports.popleft()._data = None
 
 
+# Documents of packed reports in this process that are kept decompressed.
 _UNPACKED = _Unpacked(8)
 
 
@@ -60,14 +61,14 @@ class Report:
 
     @classmethod
     def from_json(cls, text: str) -> Report:
-        """Return the report of the core's JSON."""
+        """Return the report with the document that the core returned as JSON."""
         made = cls(cast(ReportData, json.loads(text)))
         made._text = text
         return made
 
     @property
     def data(self) -> ReportData:
-        """The whole document."""
+        """The whole document, decompressed if the report is packed."""
         data = self._data
         if data is None:
             assert self._packed is not None, "a report without its document is packed"
@@ -78,7 +79,7 @@ class Report:
 
     @property
     def size(self) -> int:
-        """Size of the core's JSON, characters; 0: the report was not made by `from_json`, or is packed."""
+        """Size of the document as JSON, characters; 0: the report was not made by `from_json`, or is packed."""
         return len(self._text or "")
 
     def pack(self) -> None:
@@ -109,7 +110,10 @@ class Report:
         return self.data["end_s"] - self.data["warmup_s"]
 
     def omitted(self, record: str) -> int:
-        """Return the rows that a record, such as `transfers`, lacks since they are above `run.record-limit`."""
+        """Return the number of rows of a record, such as `transfers`, that `run.record-limit` left out.
+
+        0 without it.
+        """
         found = cast("Mapping[str, Mapping[str, int]]", self.data).get(record)
         return found["omitted"] if found else 0
 
@@ -164,13 +168,14 @@ class Report:
         return sum(f["offered"]["bytes"] for f in self.flows(flows)) * 8 / self.measured_s
 
     def transports(self, flows: str = "*") -> list[TransportRow]:
-        """Return the counters of the matching flows' transports; empty if no flow has a transport."""
+        """Return the counters of the matching flows' transports, in the order of the flows; empty if there are none."""
         return [t for f in self.flows(flows) if (t := f["transport"]) is not None]
 
     def goodputs_bps(self, flows: str = "*") -> list[float]:
-        """Return the goodput of each matching flow, bit/s: payload that its application got in order, each byte once.
+        """Return the goodput of each matching flow, bit/s, in the order of the flows.
 
-        For a flow without a transport, all delivered payload counts.
+        Goodput is the payload that the application got in order, each byte once; for a flow without a transport, all
+        delivered payload.
         """
         useful = (t["goodput_bytes"] if (t := f["transport"]) else f["delivered"]["bytes"] for f in self.flows(flows))
         return [count * 8 / self.measured_s for count in useful]
@@ -293,5 +298,8 @@ class Report:
 
 
 def _matches(name: str, pattern: str) -> bool:
-    """Return `True` if a name equals a pattern or matches it: `data[1]`, the name of a flow, does not match itself."""
+    """Return `True` if a name equals a pattern or matches it.
+
+    As a pattern, the name `data[1]` would match only `data1`.
+    """
     return name == pattern or fnmatchcase(name, pattern)

@@ -1,4 +1,6 @@
-"""Types of a report's rows, as the core writes them: `_s` is seconds, `_bps` bit/s, `_bytes` and `_packets` counts.
+"""Types of a report's rows, as the core writes them.
+
+The suffix of a key is its unit: `_s` seconds, `_bps` bit/s, `_bytes` and `_packets` numbers of bytes and packets.
 
 docs/statistics.md and the documentation of the core (`tailback_sim::report`) define the values.
 """
@@ -46,7 +48,7 @@ class Counter(TypedDict):
 
 
 class DelayRow(TypedDict):
-    """One-way delay from the generation of a packet to the arrival of its last bit, s; or other times, as stated there.
+    """One-way delay, s, from a packet's generation to the arrival of its last bit, or another time that the key names.
 
     `count` is the number of values. `None`: there are no values. Quantiles are absent if no histogram was kept.
     """
@@ -63,7 +65,7 @@ class DelayRow(TypedDict):
 class DropRow(TypedDict):
     """Packets lost at one place (`where`, such as a port `sw1->sw2`) for one reason.
 
-    `handshake`: they are SYN and SYN-ACK packets. If false, the key is absent.
+    `handshake` is true if they are SYN or SYN-ACK packets; otherwise the key is absent.
     """
 
     where: str
@@ -165,8 +167,9 @@ class FlowRow(_Counted, _Class, _From):
     `drops` are the losses of the packets generated after the warm-up, `carried_drops` the losses after the warm-up of
     packets generated during it, and `ack_drops` the losses of acknowledgements after the warm-up. If `carried_drops` or
     `ack_drops` would be empty, it is absent. SYN and SYN-ACK packets have rows of their own, with `handshake`. The sum
-    of the three lists over all flows is the number of packets lost at all ports after the warm-up. `None`: the flow has
-    no transport; no meter colours packets; there is no histogram of this flow's delay variation.
+    of the three lists over all flows is the number of packets lost at all ports after the warm-up. `transport` is
+    `None` if the flow has no transport, `colours` if no meter colours packets, and `variation` if there is no histogram
+    of this flow's delay variation.
     """
 
     name: str
@@ -199,7 +202,7 @@ class SlowdownRow(TypedDict):
 
 
 class SizeSlowdownRow(TypedDict):
-    """Slowdown of the transfers in a bin of sizes, up to `up_to_bytes` of payload; `None`: there is no upper limit.
+    """Slowdown of the transfers in a bin of sizes, up to `up_to_bytes` of payload; `None`: the last bin, which is open.
 
     `begun` is the number of transfers of these sizes that were begun, and `complete` the number of them that were
     complete at the end of the run.
@@ -212,7 +215,10 @@ class SizeSlowdownRow(TypedDict):
 
 
 class CompletedRow(TypedDict):
-    """Number and mean completion time of the pages or transfers completed after the warm-up, whenever they began."""
+    """Number and mean completion time of the pages or transfers completed after the warm-up, whenever they began.
+
+    `mean_s` is `None` if the number is 0.
+    """
 
     count: int
     mean_s: float | None
@@ -276,7 +282,7 @@ class DeadlockRow(_Class):
 class StopRow(_Stopped):
     """Stops of one target at a port: a class (`None`: all) and a destination (`None`: all).
 
-    `times` is the number of stops, `stopped_s` the time, s, during which one of them was in effect.
+    `times` is the number of stops, and `stopped_s` the time during which such a stop was in force.
     """
 
     destination: str | None
@@ -291,10 +297,10 @@ class PortRow(TypedDict):
     notification stopped the port, a class or a destination, with or without waiting data; `slowed_s` is that of
     notifications of a lower rate. `held_s` is the time during which data waited while the port idled. `input_max_bytes`
     is the maximum queue at the input of the crossbar switch at the other end of the link; frames that found it full are
-    `refused_at_input`, and `lost_on_line` are those lost on the link. `notifications_lost` are control frames on a link
-    that went down. `pause_storms` are pauses
-    that the watchdog ended. Notifications and pause storms count from the start of the run; a notification is counted
-    as received if the port obeys it. `rate_bps` is the rate of the link at the end. Keys without a value are absent.
+    `refused_at_input`, and `lost_on_line` are those lost on the link. `notifications_lost` are control frames lost on a
+    link that went down. `pause_storms` are pauses that the watchdog ended. Notifications and pause storms count from
+    the start of the run; a notification is counted as received if the port obeys it. `rate_bps` is the rate of the link
+    at the end. Keys without a value are absent.
     """
 
     name: str
@@ -383,11 +389,11 @@ class CongestionRow(TypedDict):
 class PortSeries(TypedDict):
     """Samples of a port: values at the instants `time_s`, counters and times since the start.
 
-    `queue_min_bytes` and `queue_max_bytes`, with the record "queue-extremes", are the extremes since the sample before.
-    `stopped`: a notification stops the port, a class or a destination; `held`: data waits while the port idles.
-    `stopped_s` and `held_s` are the times, s, for which this was so. `state` has the state variables of the queue
-    discipline by name, and `state_bytes`, the size of its state without packets; if there are several classes, names
-    are prefixed by the class.
+    `queue_min_bytes` and `queue_max_bytes`, with the record "queue-extremes", are the extremes since the previous
+    sample. `stopped`: a notification stops the port, a class or a destination; `held`: data waits while the port idles.
+    `stopped_s` and `held_s` are the times for which `stopped` and `held` were true. `state` has the state variables of
+    the queue discipline by name, and `state_bytes`, the size of its state without packets; if there are several
+    classes, names are prefixed by the class.
     """
 
     queue_bytes: list[int]
@@ -419,14 +425,22 @@ class FlowSeries(TypedDict):
 
 
 class OwnSeries(TypedDict):
-    """Samples of a flow: payload bytes since the start, delivered in any order, and in order to the application."""
+    """Samples of a flow: payload since the start.
+
+    `delivered_bytes` arrived in any order, `goodput_bytes` were passed to the application in order. Without a
+    transport, `goodput_bytes` is absent.
+    """
 
     delivered_bytes: list[int]
     goodput_bytes: NotRequired[list[int]]
 
 
 class TransferRecord(TypedDict):
-    """Columns of the record of transfers; `flow` is an index into `names`, `omitted` the rows above the limit."""
+    """Columns of the record of transfers, a value per transfer.
+
+    `flow` is an index into `names`. `idle_s` is the completion time over the idle path. `completion_s` is `None` if the
+    transfer was not complete at the end. `omitted` is the number of rows that `run.record-limit` left out.
+    """
 
     names: list[str]
     flow: list[int]
@@ -439,7 +453,11 @@ class TransferRecord(TypedDict):
 
 
 class ChangeRecord(TypedDict):
-    """Columns of the record of changes of senders; `flow` is an index into `names`, `omitted` the rows left out."""
+    """Columns of the record of changes of senders, a value per change; the values hold after the change.
+
+    `flow` is an index into `names`. Sequence numbers are in segments. `omitted` is the number of rows that
+    `run.record-limit` left out.
+    """
 
     names: list[str]
     flow: list[int]
@@ -455,7 +473,10 @@ class ChangeRecord(TypedDict):
 
 
 class QueueRecord(TypedDict):
-    """Columns of the record of queues by flow; `flow` and `port` are indices into `names` and `ports`."""
+    """Columns of the record of queues by flow: a value per sample, port and flow with waiting packets.
+
+    `flow` is an index into `names`, and `port` one into `ports`.
+    """
 
     names: list[str]
     flow: list[int]
@@ -468,7 +489,7 @@ class QueueRecord(TypedDict):
 
 
 class DelayRecord(TypedDict):
-    """Columns of the distribution of delays: packets by bucket, of which `delay_s` is the largest delay."""
+    """Columns of the distribution of delays: number of packets by bucket; `delay_s` is the upper end of the bucket."""
 
     scope: list[str]
     name: list[str]
@@ -480,9 +501,9 @@ class DelayRecord(TypedDict):
 class SeriesData(TypedDict):
     """Samples at the instants `time_s`, simulated s, including those of the warm-up.
 
-    `ports` are by name of the port, `flows` by name of the group. `transports` (by name of the flow) and `meters` (by
-    name of the meter) have the state variables of flows with `probe` by the variable's name. `by_flow` is by name of
-    the flow, with the record "throughput-by-flow".
+    The keys of `ports` are names of ports, those of `flows` names of groups. `transports` (by name of the flow) and
+    `meters` (by name of the meter) have the state variables of flows with `probe`, by name of the variable. `by_flow`
+    (by name of the flow) is present with the record "throughput-by-flow".
     """
 
     time_s: list[float]
@@ -497,12 +518,12 @@ class SeriesData(TypedDict):
 class ReportData(TypedDict):
     """Document that the core returns for one replication.
 
-    `schema` is the version of its shape, `end_s` and `warmup_s` are the ends of the run and of the warm-up in simulated
-    seconds. `events` is the number of events handled, which depends on the engine. `packet_hops` are data packets
-    transmitted over links, counted at each link, and `control_frames` PAUSE, PFC and notification frames, all since
-    the start. `touched` is present if parameters were changed, or data injected, while the run was stepped through.
-    Mappings have the name of a group of flows as key. `series` is `None` without `run.sample`, and
-    the records are present if `run.record` names them.
+    `schema` is the version of the document's format. `end_s` and `warmup_s` are the ends of the run and of the warm-up
+    in simulated seconds. `events` is the number of events handled, which depends on the engine. `packet_hops` are data
+    packets transmitted over links, counted at each link, and `control_frames` PAUSE, PFC and notification frames, all
+    since the start. `touched` is present if parameters were changed, or data injected, while the run was stepped
+    through. The keys of mappings are names of groups of flows. `series` is `None` without `run.sample`. A record is
+    present if `run.record` names it.
     """
 
     version: str

@@ -1,8 +1,7 @@
-"""Files with hashes, so that files of an earlier call that were changed since then are detected and rejected.
+"""Files with hashes, so that files that were damaged, truncated or overwritten are detected when they are read.
 
-A document contains the hash of its content under `check`, and the hashes of its accompanying files, which are verified
-when they are read: files may be damaged, truncated or overwritten. A document without `check` was written by an earlier
-version and is accepted if it has the right shape.
+A document contains the hash of its content under `check`, and the hashes of its accompanying files. A document without
+`check` was written by an earlier version and is accepted if it has the right shape.
 """
 
 from __future__ import annotations
@@ -19,10 +18,11 @@ from typing import Any
 __all__ = ["contents", "digest_of", "parsed", "reason", "sealed", "unfit"]
 
 _CHECK = "check"
+"""Key of a document's own hash."""
 
 
 def contents(path: Path) -> bytes:
-    """Return the content of a regular file; raises OSError for others, since reading a pipe could block."""
+    """Return the content of a regular file; raises OSError for other files, since reading a pipe could block."""
     handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
@@ -34,7 +34,7 @@ def contents(path: Path) -> bytes:
 
 
 def digest_of(data: bytes) -> str:
-    """Return the SHA-256 of a file's content, as `sha256sum` prints it."""
+    """Return the SHA-256 of a file's content in hexadecimal, as `sha256sum` prints it."""
     return hashlib.sha256(data).hexdigest()
 
 
@@ -87,17 +87,17 @@ def reason(error: Exception) -> str:
 
 
 def unfit(value: object, shape: object, name: str = "it") -> str:
-    """Return the first difference of a value from a shape, in words, in which `name` is the value; else empty.
+    """Return in words how a value first differs from a shape, calling the value `name`; empty if it does not differ.
 
     A shape is a type, a value, a list with the shape of all items, a tuple of alternative shapes, or a table of shapes
     by key, in which keys that end in a question mark are optional.
     """
     if isinstance(shape, tuple):
-        return "" if any(not unfit(value, one, name) for one in shape) else f"{name} has a wrong type"
+        return "" if any(not unfit(value, inner, name) for inner in shape) else f"{name} has a wrong type"
     if isinstance(shape, list):
         if not isinstance(value, list):
             return f"{name} is not a list"
-        return next(filter(None, (unfit(one, shape[0], f"{name}[{i}]") for i, one in enumerate(value))), "")
+        return next(filter(None, (unfit(item, shape[0], f"{name}[{i}]") for i, item in enumerate(value))), "")
     if isinstance(shape, dict):
         if not isinstance(value, dict):
             return f"{name} is not a table"
@@ -111,8 +111,8 @@ def unfit(value: object, shape: object, name: str = "it") -> str:
         return ""
     if not isinstance(shape, type):
         return "" if value == shape and type(value) is type(shape) else f"{name} is not {shape!r}"
-    is_one = isinstance(value, shape) or (shape is float and isinstance(value, int))
-    if not is_one or (isinstance(value, bool) and shape is not bool):
+    is_of_type = isinstance(value, shape) or (shape is float and isinstance(value, int))
+    if not is_of_type or (isinstance(value, bool) and shape is not bool):
         return f"{name} has a wrong type"
     # Counts and seeds are below 2^63.
     is_huge = abs(value) >= 2**63 if isinstance(value, int) else isinstance(value, float) and not math.isfinite(value)

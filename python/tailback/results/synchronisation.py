@@ -9,7 +9,7 @@ from tailback.results.report import Report
 __all__ = ["backoff_shares", "mean_share", "synchronisation_index"]
 
 BACKED_OFF = 0.8
-"""Ratio of consecutive samples of a window below which the window counts as reduced."""
+"""Ratio of a sample of a window to the sample before, below which the window counts as reduced."""
 
 
 def backoff_shares(report: Report, epoch_s: float, wanted: str = "") -> list[float]:

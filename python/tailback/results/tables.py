@@ -1,7 +1,7 @@
 """Tables of reports for Polars and Parquet.
 
-The name of a column with a unit ends in it: `_packets`, `_bytes`, `_s`, `_bps`, or `_ratio` for 0 to 1. Exceptions are
-`packets` of drops and `delay_count` (packets), and `window`, `ssthresh` and sequence numbers (segments).
+The suffix of a column is its unit: `_packets`, `_bytes`, `_s`, `_bps`, or `_ratio` for a ratio from 0 to 1. Exceptions
+are `packets` of drops and `delay_count` (packets), and `window`, `ssthresh` and sequence numbers (segments).
 """
 
 from __future__ import annotations
@@ -165,16 +165,17 @@ There is a row per replication and flow (`flows`), flow with a transport (`trans
 drives (`applications`), class (`classes`), flow, kind, port and reason of drops (`drops`), port and class (`ports`),
 node (`nodes`), sampled value (`series`) or metric of the summary (`metrics`).
 
-Four tables have rows only if `run.record` names them, and all but `delays` since the start of the run, not only after
-the warm-up. `transfers` has a row for each transfer: `completion_s` is the time from the write to the arrival of the
-last byte, null if the transfer was not complete at the end, `idle_s` that over the idle path, and `slowdown` their
-quotient.
-`transport_changes` has a row for each change of a transport's sender, with the values from then on, and
-`queue_by_flow` one for each sample, port and flow with data that waits; flows of acknowledgements end in ` (ack)`.
-`delays` has the number of packets generated after the warm-up by their delay: `delay_s` is the largest delay of a
-bucket, whose smallest one is above that of the row before.
+The tables `transfers`, `transport_changes`, `queue_by_flow` and `delays` have rows only if `run.record` names them. The
+rows of the first three are of the whole run, warm-up included. `transfers` has a row for each transfer: `completion_s`
+is the time from the write to the arrival of the last byte, null if the transfer was not complete at the end; `idle_s`
+is the completion time over the idle path, and `slowdown` is `completion_s` divided by `idle_s`. `transport_changes` has
+a row for each change of a transport's sender, with the values after the change, and `queue_by_flow` one for each
+sample, port and flow with waiting packets; names of flows of acknowledgements end in ` (ack)`. `delays` has the number
+of packets generated after the warm-up by their delay: `delay_s` is the upper end of a bucket, whose delays are above
+the `delay_s` of the row before.
 
-The `kind` of a drop is `data`, `data of the warm-up` (generated during it, lost after it) or `acknowledgement`. In
+The `kind` of a drop is `data`, `data of the warm-up` (generated during the warm-up, lost after it), `acknowledgement`,
+`handshake` or `handshake of the warm-up` (SYN and SYN-ACK packets), or `control frame`, which has no flow. In
 `ports`, `utilisation_ratio`, `stopped_s`, `slowed_s`, `held_s` and the notifications are those of the whole port,
 repeated for each class.
 
@@ -186,16 +187,17 @@ the completion times of pages or transfers that ended after the warm-up. `*_coun
 """
 
 _BOOLEANS = {"stopped": "stopped_ratio", "held": "held_ratio"}
-"""Names under which quantities of boolean samples are stored, as 0 and 1."""
+"""Names of quantities whose samples are booleans, by the key in the report; they are stored as 0 and 1."""
 
 _SUFFIXES = {"packets": "packet", "bytes": "B", "s": "s", "bps": "bit/s", "ratio": "1"}
 """Units of columns by the last word of the name."""
 
 
 def units(table: str) -> dict[str, str]:
-    """Return the units of the columns that have one of the units of metrics; raises KeyError if there is no such table.
+    """Return the unit of each column that has one: `packet`, `B`, `s`, `bit/s` or `1`.
 
-    Numbers of segments, writes, pages and other things that are not packets have none of these units.
+    Raises KeyError if there is no such table. Numbers of segments, writes, pages and other things that are not packets
+    have no unit.
     """
     suffixes = {name: name.rsplit("_", 1)[-1] for name in TABLES[table]}
     found = {name: _SUFFIXES[suffix] for name, suffix in suffixes.items() if suffix in _SUFFIXES}
@@ -232,23 +234,23 @@ def _schema(table: str) -> pl.Schema:
     return pl.Schema({name: kinds[kind] for name, kind in TABLES[table].items()})
 
 
-def unfit(table: str, found: pl.DataFrame) -> str:
-    """Return the first reason why a data frame cannot be one of the `TABLES`, in words; empty if there is none.
+def unfit(table: str, frame: pl.DataFrame) -> str:
+    """Return the first reason why a data frame cannot be the given table, in words; empty if it can.
 
-    A column may be missing or of a wrong type, lack a value that every row has, or have an unknown metric or a value
-    that is not finite. Additional columns, such as those of a later version, are accepted.
+    Reasons are a column that is missing or has a wrong type, a missing value in a column without nulls, an unknown
+    metric, and a metric's value that is not finite. Additional columns, such as those of a later version, are accepted.
     """
     expected = _schema(table)
-    if differing := next((name for name, kind in expected.items() if found.schema.get(name) != kind), None):
+    if differing := next((name for name, kind in expected.items() if frame.schema.get(name) != kind), None):
         return f"the column {differing} is missing or has a wrong type"
     always = [name for name in (*_RUN, "scope", "name", "metric", "quantity") if name in expected]
     always += ["value"] if table == "metrics" else []
-    if missing := next((name for name in always if found[name].null_count()), None):
+    if missing := next((name for name in always if frame[name].null_count()), None):
         return f"a value of the column {missing} is missing"
     if table == "metrics":
-        if unknown := set(found["metric"]) - METRICS.keys():
+        if unknown := set(frame["metric"]) - METRICS.keys():
             return f"the metric {min(unknown)} is unknown to this version"
-        if not found["value"].is_finite().all():
+        if not frame["value"].is_finite().all():
             return "a value is not a finite number"
     return ""
 
@@ -291,7 +293,10 @@ def _classes(report: Report) -> Iterable[Row]:
 
 
 _HANDSHAKES = {"data of the warm-up": "handshake of the warm-up"}
-"""Kinds of lost SYN packets by the kind of the data; SYN-ACK packets of the warm-up are not told from later ones."""
+"""Kinds of lost SYN packets by the kind of lost data packets; the default is `handshake`.
+
+SYN-ACK packets of the warm-up are not distinguished from later ones.
+"""
 
 
 def _drops(report: Report) -> Iterable[Row]:
@@ -351,7 +356,7 @@ def _series(report: Report) -> Iterable[Row]:
     series = report.data["series"]
     if series is None:
         return
-    # Time series as (scope, name, quantity, values).
+    # Scope, name, quantity and values of each time series.
     named: list[tuple[str, str, str, Sequence[float | None]]] = [
         ("network", "", "in_network_packets", series["in_network_packets"])
     ]
@@ -381,22 +386,26 @@ def _metrics(report: Report) -> Iterable[Row]:
 
 
 def _groups(report: Report, names: Sequence[str]) -> list[str]:
-    """Return the groups of flows; the acknowledgements of a flow have its group."""
+    """Return the group of each of the named flows.
+
+    Acknowledgements, `NAME (ack)`, have the group of the flow `NAME`.
+    """
     groups = {flow["name"]: flow["group"] for flow in report.data["flows"]}
     return [groups[name.removesuffix(" (ack)")] for name in names]
 
 
-def _named(report: Report, names: Sequence[str], flow: Sequence[int]) -> dict[str, Sequence[object]]:
+def _named(report: Report, names: Sequence[str], flows: Sequence[int]) -> dict[str, Sequence[object]]:
+    """Return the columns `flow` and `group`; `flows` has an index into `names` for each row."""
     groups = _groups(report, names)
-    return {"flow": [names[index] for index in flow], "group": [groups[index] for index in flow]}
+    return {"flow": [names[index] for index in flows], "group": [groups[index] for index in flows]}
 
 
 def _transfers(report: Report) -> dict[str, Sequence[object]]:
     found = report.data.get("transfers")
     if found is None:
         return {}
-    both = zip(found["completion_s"], found["idle_s"], strict=True)
-    slowdown = [took / idle if took is not None and idle else None for took, idle in both]
+    times = zip(found["completion_s"], found["idle_s"], strict=True)
+    slowdown = [completion / idle if completion is not None and idle else None for completion, idle in times]
     columns = ("start_s", "size_bytes", "completion_s", "idle_s", "retransmissions")
     values = {name: column for name, column in found.items() if name in columns}
     recorded = cast("dict[str, Sequence[object]]", values)
@@ -437,7 +446,7 @@ _COLUMNS = {
     "queue_by_flow": _queue_by_flow,
     "delays": _delays,
 }
-"""Columns of the tables that may have a million rows."""
+"""Functions that return whole columns, for tables that may have a million rows."""
 
 _ROWS = {
     "flows": _flows,
@@ -450,6 +459,7 @@ _ROWS = {
     "series": _series,
     "metrics": _metrics,
 }
+"""Functions that yield the rows of the other tables."""
 
 
 def _counts(row: Mapping[str, object], counters: Iterable[str]) -> Row:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 __all__ = ["display"]
 
+# Factor to the display unit, and display unit, by base unit.
 _DISPLAY = {
     "1": (1.0, ""),
     "B": (1e-3, "kB"),

@@ -15,7 +15,7 @@ __all__ = ["wide_intervals"]
 _TOO_WIDE = 0.5
 """Half width of an interval, as a share of the mean, above which the interval is too wide."""
 _TARGET = 0.1
-"""Half width, as a share of the mean, that the advised replications reach: the default of `run.precision.relative`."""
+"""Half width, as a share of the mean, for which replications are advised: the default of `run.precision.relative`."""
 _ABSOLUTE = {"loss": 0.001}
 """Half widths that are narrow enough for any mean, in the metric's unit: the default of `run.precision.absolute`."""
 _ENOUGH = 30
@@ -28,13 +28,13 @@ def wide_intervals(
     """Return a list with a warning about the widest interval, relative to its mean, if it is too wide for a conclusion.
 
     Intervals of loss, delay and throughput of groups and of all flows are compared; `confidence` is their level. Left
-    out are intervals of one replication, of 30 or more, of a mean of 0, and with an end that is not finite. The list is
+    out are intervals over one replication or over 30 or more, those with a mean of 0, and unbounded ones. The list is
     empty if no other interval is too wide, or if `accepted` has the name of the warning, `wide-interval`.
 
     The advised number of replications is the smallest n with t(n - 1) s / √n ≤ h, where s is the standard deviation
     over replications, h a tenth of the mean, and t(n - 1) the quantile of Student's distribution with n - 1 degrees of
     freedom for a two-sided interval of this level (Law, Simulation Modeling and Analysis, 4.5). The normal
-    quantile in its place would give too few.
+    quantile instead of t(n - 1) would give too small a number.
     """
     if "wide-interval" in accepted:
         return []
@@ -53,7 +53,7 @@ def wide_intervals(
         return []
     share, estimate = worst
     n = estimate.interval.n
-    # share is t s / (√n mean).
+    # share = t s / (√n mean), so the standard deviation as a share of the mean, s / mean, is share √n / t.
     deviation = share * math.sqrt(n) / t_quantile(confidence, n - 1)
     needed = _replications(deviation, confidence)
     unit = "" if estimate.measure.unit == "1" else f" {estimate.measure.unit}"
@@ -70,7 +70,7 @@ def _replications(deviation: float, confidence: float) -> int:
     `deviation` is the standard deviation over replications as a share of the mean.
     """
     normal = NormalDist().inv_cdf(0.5 + confidence / 2)
-    # Student's quantile is above the normal one, so that this is a lower bound.
+    # Student's quantile is above the normal one, so the number by the normal quantile is a lower bound.
     n = max(2, math.ceil((normal * deviation / _TARGET) ** 2))
     while t_quantile(confidence, n - 1) * deviation > _TARGET * math.sqrt(n):
         n += 1

@@ -14,7 +14,8 @@ Unit = TypeVar("Unit")
 _GROWTH = 1.5
 """Growth of the number of replications from one round to the next.
 
-Each round tests the intervals once. With few tests, the coverage of the final intervals stays near its nominal value.
+Each round tests the intervals once. With few tests, the coverage of the final intervals stays near the confidence
+level.
 """
 
 
@@ -26,7 +27,8 @@ def grown(count: int, upper: int) -> int:
 class Replicated(ABC, Generic[Unit]):
     """Work that is replicated until its intervals are narrow enough.
 
-    Each unit has its own number of replications: the scenario of a run, a cell of a study, a point of an experiment.
+    A unit is the scenario of a run, a cell of a study, or a point of an experiment. Each has a number of replications
+    of its own.
     """
 
     @property
@@ -40,9 +42,9 @@ class Replicated(ABC, Generic[Unit]):
 
     @abstractmethod
     def advance(self, wanted: Mapping[Unit, int]) -> bool:
-        """Run the replications that are missing to the wanted numbers.
+        """Run replications until each unit has at least its wanted number.
 
-        Return `False` if the runs were interrupted or the budget is used up.
+        Returns `False` if the runs were interrupted or the budget is used up.
         """
 
     @abstractmethod
@@ -52,8 +54,8 @@ class Replicated(ABC, Generic[Unit]):
     def replicate(self, first: Mapping[Unit, int]) -> None:
         """Run rounds until no unit needs more replications, or `advance` returns `False`.
 
-        `first` has the number of replications of each unit in the first round. No unit gets more than
-        `max_replications` by later rounds.
+        `first` has the number of replications of each unit in the first round. Later rounds add
+        replications up to at most `max_replications` per unit.
         """
         wanted = dict(first)
         while wanted and self.advance(wanted):

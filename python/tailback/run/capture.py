@@ -1,4 +1,4 @@
-"""Captures: the frames of a replication as a pcapng file, for Wireshark, tshark and similar programs."""
+"""Captures of the frames of a replication as pcapng files, for Wireshark, tshark and similar programs."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ __all__ = ["Capture", "Sides", "captured"]
 Sides = Literal["send", "receive", "both"]
 
 _MAX_SNAP = 262_144
-"""Longest captured part of a frame that readers accept, bytes."""
+"""Maximum snap length that readers of pcapng accept, bytes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +33,10 @@ class Capture:
     """
 
     path: str | PathLike[str]
-    """The file. With several replications, each has its own: `-seed` and the seed are appended to the name."""
+    """Path of the file.
+
+    With several replications, each has a file of its own: `run.pcapng` becomes `run-seed7.pcapng`.
+    """
     ports: Sequence[str] = ()
     """Ports, such as `left->right`, whose interfaces are captured; empty: all."""
     flows: Sequence[str] = ()
@@ -41,14 +44,18 @@ class Capture:
     sides: Sides = "both"
     """Instants: "send", when the transmission of a frame begins; "receive", when it has arrived; "both"."""
     snaplen: int = 128
-    """Longest captured part of a frame, bytes; 0: whole frames."""
+    """Number of bytes captured of longer frames, at most 262144; 0: whole frames."""
     start: float | str | None = None
-    """First instant, seconds or text such as "20ms". Default: the beginning of the run."""
+    """First instant of the capture, seconds or text such as "20ms"; `None`: the beginning of the run."""
     until: float | str | None = None
-    """Last instant, likewise. Default: the end of the run."""
+    """Last instant of the capture, in the same form; `None`: the end of the run."""
 
     def check(self, scenario: Scenario, seed: int) -> None:
-        """Check the choices; raises UsageError if one is out of range, or a pattern fits no port or flow."""
+        """Check the selection and the path.
+
+        Raises UsageError if a value is out of range, a pattern matches no port or flow, or the path is a directory, and
+        OutputError if its directory is not writable.
+        """
         if not 0 <= self.snaplen <= _MAX_SNAP:
             raise UsageError(f"the snap length is {self.snaplen}; write 0 (whole frames) to {_MAX_SNAP} bytes")
         if self.sides not in ("send", "receive", "both"):
@@ -65,11 +72,11 @@ class Capture:
         return Trace(flows=self.flows, ports=self.ports, start=self.start, until=self.until)
 
     def chosen(self) -> Chosen:
-        """Return the selection for the core; raises UsageError."""
+        """Return the selection in the form of the core; raises UsageError if it is invalid."""
         return self._selection.chosen(of="capture")
 
     def of_seed(self, seed: int) -> Capture:
-        """Return the same selection with the file of a replication among several."""
+        """Return the same selection with a file of its own for the replication with this seed."""
         path = Path(fspath(self.path))
         return Capture(
             path.with_name(f"{path.stem}-seed{seed}{path.suffix}"),
@@ -95,19 +102,19 @@ def captured(
 ) -> str:
     """Run a replication, write its capture, and return its report as JSON.
 
-    The file is written under another name, `.tmp` appended, and renamed at the end; also after an interruption, when
-    it has the frames up to then.
+    The file is written under its name with `.tmp` appended, and renamed at the end. It is kept after an interruption,
+    and then has the frames up to the interruption.
 
     Raises:
-        OutputError: The file could not be written, for example on a full disk. It is removed then.
+        OutputError: The file could not be written, for example on a full disk; an incomplete file is removed.
         Cancelled: The run was interrupted.
 
     """
     target = Path(fspath(capture.path)).absolute()
-    aside = target.with_name(target.name + ".tmp")
+    temporary = target.with_name(target.name + ".tmp")
     with writing(target):
         try:
-            with aside.open("wb") as file:
+            with temporary.open("wb") as file:
                 report: str | Cancelled
                 try:
                     report = _native.capture(
@@ -128,10 +135,10 @@ def captured(
                     report = stop
                 file.flush()
                 os.fsync(file.fileno())
-            aside.replace(target)
+            temporary.replace(target)
         except BaseException:
             with suppress(OSError):
-                aside.unlink(missing_ok=True)
+                temporary.unlink(missing_ok=True)
             raise
     if isinstance(report, Cancelled):
         raise report

@@ -1,9 +1,9 @@
-"""Estimated cost of a replication from a trial, which runs its beginning.
+"""Cost of a replication, estimated from a trial that runs its beginning.
 
     cost = replication_cost(load("large.toml"))
     print(cost.cpu_s)
 
-Two helpers for estimates: a length of time in words, and a choice of evenly spaced points of a sweep.
+The module also has two helpers for estimates: a length of time in words, and evenly spaced points of a sweep.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ def replication_cost(
     """Run the beginning of a replication and return the estimated cost of the whole.
 
     The speed in the second half of the trial is extrapolated, since the network is empty at the beginning. A run whose
-    load grows later, such as by its timeline, takes longer than the estimate.
+    load grows later, for example by its timeline, takes longer than the estimate.
 
     Args:
         scenario: Scenario to run.
         seed: Seed of the replication. Default: the scenario's.
-        trial_s: Processor seconds of the trial, after the network is built.
+        trial_s: Processor seconds after which the trial ends, without those for building the network.
         engine: Event engine, "merged" or "plain". Default: the scenario's.
 
     Raises:
@@ -74,11 +74,11 @@ def replication_cost(
         raise RunError(f"the trial with seed {base} failed: {error}") from error
     else:
         return Cost(time.thread_time() - begin, 1.0)
-    (last, done) = ticks[-1]
-    (middle, half) = ticks[len(ticks) // 2]
-    if done <= half:
+    (end, done) = ticks[-1]
+    (middle, done_by_middle) = ticks[len(ticks) // 2]
+    if done <= done_by_middle:
         return Cost(float("inf"), done)
-    return Cost(last - begin + (1.0 - done) * (last - middle) / (done - half), done)
+    return Cost(end - begin + (1.0 - done) * (end - middle) / (done - done_by_middle), done)
 
 
 def spoken(seconds: float) -> str:

@@ -18,9 +18,10 @@ class Plots:
     """Pictures of a run, in the style and the sizes of papers (`tailback.plotting.paper`).
 
     The argument `size` is `column` (3.5 in), `page` (7.16 in), or a size such as `89mm` or `3.5in x 2in`; `log` names
-    the logarithmic axes: `x`, `y`, `xy` or none; `between` is the part of the run that is shown, such as `(5, 7)`, in
-    simulated s. Names may be patterns, such as `web*` or `sw1->*`. Each method raises UsageError without the extra
-    `tailback[plot]`, or with the option to set if the run lacks the data.
+    the logarithmic axes: `x`, `y`, `xy` or none; `between` is the first and last simulated second shown, for example
+    `(5, 7)`; `None`: the whole run. Names may be patterns, such as `web*` or `sw1->*`. Each method raises UsageError
+    without the extra `tailback[plot]`, or if the run lacks the data; the message then names the option to set in the
+    scenario.
     """
 
     def __init__(self, result: Result) -> None:
@@ -79,7 +80,10 @@ class Plots:
         return pictures.rtt(self._run, flows, size=size, between=between)
 
     def time_sequence(self, flow: str = "*", *, size: Size = "column", between: Span = None) -> Figure:
-        """Draw the segments sent and acknowledged of a flow over time; needs the record "transport-changes"."""
+        """Draw the sequence numbers of sent and acknowledged segments over time.
+
+        Needs the record "transport-changes".
+        """
         from tailback.plotting import pictures
 
         return pictures.time_sequence(self._run, flow, size=size, between=between)

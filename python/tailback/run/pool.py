@@ -1,4 +1,4 @@
-"""Pool of replications on an executor: runs tasks in batches until all are done, or Ctrl-C or a failure stops it."""
+"""Pool that runs replications in batches on an executor until all are done, or Ctrl-C or a failure stops them."""
 
 from __future__ import annotations
 
@@ -27,16 +27,21 @@ Key = TypeVar("Key")
 Value = TypeVar("Value")
 
 Progress = Callable[[float, int], object]
-"""Progress callback, called repeatedly in the caller's thread with the number of tasks done, which may be a fraction,
-and the number of all tasks."""
+"""Progress callback, called repeatedly in the caller's thread.
+
+Its arguments are the number of tasks done, which may have a fraction, and the number of all tasks.
+"""
 
 _POLL_S = 0.1
-"""Longest wait for a finished batch between two calls of the progress callback, s."""
+"""Maximum wait for a finished batch before the progress callback is called again, s."""
 _CHECK_S = 1.0
-"""Interval between checks of the executor, s."""
+"""Minimum interval between checks that the executor still works, s."""
 
 _RECENT = 64
-"""Number of recent replications over which the cost is averaged; neighbouring points have similar costs."""
+"""Number of recent replications whose mean cost determines the size of the next batch.
+
+Neighbouring points of a sweep have similar costs.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,9 +60,9 @@ class Task(Generic[Key]):
     parallel: int = 1
     """Maximum number of threads of the replication itself."""
     trace: Trace | None = None
-    """Packet trace to be written; `None`: none."""
+    """Packet trace to be written; `None`: no trace."""
     capture: Capture | None = None
-    """Capture of the replication's frames; `None`: there is none."""
+    """Capture of the replication's frames; `None`: no capture."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +91,7 @@ class Outcome(Generic[Key, Value]):
     done: list[Done[Key, Value]] = field(default_factory=list)
     """Finished tasks, in the order of the tasks."""
     interrupted: bool = False
-    """`True` if Ctrl-C stopped the others."""
+    """`True` if Ctrl-C was pressed; tasks that had not finished then are missing in `done`."""
 
 
 @dataclass(slots=True)
@@ -99,11 +104,15 @@ class Batch(Generic[Key, Value]):
 class Pool:
     """Runs tasks on an executor of the `concurrent.futures` protocol; use it as a context manager.
 
-    Ctrl-C keeps finished tasks and stops running ones, on threads of this process within milliseconds.
+    After Ctrl-C, finished tasks are kept. Running tasks stop within milliseconds on threads of this process; in other
+    processes they run to their end.
     """
 
     def __init__(self, threads: int | None = None, executor: Executor | Backend | None = None) -> None:
-        """Use an executor, which its owner closes, or `threads` threads; default: one per processor."""
+        """Use `executor`, which the caller closes, or else `threads` threads of this process.
+
+        Default: one per processor.
+        """
         self._own = executor is None
         if executor is None:
             self._backend = open_backend(workers=threads)
@@ -127,20 +136,23 @@ class Pool:
         each: Callable[[Done[Key, Value]], object] | None = None,
         failed: Callable[[Failed[Key]], object] | None = None,
     ) -> Outcome[Key, Value]:
-        """Run all tasks and return their results; without `failed`, the first failure stops the rest and is raised.
+        """Run all tasks and return their results.
+
+        Without `failed`, the first failure stops all other tasks and is raised.
 
         Args:
             tasks: Replications to run.
-            keep: Extracts the needed part of a report, on the worker that made it, so that reports are not sent; must
-                be picklable for executors with other processes.
+            keep: Returns the needed part of a report. It is called on the worker that made the report, so that whole
+                reports are not sent between processes; for executors with other processes it must be picklable.
             progress: Progress callback.
-            each: Called in the caller's thread with each finished task, in any order; its exception stops the rest.
-            failed: Called in the caller's thread with each failed task, while the others continue; its exception stops
-                the rest.
+            each: Called in the caller's thread with each finished task, in any order; an exception from it stops all
+                other tasks.
+            failed: Called in the caller's thread with each failed task, while the other tasks continue; an exception
+                from it stops them.
 
         Raises:
             RunError: A task failed, and there is no `failed`.
-            ExecutorError: The executor was lost.
+            ExecutorError: The executor broke, or cancelled a task.
 
         """
         with _interrupts(self._cancel) as interrupted:
@@ -184,7 +196,7 @@ class _Run(Generic[Key, Value]):
         except BaseException as raised:
             error = raised
             self.cancel.cancel()
-        # Tasks on other processes run to their end; on threads of this process the flag stops them.
+        # Running tasks in other processes run to their end; on threads of this process, `cancel` stops them.
         for future in list(self.running):
             future.cancel()
         wait([future for future in self.running if not future.cancelled()])
@@ -201,7 +213,7 @@ class _Run(Generic[Key, Value]):
     def _all(self) -> None:
         checked = time.monotonic()
         while not self.cancel.cancelled:
-            # Only a few batches are queued, since the costs of the first ones determine the size of the next.
+            # Only a few batches are queued: the size of a batch depends on the costs of the batches before it.
             while len(self.running) < 2 * self.backend.slots() + 1 and (batch := self.batches.next()):
                 self._submit(batch)
             if not self.running:
@@ -232,25 +244,25 @@ class _Run(Generic[Key, Value]):
         if batch is None:
             return
         if future.cancelled():
-            # The executor cancelled it, since this class cancels no future whose result it awaits.
+            # This class takes no future that it cancelled itself, so the executor must have cancelled this one.
             self.backend.check()
             raise ExecutorError("the executor cancelled a task that it had accepted")
         error = future.exception()
         if error is not None:
             raise error if isinstance(error, RunError) else _lost(error)
         results = future.result().results
-        self.batches.note([one for one in results if isinstance(one, Done)])
-        # A cancelled batch is shorter than its tasks.
-        for index, one in zip(batch, results, strict=False):
+        self.batches.note([result for result in results if isinstance(result, Done)])
+        # A cancelled batch has fewer results than tasks.
+        for index, result in zip(batch, results, strict=False):
             self.fractions[index] = 1.0
-            if isinstance(one, Done):
-                self.done[index] = one
+            if isinstance(result, Done):
+                self.done[index] = result
                 if self.each:
-                    self.each(one)
+                    self.each(result)
             elif self.failed is None:
-                raise one.error
+                raise result.error
             else:
-                self.failed(one)
+                self.failed(result)
 
     def _setter(self, batch: range) -> Callable[[int, float], None]:
         def set_fraction(place: int, fraction: float) -> None:
@@ -269,13 +281,13 @@ class _Batches:
         self._recent: list[float] = []
 
     def note(self, found: Sequence[Done[Key, Value]]) -> None:
-        """Record the costs of finished replications."""
+        """Record the processor times of finished replications."""
         self._recent = [*self._recent, *(done.cpu_s for done in found)][-_RECENT:]
 
     def next(self) -> range:
         """Return the indices of the tasks of the next batch; empty after the last."""
         mean = sum(self._recent) / len(self._recent) if self._recent else math.inf
-        # The first tasks are single: their cost is not known yet.
+        # Until a cost is known, the mean is infinite and a batch has one task.
         size = max(math.ceil(self._batch_s / max(mean, 1e-6)), 1)
         batch = range(self._next, min(self._next + size, self._count))
         self._next = batch.stop
@@ -295,14 +307,14 @@ def _lost(error: BaseException) -> BaseException:
 def _interrupts(cancel: _native.Cancel) -> Iterator[Callable[[], bool]]:
     """Let the first Ctrl-C set `cancel` instead of raising KeyboardInterrupt; the second one raises as usual.
 
-    The context variable returns `True` after the first Ctrl-C.
+    The context manager yields a function that returns `True` after the first Ctrl-C.
 
-    An exception from a signal handler could be raised while a future's lock is acquired, which would then never be
+    KeyboardInterrupt could be raised while a future's lock is being acquired, and the lock would then never be
     released. Outside the main thread, and if the caller has a handler of its own, nothing is changed. SIGTERM is
     handled in the same way if it raises KeyboardInterrupt, as on the command line.
     """
     interrupted = False
-    ours = [
+    handled = [
         number
         for number in (signal.SIGINT, signal.SIGTERM)
         if threading.current_thread() is threading.main_thread()
@@ -316,10 +328,10 @@ def _interrupts(cancel: _native.Cancel) -> Iterator[Callable[[], bool]]:
         restore()
 
     def restore() -> None:
-        for number in ours:
+        for number in handled:
             signal.signal(number, signal.default_int_handler)
 
-    for number in ours:
+    for number in handled:
         signal.signal(number, note)
     try:
         yield lambda: interrupted
@@ -333,10 +345,10 @@ def run_batch(
     cancel: _native.Cancel | None = None,
     on_progress: Callable[[int, float], None] | None = None,
 ) -> Batch[Key, Value]:
-    """Run tasks one after another, in any process, until `cancel` is set.
+    """Run tasks one after another until `cancel` is set; workers of every kind call this function.
 
-    `on_progress` is called with the index of a task in the batch and the fraction of it that is done. A RunError
-    becomes a `Failed`.
+    `on_progress` is called with the index of a task in the batch and the finished fraction of the task, 0 to 1. A task
+    that raises RunError gives a `Failed`, and the next tasks are run.
     """
     batch: Batch[Key, Value] = Batch()
     for place, task in enumerate(tasks):
@@ -372,7 +384,7 @@ def _run(
             text = write_trace(
                 task.trace, native, task.seed, cancel, on_progress, task.engine, task.warmup_s, task.parallel
             )
-        # Trace and capture are selections of their own, so each is written in a run of its own.
+        # A trace and a capture may select different packets, so each is written in a run of its own.
         if task.capture is not None:
             text = captured(
                 task.capture,

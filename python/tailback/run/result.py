@@ -52,7 +52,10 @@ class Warmup:
 
 
 _MAX_SIZE = 32_000_000
-"""Size of all reports as JSON, characters, above which further ones are compressed; about 300 MB as Python objects."""
+"""Total size of a result's reports as JSON, characters, above which further reports are compressed in memory.
+
+Reports of this size take about 300 MB as Python objects.
+"""
 
 
 class Result:
@@ -73,7 +76,10 @@ class Result:
         self.cpu_s = 0.0
         """Processor time of all replications, s."""
         self.is_precise: bool | None = None
-        """`True` if `run.precision` was met; `None`: the scenario states no precision."""
+        """`True` if the intervals meet `run.precision`.
+
+        `None`: the scenario states no precision, or no round was complete.
+        """
 
     def add(self, reports: Iterable[Report], cpu_s: float) -> None:
         """Add finished replications, which took `cpu_s` seconds of processor time together."""
@@ -100,12 +106,12 @@ class Result:
 
     @property
     def seeds(self) -> list[int]:
-        """Seed of each finished replication."""
+        """Seed of each finished replication, in the order of `reports`."""
         return [report.seed for report in self.reports]
 
     @property
     def digest(self) -> str:
-        """Hash over seeds and digests of all replications."""
+        """Hash over seeds and digests of all finished replications, after the version of the hash, `c` and a colon."""
         text = json.dumps([[report.seed, report.digest] for report in self.reports])
         return f"{_native.digest_version}c:{hashlib.sha256(text.encode()).hexdigest()[:32]}"
 
@@ -142,7 +148,10 @@ class Result:
     # Tables.
 
     def table(self, name: TableName) -> pl.DataFrame:
-        """Return a table, computed anew, by its name; the properties below keep theirs until replications are added."""
+        """Return the table of this name, computed in each call.
+
+        The properties below, such as `flows`, keep their table until replications are added.
+        """
         return tables.build(name, self.reports, self.base_seed)
 
     @cached_property
@@ -192,7 +201,10 @@ class Result:
 
     @cached_property
     def queue_by_flow(self) -> pl.DataFrame:
-        """One row per replication, sample, port and flow that waits; empty without the record "queue-by-flow"."""
+        """One row per replication, sample, port and flow with waiting packets.
+
+        Empty without the record "queue-by-flow".
+        """
         return self.table("queue_by_flow")
 
     @cached_property
@@ -202,7 +214,10 @@ class Result:
 
     @property
     def omitted(self) -> dict[str, int]:
-        """Rows above `run.record-limit`, which tables lack, by table and summed over the replications."""
+        """Number of rows that `run.record-limit` left out, by table, summed over replications.
+
+        Complete tables are absent.
+        """
         found = {"transfers": 0, "transport_changes": 0, "queue_by_flow": 0, "delays": 0}
         for report in self.reports:
             for name in found:
@@ -286,8 +301,8 @@ class Result:
             replace: If true, an existing run directory is replaced.
 
         Raises:
-            OutputError: The directory could not be written, or it has content and is not to be replaced, or is not a
-                run directory.
+            OutputError: The directory could not be written, or it is not empty and `replace` is false, or it is
+                not empty and not a run directory.
 
         """
         from tailback.results.directory import write
@@ -295,11 +310,11 @@ class Result:
         return write(self, directory, replace=replace)
 
     def __repr__(self) -> str:
-        about = f"{len(self.reports)} replications, {self.state}"
-        lines = [headline("Result", self.scenario.title, about), f"  {self.digest}"]
+        state = f"{len(self.reports)} replications, {self.state}"
+        lines = [headline("Result", self.scenario.title, state), f"  {self.digest}"]
         for estimate in self.estimates():
             measure = estimate.measure
-            # Zero marks are left out, since most scenarios have no marking.
+            # A mean of 0 marks is left out, since most scenarios have no marking.
             if measure.scope != "class" and (measure.metric != "marks" or estimate.interval.mean > 0):
                 lines.append(f"  {measure!s:24} {quantity(estimate.interval, measure, estimate.resolution)}")
         return "\n".join(lines) + ">"

@@ -44,7 +44,7 @@ class _Precision:
 MAX_SEED = 2**63 - 1
 """Largest seed of a replication."""
 MAX_PARTS = 1024
-"""Maximum number of threads of one replication."""
+"""Maximum number of threads of one replication, the upper bound of `parallel`."""
 MAX_REPLICATIONS = 100_000
 """Maximum number of replications, as in a scenario."""
 
@@ -87,16 +87,21 @@ def run(
     Args:
         scenario: A scenario, or the path of its file.
         seed: Base seed; replication k runs with `seed + k`. Default: the scenario's.
-        replications: Number of replications; with `run.precision`, of the first round. Default: the scenario's.
-        threads: Number of replications at a time. Default: the number of processors, divided by `parallel`.
+        replications: Number of replications; with `run.precision`, the number in the first round. Default: the
+            scenario's.
+        threads: Maximum number of replications that run at the same time. Default: the number of processors, divided by
+            `parallel`.
         warmup: Length of the warm-up, such as "20s", or "auto". Default: the scenario's.
         engine: Event engine, "merged" or "plain"; both give the same digest. Default: the scenario's.
         parallel: Maximum number of parts into which the network of each replication is divided, 1 to 1024, each on a
             thread of its own; the digest does not depend on it. For few large replications; see `Scenario.parts`.
-        trace: Packet trace to be written, or only its folder; the digest does not depend on it. See `Trace`.
-        capture: Frames that are written as pcapng, to a file for each replication.
-        progress: Called repeatedly with the number of replications done, which may be a fraction, and that of all.
-        executor: Any executor of `concurrent.futures`, or one of `tailback.run.executors`. Its owner closes it.
+        trace: Packet trace to be written, or the directory for a trace of everything; see `Trace`. The digest does not
+            depend on it.
+        capture: Selection of frames that are written as pcapng, a file for each replication.
+        progress: Called repeatedly with the number of replications done, which may have a fraction, and the number of
+            all replications of the round.
+        executor: Any executor of `concurrent.futures`, or one of `tailback.run.executors`; the caller closes it.
+            Default: threads of this process.
 
     Raises:
         ScenarioError: The scenario is invalid; the message has the place and a correction.
@@ -104,7 +109,7 @@ def run(
         ValueError: A number of replications or parts is below 1.
         RunError: No steady state was found for an automatic warm-up, or the simulator failed.
         OutputError: The trace or a capture cannot be written.
-        Interrupted: Ctrl-C; its `result` has the finished replications.
+        Interrupted: Ctrl-C was pressed; the `result` of the exception has the finished replications.
 
     """
     if not isinstance(scenario, Scenario):
@@ -136,15 +141,15 @@ def run(
         result = Result(scenario, start or Warmup("auto"), confidence, base)
         if start is None:
             raise Interrupted(result)
-        files = _Captures(capture, several=count > 1 or precision is not None)
-        _Replications(result, pool, precision, engine, parallel, trace, files, progress).replicate({None: count})
+        captures = _Captures(capture, several=count > 1 or precision is not None)
+        _Replications(result, pool, precision, engine, parallel, trace, captures, progress).replicate({None: count})
     result.state = "complete"
     return result
 
 
 @dataclass(frozen=True, slots=True)
 class _Captures:
-    """Captures of the replications."""
+    """Capture of a run, from which the capture of each replication is derived."""
 
     capture: Capture | None
     several: bool
@@ -156,7 +161,7 @@ class _Captures:
 
 @dataclass(frozen=True, slots=True)
 class _Replications(Replicated[None]):
-    """Replications of one scenario, which is the only unit."""
+    """Replications of one scenario, which is the only unit, `None`."""
 
     result: Result
     pool: Pool
@@ -251,9 +256,9 @@ def _precision(config: Mapping[str, object]) -> _Precision | None:
 
 
 def _precise(reports: Sequence[Report], precision: _Precision, confidence: float) -> bool:
-    found = {str(e.measure): e.interval for e in estimates([measures(r) for r in reports], confidence)}
-    interval = found.get(precision.metric)
-    # The metric is absent if no packet was delivered: there is no delay to estimate.
+    intervals = {str(e.measure): e.interval for e in estimates([measures(r) for r in reports], confidence)}
+    interval = intervals.get(precision.metric)
+    # A metric without a value is absent, such as the delay if no packet was delivered; more replications are not run.
     return interval is None or interval.is_precise(precision.relative, precision.absolute)
 
 

@@ -1,6 +1,6 @@
-"""State of a network at an instant, typed as the core writes it.
+"""Types of the state of a network at an instant, as the core writes it.
 
-Keys end in their units: `_s` is seconds, `_ps` picoseconds, `_bps` bit/s. Times are since the start of the run.
+The suffix of a key is its unit: `_s` seconds, `_ps` picoseconds, `_bps` bit/s. Times are since the start of the run.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ class Transmission(TypedDict):
     """A data packet in transmission."""
 
     flow: str
-    """Flow; acknowledgements have the name of their flow with " (ack)" after it."""
+    """Name of the flow; acknowledgements have the name of their flow followed by " (ack)"."""
     sequence: int
     """Sequence number: counted in packets, or in segments for flows with a transport."""
     bytes: int
-    """Bytes as buffers count them."""
+    """Size in bytes, as buffers count it."""
     end_s: float
     """End of the transmission."""
 
@@ -50,9 +50,9 @@ class PortView(TypedDict):
     transmission: NotRequired[Transmission]
     """Data packet in transmission; absent: there is none."""
     on_link_frames: int
-    """Frames on the link, control frames and the frame in transmission included."""
+    """Number of frames on the link, including control frames and the frame in transmission."""
     control_frames: int
-    """Control frames that wait for transmission."""
+    """Number of control frames that wait for transmission."""
     sent_bytes: int
     """Bytes of completed transmissions since the start."""
     dropped_packets: int
@@ -62,7 +62,7 @@ class PortView(TypedDict):
     stopped: bool
     """`True` if a notification that stops the port, a class or a destination is in force."""
     stopped_s: float
-    """Time since the start during which such a notification was in force."""
+    """Time since the start during which `stopped` was true."""
     held: bool
     """`True` if data waits while the transmitter is idle."""
     held_s: float
@@ -79,7 +79,7 @@ class NodeView(TypedDict):
     at_inputs: dict[str, Counter]
     """Packets that wait at the inputs of a crossbar, or are crossing it, by flow."""
     shared_bytes: NotRequired[int]
-    """Bytes in use of the memory that the queues of the switch share; absent: they share none."""
+    """Used bytes of the memory that the queues of the switch share; absent: the queues share no memory."""
 
 
 class SenderView(TypedDict):
@@ -92,7 +92,7 @@ class SenderView(TypedDict):
     next: int
     """Number of the next segment to send."""
     timer_s: NotRequired[float]
-    """Time at which the next timer expires (retransmission, probe or pacing); absent: none is set."""
+    """Time at which the next timer expires (retransmission, probe or pacing); absent: no timer is set."""
     state: dict[str, float]
     """Windows in segments, times in seconds, and the variables of the congestion control."""
 
@@ -120,11 +120,11 @@ class FlowView(TypedDict):
     in_network: Counter
     """Packets and payload in the network now."""
     source_s: NotRequired[float]
-    """Time at which the source generates next; absent: it does not, or an application drives the flow."""
+    """Time of the next packet or write of the source; absent: there is none, or an application drives the flow."""
     sender: NotRequired[SenderView]
-    """Sender, of a flow with a transport."""
+    """State of the sender; absent: the flow has no transport."""
     receiver: NotRequired[ReceiverView]
-    """Receiver, of a flow with a transport."""
+    """State of the receiver; absent: the flow has no transport."""
 
 
 class View(TypedDict):
@@ -135,7 +135,7 @@ class View(TypedDict):
     time_ps: int
     """Instant, picoseconds since the start."""
     next_event_s: float | None
-    """Time of the next event; `None`: there is none."""
+    """Time of the next event; `None`: no event is pending."""
     nodes: dict[str, NodeView]
     """Hosts and switches, by name."""
     ports: dict[str, PortView]

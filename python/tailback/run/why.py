@@ -4,7 +4,7 @@
     print(story)
     story.plot().savefig("why.png")
 
-A run directory is simulated again, and must give its digest again.
+The run of a run directory is simulated again; its digest must be that of the directory.
 """
 
 from __future__ import annotations
@@ -37,7 +37,10 @@ class Explanation:
     digest: str
     """Digest of the replication."""
     stories: Sequence[Mapping[str, Any]]
-    """One table for each transmission of the packet, or one for the port; the keys are those of `--json`."""
+    """One table for each transmission of the packet, in their order, or one table for the port.
+
+    The keys are those of `tailback why --json`.
+    """
 
     @property
     def verdict(self) -> str:
@@ -46,12 +49,12 @@ class Explanation:
 
     @property
     def culprit(self) -> Mapping[str, Any]:
-        """The cause of the last transmission's fate: its `kind`, `port`, `flow` and `actor`, and `words`."""
+        """Cause of the last transmission's delay or drop: `kind`, `port`, `flow`, `actor`, and a text, `words`."""
         return cast("Mapping[str, Any]", self.stories[-1]["culprit"])
 
     @property
     def hops(self) -> Sequence[Mapping[str, Any]]:
-        """The hops of the last transmission; empty for a port."""
+        """Hops of the last transmission, in the order of the path; empty for a port."""
         return cast("Sequence[Mapping[str, Any]]", self.stories[-1].get("hops", []))
 
     def as_json(self) -> dict[str, object]:
@@ -82,9 +85,9 @@ def why(
     parallel: int = 1,
     allow_files: bool = False,
 ) -> Explanation:
-    """Explain why a packet was late or dropped, or of what a port's queue consisted.
+    """Explain why a packet was late or dropped, or which flows filled a port's queue.
 
-    The run is simulated two or more times, with traces; a trace is not kept.
+    The run is simulated two or more times, with traces that are not kept.
 
     Args:
         run: A scenario, the path of its file, or a run directory.
@@ -96,7 +99,8 @@ def why(
             packet. "queue": the queue of a port at its longest, the default for a port.
         port: Name of a port, such as "s1->s2", instead of a flow.
         seed: Seed of the replication. Default: that of the scenario, or the first of the run directory.
-        parallel: Maximum number of parts of the network, each on a thread of its own; same explanation.
+        parallel: Maximum number of partitions of the network, each simulated by a thread of its own; the explanation
+            does not depend on it.
         allow_files: Permit the scenario to read files outside its folder; for trusted scenarios.
 
     Raises:
@@ -137,7 +141,10 @@ def _query(
     drop: int | None,
     worst: str | None,
 ) -> tuple[str, int]:
-    """Return the kind of the search and its value; raises UsageError if the arguments contradict each other."""
+    """Return the kind of the search and its value; raises UsageError if the arguments contradict each other.
+
+    The value of "packet" and "drop" is an index from 0, that of "at" a time in ps, and that of other kinds 0.
+    """
     if (flow is None) == (port is None):
         raise UsageError("state either a flow or a port")
     stated = [
@@ -170,17 +177,20 @@ def _query(
 def _source(
     run: Scenario | str | PathLike[str], seed: int | None, allow_files: bool
 ) -> tuple[Scenario, int, float | None, str | None]:
-    """Return the scenario, the seed, a warm-up to pass to the run, and the digest that it must have."""
+    """Return the scenario, the seed, the warm-up to pass to the run, and the digest that the run must have.
+
+    The warm-up, s, is `None` if the scenario states it. The digest is `None` if `run` is no run directory.
+    """
     if not isinstance(run, Scenario) and Path(fspath(run)).name == MANIFEST:
         run = Path(fspath(run)).parent
     if isinstance(run, Scenario) or not Path(fspath(run)).is_dir():
         scenario = run if isinstance(run, Scenario) else load(run, allow_files=allow_files)
         config = scenario.run_config
-        # An automatic warm-up needs a pilot run, and no packet depends on it.
+        # An automatic warm-up would need a pilot run, and the fate of packets does not depend on the warm-up.
         warmup_s = 0.0 if config["warmup"] == "auto" else None
         return scenario, cast(int, config["seed"]) if seed is None else seed, warmup_s, None
     manifest = read_manifest(run)
-    digests = {one["seed"]: one["digest"] for one in manifest["replications"]}
+    digests = {replication["seed"]: replication["digest"] for replication in manifest["replications"]}
     if not digests:
         raise UsageError(f"{fspath(run)} has no finished replication")
     chosen = next(iter(digests)) if seed is None else seed
@@ -193,22 +203,24 @@ def _source(
 
 
 def _index(name: str, names: Sequence[str], what: str) -> int:
+    """Return the index of a flow or port (`what`); raises UsageError with advice if there is none of this name."""
     if name in names:
         return names.index(name)
     of_group = [other for other in names if other.startswith(f"{name}[")]
     if of_group:
         raise UsageError(f"{name} is a group of {len(of_group)} flows; name one of them, such as {of_group[0]}")
     near = get_close_matches(name, names, n=3)
-    advice = f"did you mean {' or '.join(near)}?" if near else f"there are {_some(names)}"
+    advice = f"did you mean {' or '.join(near)}?" if near else f"there are {_listed(names)}"
     raise UsageError(f"there is no {what} {name!r}; {advice}")
 
 
-def _some(names: Sequence[str], most: int = 8) -> str:
-    more = f" and {len(names) - most} more" if len(names) > most else ""
-    return ", ".join(names[:most]) + more
+def _listed(names: Sequence[str], limit: int = 8) -> str:
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return ", ".join(names[:limit]) + more
 
 
 def _missing(flow: str, query: str, value: int, found: Mapping[str, Any]) -> str:
+    """Return the message for a search that found no packet of the flow."""
     packets, drops = found["packets"], found["drops"]
     if not packets:
         return f"{flow} sent no packet"

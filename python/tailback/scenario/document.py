@@ -31,7 +31,7 @@ from tailback.scenario.warnings import ScenarioWarning, read
 __all__ = ["Precision", "Scenario", "Variant", "load"]
 
 _Given: TypeAlias = "tuple[_native.Scenario, list[tuple[str, str]]] | None"
-"""A scenario, and the settings (path, value) that were applied to it."""
+"""A base scenario and the settings (path, value) that were applied to it; `None`: the scenario was made otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +108,7 @@ class Scenario:
         self._table: Table | None = cast(Table, copied(document))
         self._native: _native.Scenario | None = None
         self._folder = ""
-        # A program that builds a scenario could read any file itself.
+        # All files are permitted, since a program that builds a scenario could read them itself.
         self._allow_files = True
         self._given: _Given = None
 
@@ -136,9 +136,9 @@ class Scenario:
 
     @classmethod
     def from_native(cls, compiled: _native.Scenario, folder: str = "", *, allow_files: bool = False) -> Scenario:
-        """Return the scenario of a checked scenario of the core; paths of files in it are relative to `folder`."""
+        """Return a scenario from one that the core has checked; paths of files in it are relative to `folder`."""
         made = cls.__new__(cls)
-        # The document is read on access: most points of a sweep are only run.
+        # The document is requested from the core on first access: most points of a sweep are run without it.
         made._table = None
         made._native = compiled
         made._folder = folder
@@ -219,9 +219,10 @@ class Scenario:
         `source` is a traffic model, and `application`, such as `kind("web")`, replaces it. With a `transport`, such as
         `tcp()`, the source writes data, which the transport sends. `marking` is a meter that colours packets as they
         enter the network, such as `{"meter": kind("fixed", colour="yellow")}`. `dscp` is the code point of all packets.
+        docs/scenarios.md describes the other keys.
         """
         flow: Table = {"name": name, "from": from_, "to": to}
-        rest = given(
+        options = given(
             dscp=dscp,
             pair=pair,
             count=count,
@@ -234,7 +235,7 @@ class Scenario:
             marking=marking,
             probe=probe,
         )
-        return self._append("flows", {**flow, **({} if class_ is None else {"class": class_}), **rest})
+        return self._append("flows", {**flow, **({} if class_ is None else {"class": class_}), **options})
 
     def backpressure(
         self,
@@ -257,7 +258,10 @@ class Scenario:
         return self._replace("backpressure", table)
 
     def at(self, at: str, **change: Value) -> Scenario:
-        """Add a change at a time to the timeline, such as `at("10s", link=["sw1", "sw2"], state="down")`."""
+        """Add a change at an instant to the timeline, such as `at("10s", link=["sw1", "sw2"], state="down")`.
+
+        `change` has the keys of an entry of `timeline`.
+        """
         return self._append("timeline", {"at": at, **keys(change)})
 
     def set(self, assignments: Mapping[str, Value] | None = None, /, **named: Value) -> Scenario:
@@ -272,7 +276,10 @@ class Scenario:
         return Scenario.from_native(changed, self._folder, allow_files=self._allow_files)
 
     def with_texts(self, assignments: Sequence[tuple[str, str]]) -> Scenario:
-        """Return the scenario with values changed by path, each a text as after `--set`; raises ScenarioError."""
+        """Return the scenario with values changed by path.
+
+        `assignments` has pairs of a path and a value, as texts of the form that `--set` accepts. Raises ScenarioError.
+        """
         if not assignments:
             return self
         changed = self.native.with_set(list(assignments))
@@ -315,7 +322,7 @@ class Scenario:
 
     @property
     def title(self) -> str:
-        """The document's title, or an empty text."""
+        """Title of the document; empty: it has none."""
         return self.native.title
 
     @property
@@ -337,7 +344,7 @@ class Scenario:
 
     @cached_property
     def unchanged(self) -> list[str]:
-        """Settings of the last `with_texts` without each of which the scenario would be equal, as `path=value`."""
+        """Settings of the last `with_texts`, as `path=value`, that change nothing: each could be left out alone."""
         base, given = self._given or (None, [])
         if base is None:
             return []
@@ -359,7 +366,7 @@ class Scenario:
 
     @property
     def files(self) -> dict[int, str]:
-        """Trace files that flows name, by the index of the flow group in the document."""
+        """Paths of the trace files that groups of flows name, by the index of the group in the document."""
         flows = cast(list[dict[str, dict[str, object]]], json.loads(self.native.to_json()).get("flows", []))
         named = {index: flow.get("source", {}) for index, flow in enumerate(flows)}
         return {index: str(source["file"]) for index, source in named.items() if source.get("kind") == "trace"}
@@ -370,7 +377,7 @@ class Scenario:
         return self
 
     def parts(self, most: int = 2, seed: int | None = None) -> Parts:
-        """Return the partition of a run among at most `most` threads (`parallel` of `run`).
+        """Return the partition of the network for a run on at most `most` threads (`parallel` of `run`).
 
         `seed` is the seed of the replication. Default: the scenario's.
         """
@@ -382,7 +389,10 @@ class Scenario:
         return self.native.to_toml()
 
     def __reduce__(self) -> tuple[object, ...]:
-        """Pickle the document as text; files that it names must have the same paths for the other process."""
+        """Pickle the document as text.
+
+        The process that unpickles it must find the files that it names at the same paths.
+        """
         text, folder = self.native.to_json(), str(Path(self._folder).absolute())
         return _rebuild, (text, folder, self.hash, _native.version, self._allow_files)
 
@@ -426,9 +436,9 @@ class Scenario:
 
 @dataclass(frozen=True, slots=True)
 class Variant:
-    """A scenario with values changed by path; each access compiles it anew.
+    """A scenario with values changed by path; each access compiles it again.
 
-    A compiled scenario takes from 50 kB to several MB of memory, and a sweep may have 100,000 of them.
+    Compiled scenarios are not kept: one takes from 50 kB to several MB of memory, and a sweep may have 100,000.
     """
 
     base: Scenario
@@ -446,7 +456,7 @@ class Variant:
 
     @property
     def hash(self) -> str:
-        """Hash of the document, as of a `Scenario`."""
+        """Hash of the document, as `Scenario.hash`."""
         return self.made().hash
 
 

@@ -15,6 +15,7 @@ _AMOUNT = re.compile(r"\s*([0-9.]+)\s*(\D.*?)\s*")
 
 
 def _packets(text: str) -> float:
+    """Return the number of a text such as `50packets`; raises ValueError for another form."""
     number = text.removesuffix("s").removesuffix("packet")
     if number == text:
         raise ValueError(f"{text} is not a number of packets, such as 50packets")
@@ -22,6 +23,7 @@ def _packets(text: str) -> float:
 
 
 def _share(text: str) -> float:
+    """Return the ratio of a percentage such as `1.5%`; raises ValueError for another form."""
     if not text.rstrip().endswith("%"):
         raise ValueError(f"{text} is not a percentage, such as 1.5%")
     return float(text.rstrip()[:-1]) / 100
@@ -51,7 +53,10 @@ class Quantities:
 
 
 def quantities(values: Iterable[Value]) -> Quantities | None:
-    """Return the quantities of an axis; `None`: a value is not a text, or all are words, or they differ in kind."""
+    """Return the quantities of an axis.
+
+    `None`: a value is not a text, no value begins with a digit, or no kind of quantity fits all values that do.
+    """
     distinct = list(dict.fromkeys(values))
     # Texts that begin with a digit are quantities; the kind of the axis is the first one that can read all of them.
     texts = [value for value in distinct if isinstance(value, str) and value.strip()[:1].isdigit()]
@@ -72,7 +77,7 @@ def factor(unit: str) -> tuple[str, float] | None:
 
 
 def amount(value: Value) -> tuple[float, str] | None:
-    """Return number and unit of a value such as "1.5Mbit/s"; a number has the unit "". `None`: other values."""
+    """Return number and unit of a value such as "1.5Mbit/s"; the unit of a number is "". `None`: another value."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     if not isinstance(value, str):

@@ -66,7 +66,7 @@ def read_document(path: str | PathLike[str]) -> str:
 
     """
     data = sys.stdin.buffer.read() if str(path) == "-" else Path(fspath(path)).read_bytes()
-    # UTF-16 without a byte order mark is valid UTF-8 too, with a zero after every letter.
+    # UTF-16 text of ASCII letters without a byte order mark is valid UTF-8, too, with a zero byte beside each letter.
     if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)) or b"\0" in data:
         advice = "save it as UTF-8; in Windows PowerShell `>` writes UTF-16, and `| Out-File -Encoding utf8` does not"
         raise unreadable(str(path), "the file seems to be UTF-16; a document is UTF-8 text", advice)

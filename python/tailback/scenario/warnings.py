@@ -20,9 +20,9 @@ class ScenarioWarning:
     path: str = ""
     """Path in the document, such as `links[0].rate`; empty: the whole document, or a result."""
     line: int | None = None
-    """Line in the file, from 1; `None`: it has no place in a file."""
+    """Line in the file, from 1; `None`: the warning has no place in a file."""
     column: int | None = None
-    """Column in the line, from 1; `None`: it has no place in a file."""
+    """Column in the line, from 1; `None`: the warning has no place in a file."""
     suggestion: str | None = None
     """Advice, such as a change and how to accept the warning; `None`: there is no advice."""
     rendered: str = ""
@@ -41,12 +41,12 @@ class ScenarioWarning:
 
 
 def read(found: Iterable[Mapping[str, str | int | None]]) -> tuple[ScenarioWarning, ...]:
-    """Return warnings from the form in which the core returns them."""
+    """Return the warnings that the core returned as tables."""
     return tuple(ScenarioWarning(**dict(table)) for table in found)  # type: ignore[arg-type]
 
 
 def made(name: str, message: str, advice: str) -> ScenarioWarning:
-    """Return a warning without a place in a file; to `advice` it adds how to accept the warning."""
+    """Return a warning without a place in a file; its suggestion is `advice` and how to accept the warning."""
     suggestion = f'{advice}; to accept this, write accept = ["{name}"] under [run]'
     return ScenarioWarning(
         name, message, suggestion=suggestion, rendered=f"warning: {message}\n  = help: {suggestion}\n"

@@ -21,7 +21,7 @@ from tailback.scenario import load
 __all__ = ["Comparison", "Difference", "compare"]
 
 Run = Result | str | PathLike[str]
-"""A result, the directory of a run, or a scenario file, which is run."""
+"""A result, the directory of a run, or the path of a scenario file, which is then run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +56,7 @@ class Comparison:
     """All measures that both runs have, over the seeds that both have."""
 
     seeds: tuple[int, ...]
-    """Seeds of the replications that both runs have."""
+    """Seeds of the replications that both runs have, in ascending order."""
     confidence: float
     """Confidence level of the intervals, 0 to 1."""
     differences: tuple[Difference, ...]
@@ -119,19 +119,20 @@ def compare(
     progress: Progress | None = None,
     allow_files: bool = False,
 ) -> Comparison:
-    """Compare two runs; scenario files are run first. If `a` is a scenario file, `b` is run with the same seeds.
+    """Compare two runs; scenario files are run first. If both are scenario files, they are run with the same seeds.
 
     Each component draws from a stream of its own, named after it. Components that both scenarios have draw the same
-    random numbers with the same seed, so that the paired difference usually has less variance than the means.
+    random numbers with the same seed, so that the mean of paired differences usually has less variance than that of
+    differences between independent runs.
 
     Args:
         a: First run: a result, a run's directory, or a scenario file.
         b: Second run; differences are `b` minus `a`.
         seed: Base seed of the scenario files; default: that of `a` if it is a scenario file, else that of `b`.
-        replications: Number of replications of the scenario files; default: as for the seed.
-        threads: Number of replications at a time; default: one per processor.
+        replications: Number of replications of the scenario files; default: that of the file whose seed is used.
+        threads: Maximum number of replications that run at the same time; default: one per processor.
         confidence: Confidence of the intervals, above 0 and below 1.
-        progress: Called with the numbers of finished and planned replications of the scenario that is run.
+        progress: Called repeatedly with the numbers of finished and of planned replications of the file that is run.
         allow_files: If true, scenarios may name files outside their folders.
 
     Raises:

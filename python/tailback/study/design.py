@@ -35,6 +35,7 @@ def points(design: Mapping[str, Value], axes: Sequence[Mapping[str, Value]]) -> 
 
 
 def _listed(axis: Mapping[str, Value]) -> list[Chosen]:
+    """Return the values of an axis in order; those of a range are its steps."""
     if "values" in axis:
         return [(value, f"values[{i}]") for i, value in enumerate(cast("Sequence[Value]", axis["values"]))]
     steps = cast(int, cast("Mapping[str, Value]", axis["range"])["steps"])
@@ -56,7 +57,7 @@ def _drawn(kind: str, samples: int, count: int, seed: int) -> list[list[float]]:
 
 
 def _at(axis: Mapping[str, Value], share: float) -> Chosen:
-    """Return the value at a fraction of an axis, from 0 (its beginning) to 1 (its end)."""
+    """Return the value at a fraction of an axis, 0 for its first value to 1 for its last, and the value's place."""
     if "values" in axis:
         values = cast("Sequence[Value]", axis["values"])
         index = min(int(share * len(values)), len(values) - 1)
@@ -68,8 +69,8 @@ def _at(axis: Mapping[str, Value], share: float) -> Chosen:
     (first, unit), (last, other) = (cast("tuple[float, str]", amount(end)) for end in ends)
     if unit != other:
         # Both ends are multiples of one unit; the values between are written in the unit of the first end.
-        one, another = (cast("tuple[str, float]", factor(name))[1] for name in (unit, other))
-        last *= another / one
+        first_factor, last_factor = (cast("tuple[str, float]", factor(name))[1] for name in (unit, other))
+        last *= last_factor / first_factor
     if range_["scale"] == "log":
         found = math.exp(math.log(first) + share * (math.log(last) - math.log(first)))
     else:
@@ -79,5 +80,5 @@ def _at(axis: Mapping[str, Value], share: float) -> Chosen:
     digits = f"{found:.{cast(int, range_['digits'])}g}"
     if not unit:
         return float(digits), "range"
-    # Without an exponent: the parser of units does not read "1e+05".
+    # The number has no exponent, since the parser of units does not read "1e+05".
     return f"{Decimal(digits):f}{unit}", "range"

@@ -37,9 +37,9 @@ class Cell:
     variant: Variant
     """The base scenario with the changes of this cell."""
     hash: str
-    """Hash of its scenario."""
+    """Hash of the cell's scenario."""
     effect: str
-    """Hash of its scenario without settings that have no effect."""
+    """Hash of the cell's scenario without settings that have no effect."""
 
     @property
     def scenario(self) -> Scenario:
@@ -85,22 +85,28 @@ class Study:
         self._native = native
         self._is_file = is_file
         self.base = base
+        """Base scenario, without the settings of the study."""
         self.document: dict[str, Any] = json.loads(native.to_json())
+        """Study document as tables and lists."""
         config = self._config
         self.seed: int = self.document.get("seed", config["seed"])
-        """Base seed: replication k runs with `seed + k` everywhere."""
+        """Base seed: replication k of every point runs with `seed + k`."""
         self.confidence: float = self.document.get("confidence", config["confidence"])
+        """Confidence level of the intervals, 0 to 1."""
         self.mechanisms: tuple[str, ...] = tuple(m["name"] for m in self.document.get("mechanisms", ()))
+        """Names of the mechanisms, in the order of the study; empty: it has none."""
         self.until = self._until()
+        """Stopping rule; `None`: every point has `replications` replications."""
         count: int = self.document.get("replications", config["replications"])
         self.replications = max(count, 2) if self.until else count
         """Minimum number of replications of each point."""
 
     @classmethod
     def load(cls, path: str | PathLike[str], text: str | None = None, *, allow_files: bool = False) -> Study:
-        """Read a study file, or `text` as its content; raises ScenarioError with file, line and column.
+        """Read a study file, or take `text` as its content if the file was read already.
 
-        With `allow_files` the scenario may name files outside its folder.
+        With `allow_files` the scenario may name files outside its folder. Raises ScenarioError with file, line and
+        column if the study or its scenario is invalid, and OSError if a file cannot be read.
         """
         file = Path(fspath(path))
         text = read_document(path) if text is None else text
@@ -136,7 +142,7 @@ class Study:
             made.seed = seed
         if replications is not None:
             made.replications = max(replications, 2) if self.until else replications
-        # Cells and warnings depend on neither.
+        # Cells and warnings depend on neither the seed nor the number of replications.
         for name in ("cells", "warnings"):
             if name in self.__dict__:
                 made.__dict__[name] = self.__dict__[name]
@@ -192,7 +198,7 @@ class Study:
         return Study(_native.Study.from_json(json.dumps(document)), self.base)
 
     def amounts_to(self, other: Study) -> bool:
-        """Return `True` if another study has each point with an equal effect, but some with another document."""
+        """Return `True` if every point has an equal effect in another study, but some point another document."""
         others = {cell.setting: cell for cell in other.cells}
         differs = False
         try:
@@ -254,7 +260,7 @@ class Study:
                 yield Cell(point, variant and variant["name"], own_variant, scenario.hash, scenario.effect)
 
     def _change(self, changes: Sequence[_Change]) -> Scenario:
-        """Return the scenario with values set; an error names the place in the study."""
+        """Return the base scenario with values set; a ScenarioError names the place in the study file."""
         if not changes:
             return self.base
         try:
@@ -263,9 +269,9 @@ class Study:
             if not self._is_file:
                 raise
             # The text of the error has the assignment that is wrong, in the form of the command line.
-            guilty = [c for c in changes if f"{c.path}={toml_value(c.value)}" in error.rendered] or list(changes[-1:])
+            wrong = [c for c in changes if f"{c.path}={toml_value(c.value)}" in error.rendered] or list(changes[-1:])
             about_path = not error.path or error.message.startswith("unknown key")
-            place = guilty[0].path_at if about_path else guilty[0].value_at
+            place = wrong[0].path_at if about_path else wrong[0].value_at
             about = f"{error.path}: " if error.path else ""
             raise self._native.refuse(place, about + error.message, error.suggestion) from None
 

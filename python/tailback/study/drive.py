@@ -1,7 +1,6 @@
 """Runs a study, and reads the directory of a sweep.
 
-The missing runs come first, then further replications where intervals are too wide. With a directory, every finished
-run is stored.
+The first round runs the replications that are missing; later rounds add replications where intervals are too wide.
 """
 
 from __future__ import annotations
@@ -38,15 +37,17 @@ def drive(
     """Run the missing runs of a study; with a directory, store every finished run there.
 
     A run that fails does not stop the others; it is among the sweep's `failures`, and the next call repeats it. With
-    `extend` the directory may be another sweep's, of which matching runs are used. `progress` is called with the
-    numbers of finished and planned runs, which include runs that were read from the directory.
+    `extend` the directory may have another sweep, whose matching runs are used. `progress` is called with the numbers
+    of finished and of planned runs; both include runs that were read from the directory.
 
     Raises:
         OutputError: The directory is another sweep's, is in use by another process, or cannot be written.
-        RunError: The executor was lost. Finished runs are in the directory.
+        RunError: The executor was lost; finished runs are in the directory.
+        ScenarioError: A point is not a valid scenario.
+        UsageError: A point has an automatic warm-up.
 
     """
-    # Checks all cells before the first one runs.
+    # All cells are checked before the first one runs.
     cells = study.cells
     store = None if directory is None else Store(directory, study.identity, _about(study))
     if store is not None:
@@ -115,7 +116,10 @@ class _Drive(Replicated[int]):
         return list(tasks.values())
 
     def _run(self, tasks: list[Task[Key]]) -> bool:
-        """Run tasks; return `True` if Ctrl-C interrupted them. An error says that finished runs are stored."""
+        """Run tasks, and return `True` if Ctrl-C interrupted them.
+
+        With a store, the message of a RunError states that finished runs are kept.
+        """
         before = len({(c.hash, k) for c, n in zip(self.cells, self.wanted, strict=True) for k in range(n)}) - len(tasks)
         progress = self.progress
         shown = None if progress is None else (lambda done, total: progress(before + done, before + total))
@@ -147,10 +151,10 @@ class _Drive(Replicated[int]):
     def _imprecise(self, until: Until) -> list[int]:
         """Return the indices of the cells whose interval is too wide.
 
-        If the stopping rule is about differences, these are the two cells of each difference that is too uncertain.
+        If the stopping rule is about differences, both cells of a difference with too wide an interval are returned.
 
-        A cell's number of replications depends only on its own (or its point's) results, so that a sweep that was
-        stopped and resumed runs the same replications as one that was not.
+        A cell's number of replications depends only on the results of the cell, or of its point, so that a sweep that
+        was stopped and resumed runs the same replications as one that was not.
         """
         found = set()
         firsts = {
@@ -158,22 +162,23 @@ class _Drive(Replicated[int]):
         }
         for index, cell in enumerate(self.cells):
             values = self._values(index, until.metric)
-            both = {index}
+            compared = {index}
             if until.of_difference:
                 first = firsts[cell.point]
                 if first == index:
                     continue
-                both.add(first)
+                compared.add(first)
                 numbers = paired_differences(values, self._values(first, until.metric))
             else:
                 numbers = list(values.values())
             # If no run has the metric, such as a delay if no packet was delivered, more replications do not help.
             interval = mean_interval(numbers, self.study.confidence)
             if numbers and not interval.is_precise(until.relative, until.absolute):
-                found |= both
+                found |= compared
         return sorted(found)
 
     def _values(self, index: int, metric: str) -> Mapping[int, float]:
+        """Return the value of a metric by seed, in a cell's finished replications that have the metric."""
         cell = self.cells[index]
         keys = ((cell.hash, self.study.seed + k) for k in range(self.wanted[index]))
         runs = (self.runs[key] for key in keys if key in self.runs)
@@ -190,7 +195,10 @@ class _Drive(Replicated[int]):
         return Sweep(
             names,
             self.study.confidence,
-            {c.setting: [self.runs[k] for k in own if k in self.runs] for c, own in zip(self.cells, keys, strict=True)},
+            {
+                c.setting: [self.runs[k] for k in of_cell if k in self.runs]
+                for c, of_cell in zip(self.cells, keys, strict=True)
+            },
             interrupted,
             self.study.title,
             self.study.mechanisms,
@@ -203,8 +211,8 @@ class _Drive(Replicated[int]):
             logarithmic(self.study.document),
             [
                 Failure(cell.setting, key[1], self.failures[key], self.study.command(cell, key[1]))
-                for cell, own in zip(self.cells, keys, strict=True)
-                for key in own
+                for cell, of_cell in zip(self.cells, keys, strict=True)
+                for key in of_cell
                 if key in self.failures
             ],
         )
@@ -231,9 +239,9 @@ def _about(study: Study) -> dict[str, object]:
 
 
 def read(directory: Path) -> Sweep:
-    """Read a sweep's directory, also while a process uses it or after the process was killed.
+    """Read a sweep's directory, which another process may be writing, or may have left when it was killed.
 
-    Raises OutputError if it is not a sweep's directory, or its manifest is damaged or contradicts the runs.
+    Raises OutputError if the directory is not a sweep's directory, or its manifest is damaged or contradicts the runs.
     """
     manifest = read_manifest(directory)
     runs = read_runs(directory)

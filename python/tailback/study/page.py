@@ -26,7 +26,7 @@ _COLUMNS = ("offered", "loss", "delay", "delay_p99", "throughput", "goodput", "c
 
 
 def page(sweep: Sweep) -> str:
-    """Return the page as HTML."""
+    """Return the page as HTML; without matplotlib it has no figures."""
     blocks = _figures(sweep)
     title = escape(sweep.title or "Sweep")
     return f"""<!doctype html>

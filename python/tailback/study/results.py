@@ -52,7 +52,9 @@ class Failure:
     """A replication at a point that could not be completed."""
 
     point: Setting
+    """Point, with the mechanism if there are mechanisms."""
     seed: int
+    """Seed of the replication."""
     error: str
     """Message of the error."""
     command: str
@@ -64,7 +66,7 @@ class Failure:
         return f"{f'at {at}: ' if at else ''}{self.error.rstrip('.')}. To repeat it alone: {self.command}"
 
     def as_json(self) -> dict[str, object]:
-        """Return the JSON form, as it is in the manifest."""
+        """Return the JSON form, as in the manifest of a sweep."""
         return {"set": dict(self.point), "seed": self.seed, "error": self.error, "command": self.command}
 
     @classmethod
@@ -78,7 +80,9 @@ class Contrast:
     """Difference of a mechanism from the first one at a point, paired by replication."""
 
     point: Setting
+    """Point, without a mechanism."""
     mechanism: str
+    """Name of the mechanism."""
     measure: Measure
     difference: Interval
     """The mechanism's value minus that of the first mechanism, in the measure's unit."""
@@ -112,7 +116,7 @@ class Sweep:
     hashes: Mapping[Setting, str] = field(default_factory=dict)
     """Hash of the scenario at each point."""
     directory: Path | None = None
-    """Directory of the sweep; `None`: it was not written."""
+    """Directory of the sweep; `None`: the sweep was not written."""
     imprecise: int = 0
     """Number of points that reached the maximum number of replications before `until` was met."""
     notes: list[str] = field(default_factory=list)
@@ -144,7 +148,7 @@ class Sweep:
     def estimate(self, point: Setting, measure: Measure) -> Estimate:
         """Return the estimate of one metric at one point: mean, interval, and the resolution of a quantile."""
         interval = self.interval(point, measure)
-        # The resolution of a delay variation depends on further metrics; that of others does not.
+        # The resolution of a quantile of the delay variation depends on the means of two further metrics.
         others = (Measure(measure.scope, measure.name, name) for name in ("delay_p99", "pdv_p99"))
         means = {m: self.interval(point, m).mean for m in others if measure.metric.startswith("pdv")}
         means = {m: mean for m, mean in means.items() if not math.isnan(mean)}
@@ -159,7 +163,7 @@ class Sweep:
         return list(dict.fromkeys(key for runs in self.runs.values() for run in runs[:1] for key in run.measures))
 
     def points(self) -> list[Setting]:
-        """Return the points without their mechanisms."""
+        """Return the points without their mechanisms, in the order of the study."""
         return list(dict.fromkeys(self.split(setting)[0] for setting in self.runs))
 
     def split(self, setting: Setting) -> tuple[Setting, str | None]:
@@ -217,7 +221,7 @@ class Sweep:
         found: dict[str, tuple[str, str, Mapping[Value, float]]] = {}
         for name in self.paths:
             axis = quantities(dict(setting)[name] for setting in self.runs)
-            # The column of an axis with that very name takes precedence.
+            # If an axis has the name of this column, the column is left out.
             if axis is not None and (column := f"{name}_{axis.suffix}") not in self.paths:
                 found[name] = (column, axis.unit, axis.numbers)
         return found

@@ -21,7 +21,7 @@ def status(directory: Path) -> dict[str, object]:
     found = read_runs(directory)
     first = identity["seed"]
     counts = manifest["replications"] or [identity["replications"]] * len(identity["cells"])
-    # By scenario, because two points may have the same scenario, which is run once.
+    # Counted by scenario, because a scenario that two points share is run once.
     wanted: dict[str, int] = {}
     for (_, scenario), count in zip(identity["cells"], counts, strict=True):
         wanted[scenario] = max(count, wanted.get(scenario, 0))

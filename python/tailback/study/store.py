@@ -78,8 +78,12 @@ _MIN_AGE_S = 1.0
 _MAX_AGE_S = 30.0
 _AGE_OF_ELAPSED = 0.005
 _MAX_RUNS = 2000
-"""A shard is written once its oldest run is older than 0.5 % of the sweep's time so far, but at least 1 s and at most
-30 s, or once it has `_MAX_RUNS` runs. This bounds the work that a kill loses, and the number of shards."""
+"""Maximum number of runs of a shard.
+
+A finished run starts the write of a shard if the last write was more than 0.5 % of the sweep's time so far ago, but at
+least 1 s and at most 30 s, or if `_MAX_RUNS` runs are waiting. This bounds the work that a kill loses, and the number
+of shards.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,18 +102,22 @@ class Store:
         """Set the directory, the identity of its sweep, and further entries of the manifest; nothing is written."""
         self.directory = directory
         self.identity = dict(identity)
+        """Properties that must equal those of the sweep in the directory."""
         self.about = dict(about)
+        """Further entries of the manifest."""
         self.notes: list[str] = []
+        """Notes for the user about damaged shards."""
         self.warnings: Sequence[ScenarioWarning] = ()
         """Warnings for the manifest; to be set before `state`."""
         self._lock: IO[str] | None = None
         self._started = self._written = time.monotonic()
         self._waiting: list[tuple[Key, Run]] = []
         self.runs: dict[Key, Run] = {}
+        """All finished runs: those read by `opened`, and those added since then."""
 
     @contextmanager
     def opened(self, *, extend: bool = False) -> Iterator[Store]:
-        """Hold the lock and read the finished runs.
+        """Take the lock, read the finished runs, and hold the lock within the context.
 
         Raises:
             OutputError: The directory is another sweep's (without `extend`), is in use by another process, or cannot
@@ -146,7 +154,7 @@ class Store:
                 )
         if before is not None:
             self.about["begun"] = before["begun"]
-        # Files of a killed process; no other process writes here while the lock is held.
+        # Temporary files of a killed process are removed; no other process writes here while the lock is held.
         for folder in (self.directory, self.directory / _SHARDS):
             for partial in folder.glob(".*.partial"):
                 with suppress(OSError):
@@ -169,7 +177,7 @@ class Store:
             self.flush()
 
     def flush(self) -> None:
-        """Write pending runs to the disk; raises OutputError, after which they are still pending."""
+        """Write waiting runs to the disk; if that raises OutputError, they are still waiting."""
         if self._waiting:
             data = _encoded(self._waiting)
             name = f"{time.time_ns():020d}-{_hash(data)}.parquet"
@@ -232,7 +240,7 @@ def read_runs(directory: Path) -> _Found:
             if error.errno in (errno.EACCES, errno.EPERM, errno.EIO):
                 advice = "make it readable, or move it away, after which its runs are run again"
                 raise OutputError(f"{path} cannot be read: {stored.reason(error)}; {advice}") from error
-            # A directory, a pipe, or a link to nothing.
+            # It is a directory, a pipe, or a broken link.
             spoilt.append(path)
             continue
         if path.stem.rpartition("-")[2] != _hash(data):
@@ -241,7 +249,7 @@ def read_runs(directory: Path) -> _Found:
         try:
             runs.update(_decoded(data))
         except (OSError, ValueError, pl.exceptions.PolarsError, pl.exceptions.PanicException):
-            # Complete, but of another sweep.
+            # The bytes match the hash, but are not a shard of this format.
             spoilt.append(path)
     return _Found(runs, spoilt)
 
@@ -260,12 +268,13 @@ def _shards(directory: Path) -> list[Path]:
 
 
 def _free(path: Path) -> Path:
-    """Return the path if it does not exist, or else the first that does not with a number before the suffix."""
+    """Return the path if it does not exist, or else the first unused path with a number before the suffix."""
     names = (path, *(path.with_suffix(f".{n}{path.suffix}") for n in range(1, 10_000)))
     return next(name for name in names if not os.path.lexists(name))
 
 
 _NONE = f"it has no {MANIFEST}"
+"""Reason of `_manifest` for a directory without a manifest."""
 
 
 def _manifest(directory: Path) -> tuple[dict[str, Any] | None, str]:
@@ -406,7 +415,7 @@ def _lock_file(directory: Path, flags: int) -> IO[str]:
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(f"{_LOCK} is not a regular file")
-    # The content, the name of the process, is only for messages.
+    # The content of the file, the name of the process that holds the lock, is only for messages.
     return os.fdopen(handle, "r+" if flags & os.O_RDWR else "r", encoding="utf-8", errors="replace")
 
 
@@ -424,7 +433,7 @@ def _locked(directory: Path) -> Iterator[None]:
             raise OutputError(
                 f"another process is writing to {directory}{f' ({holder})' if holder else ''}; wait for it, or end it"
             )
-        # On a full disk the file has no name of the process, but the lock is held.
+        # On a full disk the name of the process is not written, but the lock is held.
         with suppress(OSError):
             file.truncate(0)
             file.write(f"process {os.getpid()} on {socket.gethostname()}")

@@ -23,7 +23,7 @@ from tailback.study.results import FailedRuns, Sweep
 __all__ = ["FailedRuns", "Sweep", "is_study", "open_sweep", "parse_axes", "study_of", "sweep"]
 
 Design = Literal["grid", "list", "random", "latin-hypercube"]
-"""Kind of the choice of points, see `sweep`."""
+"""Choice of points from the values of the axes, see `sweep`."""
 
 
 def parse_axes(texts: Sequence[str]) -> tuple[dict[str, Value], dict[str, list[Value]]]:
@@ -51,7 +51,7 @@ def parse_axes(texts: Sequence[str]) -> tuple[dict[str, Value], dict[str, list[V
 
 
 def _read(text: str) -> Value:
-    """Return the value of a text: TOML, or else a list of unquoted words, or else a word."""
+    """Return the value of a text in TOML; otherwise a list, if it is in brackets, or the text itself as a word."""
     # Both readers below are recursive; check_depth raises ScenarioError for a value that is nested too deeply.
     check_depth(max(accumulate((bracket in "[{") - (bracket in "]}") for bracket in text), default=0))
     try:
@@ -87,7 +87,7 @@ def sweep(
             values, mechanisms, design and stopping rule itself, so that those arguments are for a scenario only.
         axes: Values to try by path: a list, or a range such as {"from": "1Mbit/s", "to": "8Mbit/s", "steps": 4}.
         fixed: Values that all points have, by path.
-        mechanisms: Settings of each variant by name; the others are compared with the first.
+        mechanisms: Settings by path for each mechanism by name; the first mechanism is compared with each other one.
         design: Choice of points: "grid" (all combinations), "list" (the first values of all axes, then the second
             ones, and so on), "random" or "latin-hypercube".
         samples: Number of points of a random or Latin-hypercube design, which requires it.
@@ -96,10 +96,10 @@ def sweep(
         seed: Base seed; replication k runs with `seed + k`. Default: the study's or scenario's.
         replications: Minimum number of replications at each point. Default: the study's or scenario's.
         directory: Directory for all finished runs; a sweep that was stopped is resumed there. Default: no directory.
-        extend: If true, `directory` may be another sweep's, of which matching runs are used.
-        threads: Number of replications at a time. Default: one per processor.
+        extend: If true, `directory` may have another sweep, whose matching runs are used.
+        threads: Maximum number of replications that run at the same time. Default: one per processor.
         executor: Any executor of `concurrent.futures`, or one of `tailback.run.executors`; the caller closes it.
-        progress: Called from time to time with the numbers of finished and of planned replications.
+        progress: Called repeatedly with the numbers of finished and of planned replications.
 
     Raises:
         ScenarioError: The study or one of its scenarios is wrong.

@@ -10,10 +10,10 @@
 All candidates are run with the same seeds, so that they differ by their settings and not by chance. If there are at
 most `budget` candidates, all are run; otherwise SciPy's differential evolution (Storn and Price 1997) chooses
 them, with a fixed seed. The cheapest candidate that kept the targets is confirmed with new seeds, so that the reported
-intervals are not those by which it was chosen. If it is not confirmed, the next cheapest is tried, with seeds of its
-own and a smaller error: attempt i has the error (1 - confidence) / 2^(i-1). A target limits one side of an interval, so
-the probability that attempt i reports a missed target as met is at most half its error, and by the union bound that of
-all attempts together is at most 1 - confidence.
+intervals are not those by which it was chosen. If it is not confirmed, the next cheapest is tried with other seeds and
+a smaller error probability: (1 - confidence) / 2^(i-1) in attempt i. A target limits one side of an interval, so
+attempt i reports a missed target as met with at most half its error probability, and by the union bound all attempts
+together do so with a probability of at most 1 - confidence.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ _CONFIRMATION = 100_000
 """Difference of the base seeds of the search and the first confirmation, and of successive confirmations."""
 
 _ATTEMPTS = 5
-"""Maximum number of candidates that are run with new seeds."""
+"""Maximum number of attempts, each of which runs a candidate with new seeds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +61,20 @@ class Target:
     """A bound for a group of flows, such as `voice.delay.p99<=20ms`."""
 
     group: str
+    """Name of the group of flows."""
     metric: str
+    """Name of the metric, with dots, such as `delay.p99`."""
     sense: Literal["<=", ">="]
+    """Direction: "<=" for an upper, ">=" for a lower bound."""
     limit: float
-    """Bound in the metric's unit: seconds, bit/s, or a ratio."""
+    """Bound in the metric's unit: seconds, bit/s, or a number such as a ratio."""
     text: str
+    """Target as it was written."""
 
     def excess(self, value: float) -> float:
-        """Return by how much a value misses the limit, as a share of the limit; 0 or less if the value keeps it.
+        """Return how far a value misses the limit, as a share of the limit; 0 or less if the value keeps it.
 
-        A limit of 0 counts as 0.001 here. The excess of NaN, a metric without a value, is infinite.
+        For a limit of 0, the share is of 0.001. The excess of NaN, a metric without a value, is infinite.
         """
         if math.isnan(value):
             return math.inf
@@ -80,9 +84,10 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Cost of a setting: the weight times the number of its value."""
+    """Cost of a setting: the weight times the number of its value (`Parameter.numbers`)."""
 
     path: str
+    """Path of a varied parameter."""
     weight: float = 1.0
 
 
@@ -95,7 +100,7 @@ class Checked:
 
     @property
     def state(self) -> Literal["met", "missed", "undecided"]:
-        """Result: all of the interval keeps the limit, none of it does, or the interval contains the limit."""
+        """Result: "met" if the whole interval keeps the limit, "missed" if no value of it does, else "undecided"."""
         ends = [self.target.excess(end) for end in (self.interval.lo, self.interval.hi)]
         if max(ends) <= 0:
             return "met"
@@ -107,10 +112,13 @@ class Attempt:
     """A candidate that was run with new seeds, to confirm it."""
 
     settings: Mapping[str, str]
+    """Values of the candidate by path."""
     cost: float
+    """Sum of the costs of its settings."""
     checks: Sequence[Checked]
+    """Targets with their intervals, in the order of the targets."""
     confidence: float
-    """Confidence of the intervals; higher at each further attempt."""
+    """Confidence level of the intervals, 0 to 1; it rises with each attempt."""
 
     @property
     def is_met(self) -> bool:
@@ -191,10 +199,11 @@ class Tuned:
 
 
 _Figure: TypeAlias = Callable[[Report, str], float]
+"""Function that returns a metric of a group of flows from a report, in the metric's unit."""
 
 
 def _of_arrivals(figure: _Figure) -> _Figure:
-    """Return a metric that is NaN if no packet of the group arrived, such as if higher classes use all capacity."""
+    """Return a metric that is NaN if no packet of the group arrived, for example if higher classes use all capacity."""
 
     def found(report: Report, group: str) -> float:
         starved = bool(report.data["variation"]) and group not in report.data["variation"]
@@ -214,6 +223,7 @@ _METRICS: Mapping[str, _Figure] = {
     "goodput": lambda report, group: report.goodput_bps(group),
     "mos": _of_arrivals(lambda report, group: quality.speech(report, group).mos),
 }
+"""Metrics of targets by name."""
 
 
 def _unit(metric: str) -> str:
@@ -255,14 +265,16 @@ def parameter(text: str, steps: int = 16) -> Parameter:
 
 
 def _number(text: str) -> tuple[float, str] | None:
+    """Return the number and the unit of a text such as `10packets`; `None`: the text has another form."""
     found = re.fullmatch(r"\s*(-?\d+(?:\.\d+)?)\s*([A-Za-z%/]*)\s*", text)
     return None if found is None else (float(found[1]), found[2])
 
 
 def target(text: str) -> Target:
-    """Return the target of a text `group.metric<=value` or `group.metric>=value`; raises UsageError.
+    """Return the target of a text `group.metric<=value` or `group.metric>=value`, such as `voice.delay.p99<=20ms`.
 
-    An example is `voice.delay.p99<=20ms`. The value is a duration, a rate, or a ratio or percentage, by the metric.
+    The value is a duration, a rate, a number or a percentage, depending on the metric. Raises UsageError if the text
+    has another form.
     """
     found = re.fullmatch(r"\s*(.+?)\s*(<=|>=)\s*(\S+)\s*", text)
     if found is None:
@@ -325,8 +337,9 @@ def tune(
         replications: Number of replications of each candidate. Default: the scenario's.
         confirmations: Number of replications of each attempt to confirm a candidate, at least 2.
         seed: Base seed. Default: the scenario's.
-        threads: Number of replications at a time. Default: one per processor.
-        progress: Called with the number of candidates that have been run, and `budget`.
+        threads: Maximum number of replications that run at the same time. Default: one per processor.
+        progress: Called after each candidate that is a valid scenario, with the number of candidates tried, and
+            `budget`.
 
     Raises:
         UsageError: An argument is wrong, or there are more candidates than the budget and SciPy is missing.
@@ -342,7 +355,7 @@ def tune(
             search(point)
     else:
         _evolve(search, budget)
-    # The cheapest candidates that keep the targets, or else the one that misses them least.
+    # Chosen are the cheapest candidates that keep the targets, or else the one that misses them least.
     order = sorted(search.seen, key=lambda point: (search.seen[point], point))
     chosen = [point for point in order if search.seen[point][0] == 0][:_ATTEMPTS] or order[:1]
     attempts: list[Attempt] = []
@@ -354,15 +367,15 @@ def tune(
 
 
 def _confirm(search: _Search, point: tuple[int, ...], before: int, confirmations: int) -> Attempt:
-    """Run a candidate with seeds of its own, as the attempt after `before` others."""
+    """Run a candidate with new seeds, as the attempt after `before` earlier ones."""
     scenario = search.scenario.with_texts(list(search.settings(point).items()))
     first = search.seed + (1 + before) * _CONFIRMATION
     reports = run(scenario, first, confirmations, search.threads).reports
     error = 1 - cast(float, scenario.run_config["confidence"])
     confidence = 1 - error / 2**before
     checks = [
-        Checked(one, mean_interval([_METRICS[one.metric](report, one.group) for report in reports], confidence))
-        for one in search.targets
+        Checked(goal, mean_interval([_METRICS[goal.metric](report, goal.group) for report in reports], confidence))
+        for goal in search.targets
     ]
     return Attempt(search.settings(point), search.cost(point), checks, confidence)
 
@@ -386,10 +399,13 @@ class _Search:
         self.seed, self.replications, self.threads = seed, replications, threads
         self.progress, self.budget = progress, budget
         self.seen: dict[tuple[int, ...], tuple[float, float]] = {}
-        """Sum of the shares by which targets are missed, and the cost, by candidate."""
+        """For each candidate the sum of its positive excesses over the targets, and its cost.
+
+        The sum is 0 if all targets are kept, and infinite for an invalid scenario.
+        """
 
     def settings(self, point: Sequence[int]) -> dict[str, str]:
-        return {one.path: one.choices[place] for one, place in zip(self.vary, point, strict=True)}
+        return {varied.path: varied.choices[place] for varied, place in zip(self.vary, point, strict=True)}
 
     def cost(self, point: Sequence[int]) -> float:
         if not self.costs:
@@ -413,9 +429,9 @@ class _Search:
             self.seen[key] = (math.inf, self.cost(key))
             return self.seen[key]
         missed = 0.0
-        for one in self.targets:
-            values = [_METRICS[one.metric](report, one.group) for report in result.reports]
-            missed += max(0.0, one.excess(math.fsum(values) / len(values)))
+        for goal in self.targets:
+            values = [_METRICS[goal.metric](report, goal.group) for report in result.reports]
+            missed += max(0.0, goal.excess(math.fsum(values) / len(values)))
         self.seen[key] = (missed, self.cost(key))
         if self.progress is not None:
             self.progress(len(self.seen), self.budget)

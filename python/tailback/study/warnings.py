@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 __all__ = ["after", "before"]
 
 _MAX_POINTS = 200
-"""Maximum number of points whose scenarios are checked; of a larger study the first ones are."""
+"""Maximum number of cells whose scenarios are checked for warnings: the first ones of the study."""
 
 _NEUTRAL = frozenset({"run.engine", "run.confidence", "run.replications", "title", "description"})
 """Settings that never change results."""
@@ -23,7 +23,7 @@ _NEUTRAL = frozenset({"run.engine", "run.confidence", "run.replications", "title
 def before(study: Study) -> list[ScenarioWarning]:
     """Return the warnings before any run: those of the scenarios, and about settings and axes that change nothing.
 
-    Scenarios of the first `_MAX_POINTS` points are checked, settings and axes at all points.
+    Scenarios are checked in the first `_MAX_POINTS` cells, settings and axes in all cells.
     """
     cells = study.cells[:_MAX_POINTS]
     found = gather([cell.scenario.warnings for cell in cells], "points")
@@ -62,7 +62,7 @@ def after(study: Study, runs: Mapping[Setting, Sequence[Run]]) -> list[ScenarioW
 
 
 def _idle(cells: Sequence[Cell], key: Callable[[Cell], Hashable]) -> Iterator[str]:
-    """Yield the axes whose values do not change `key` at any points that are otherwise equal."""
+    """Yield the names of axes along which `key` is constant, at all points that are otherwise equal."""
     names = dict.fromkeys(name for cell in cells for name, _ in cell.setting)
     for name in names:
         groups: dict[Hashable, list[Hashable]] = {}
@@ -84,7 +84,7 @@ def _axis(study: Study, name: str, why: str, *, ran: bool = False) -> ScenarioWa
 
 
 def _overrides(study: Study, path: str, *values: object) -> str:
-    """Return the core's advice about the settings that override this one, without that on accepting the warning."""
+    """Return the core's advice about the settings that override this one, without the advice to accept the warning."""
     for value in values:
         # The core has no advice about the scenario's own value.
         for warning in read(study.base.native.without_effect([(path, str(value))])):

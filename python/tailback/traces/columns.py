@@ -1,4 +1,4 @@
-"""Chunks of columns as Polars frames, and back."""
+"""Conversion of the core's chunks of columns to Polars frames, and back."""
 
 from __future__ import annotations
 
@@ -17,8 +17,11 @@ __all__ = ["Chunk", "Column", "Layout", "columns", "schema", "unframed"]
 
 
 Chunk = dict[str, tuple[bytes, bytes | None]]
-"""Columns of the core: for each its numbers, and their extent: for lists the lengths (`uint32`), otherwise for each row
-a byte that is 1 if it has a value; `None`: every row has one."""
+"""Columns of the core by name: for each its numbers and its extent, as bytes.
+
+The extent of a column of lists is the length of each row's list (`uint32`); that of another column is a byte per row, 1
+if the row has a value, or `None` if every row has one.
+"""
 
 
 class Column(NamedTuple):
@@ -26,20 +29,20 @@ class Column(NamedTuple):
 
     name: str
     kind: str
-    """Type of the numbers, as in NumPy."""
+    """Name of the type of the numbers in NumPy, such as `uint32`."""
     names: str | None
-    """List of names of which the numbers are the indices."""
+    """Key of the list of names into which the numbers are indices, such as `flows`; `None`: they are numbers."""
     is_list: bool
     is_optional: bool
     """`True` if a row may have no value."""
     unit: str
-    """Unit; empty: none."""
+    """Unit; empty: the numbers have none."""
     about: str
 
 
 @cache
 def columns() -> tuple[Column, ...]:
-    """Return all columns in order."""
+    """Return all columns of a trace, in their order in frames and files."""
     return tuple(Column(*column) for column in _native.trace_columns())
 
 
@@ -73,7 +76,7 @@ class Layout:
         self._names = {name: pl.Series(list(own), dtype=pl.Enum(list(own))) for name, own in names.items()}
 
     def frame(self, count: int, chunk: Chunk) -> pl.DataFrame:
-        """Return a chunk of `count` rows as a frame."""
+        """Return a chunk of `count` rows as a frame, with names instead of indices."""
         import numpy as np
         import polars as pl
 
@@ -95,14 +98,14 @@ class Layout:
         return made
 
     def _named(self, column: Column, values: pl.Series) -> pl.Series:
-        """Return the names of which the values are the indices, if the column has names."""
+        """Return the names whose indices the values are; if the column has no names, the values themselves."""
         import polars as pl
 
         return values if column.names is None else self._names[column.names].gather(values.cast(pl.UInt32))
 
 
 def _lists(elements: pl.Series, lengths: npt.NDArray[np.uint32]) -> pl.Series:
-    """Return the lists of these lengths of consecutive elements; an empty list is null."""
+    """Return consecutive elements divided into lists of the given lengths; an empty list becomes null."""
     import numpy as np
     import polars as pl
 
@@ -122,7 +125,7 @@ def _lists(elements: pl.Series, lengths: npt.NDArray[np.uint32]) -> pl.Series:
 
 
 def unframed(rows: pl.DataFrame) -> dict[str, tuple[bytes, bytes]]:
-    """Return the columns of a frame for the core, the inverse of `frame`."""
+    """Return the columns of a frame in the form of the core: the inverse of `Layout.frame`."""
     import numpy as np
     import polars as pl
 

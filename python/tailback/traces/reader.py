@@ -31,7 +31,9 @@ class Stored:
     """The trace of one replication in a folder."""
 
     folder: Path
+    """Folder of the replication."""
     manifest: dict[str, Any]
+    """Content of the folder's manifest."""
 
     @property
     def seed(self) -> int:
@@ -40,7 +42,7 @@ class Stored:
 
     @property
     def parts(self) -> list[Path]:
-        """Closed parts, in order; parts that were being written are left out."""
+        """Paths of the complete parts, in order of time; a part that was being written is left out."""
         return sorted(self.folder.glob("part-*.parquet"), key=lambda path: (len(path.name), path.name))
 
     def frames(self, chosen: pl.Expr | None = None) -> Iterator[pl.DataFrame]:
@@ -65,7 +67,7 @@ class Stored:
         return rows.select(pl.lit(self.seed, dtype=pl.UInt64).alias("seed"), pl.all())
 
     def text(self, form: Literal["ns2", "ns3"], chosen: pl.Expr | None = None) -> Iterator[str]:
-        """Yield the lines of each part in a text format."""
+        """Yield the lines of each part in a text format, one text per part; raises OutputError."""
         flows = [(int(start), int(end), bool(transport)) for start, end, transport in self.manifest["flow_ends"]]
         ports = [(int(start), int(end)) for start, end in self.manifest["port_ends"]]
         reader = _native.TraceReader(form, ports, flows)
@@ -73,7 +75,10 @@ class Stored:
             yield reader.add(rows.height, unframed(rows))
 
     def verify(self) -> str:
-        """Return the hash of the rows after comparing it with that of the run; raises OutputError."""
+        """Return the hash of the rows.
+
+        Raises OutputError if it differs from the manifest's, or the run was not complete.
+        """
         if self.manifest["state"] != "complete":
             raise OutputError(
                 f"{self.folder} cannot be verified: the run did not reach its end ({self.manifest['state']})"
@@ -93,7 +98,10 @@ class Stored:
 
 
 def open_traces(directory: str | PathLike[str]) -> list[Stored]:
-    """Return the traces in a folder of traces, or in the folder of one replication; raises OutputError."""
+    """Return the traces in a folder of traces, in ascending order of seeds, or that in the folder of one replication.
+
+    Raises OutputError if there is no trace, or a manifest is damaged.
+    """
     folder = Path(directory)
     found = [folder] if (folder / MANIFEST).is_file() else replications(folder)
     if not found:
@@ -118,12 +126,13 @@ def _open(folder: Path) -> Stored:
 
 
 def read_trace(directory: str | PathLike[str]) -> pl.LazyFrame:
-    """Return the rows of a packet trace as a lazy frame of Polars, in order, with the seed as the first column.
+    """Return the rows of a packet trace as a lazy frame of Polars, with the seed as the first column.
 
         lost = tailback.read_trace("traces").filter(pl.col("event") == "drop").collect()
 
-    `directory` is a folder of traces, or that of one replication in it. Of a run that was killed, the frame has the
-    rows of all parts that were closed. Raises OutputError.
+    `directory` is a folder of traces, or that of one replication in it. Rows are in ascending order of seeds, and for
+    each seed in order of time. Of a run that was killed, the frame has the rows of all complete parts. Raises
+    OutputError if there is no trace, or a manifest is damaged.
     """
     import polars as pl
 
@@ -142,20 +151,20 @@ _CONDITION = re.compile(r"\s*(\w+)\s*(!=|<=|>=|=|<|>)(.*)", re.DOTALL)
 
 
 def condition(texts: Sequence[str], names: dict[str, list[str]], groups: Sequence[str]) -> pl.Expr | None:
-    """Return the rows that meet all conditions such as `flow=web*`, `event=drop,mark` or `time_ps>=2s`.
+    """Return the filter for rows that meet all conditions, such as `flow=web*`, `event=drop,mark` or `time_ps>=2s`.
 
-    `names` are the lists of names of the network, and `groups` the groups of its flows. `None`: there is no condition.
-    Raises UsageError.
+    `names` has the lists of names of the network, and `groups` the group of each of its flows. `None`: there is no
+    condition. Raises UsageError for a wrong condition, or a name that matches nothing.
     """
     found: pl.Expr | None = None
     for text in texts:
         parsed = _CONDITION.fullmatch(text)
         if parsed is None:
-            raise UsageError(f"{text!r} is not a condition; write such as event=drop, 'flow=web*' or 'time_ps>=2s'")
+            raise UsageError(f"{text!r} is not a condition; write for example event=drop, 'flow=web*' or 'time_ps>=2s'")
         name, sign, value = parsed[1], parsed[2], parsed[3].strip()
         column = _column(name)
-        own = _named(column, sign, value, names, groups) if column.names else _compared(column, sign, value)
-        found = own if found is None else found & own
+        one = _named(column, sign, value, names, groups) if column.names else _compared(column, sign, value)
+        found = one if found is None else found & one
     return found
 
 
@@ -176,7 +185,7 @@ def _named(column: Column, sign: str, value: str, names: dict[str, list[str]], g
     import polars as pl
 
     if sign not in ("=", "!="):
-        raise UsageError(f"{column.name} is a name; compare it by = or !=")
+        raise UsageError(f"{column.name} is a name; compare it with = or !=")
     assert column.names is not None
     known = names[column.names]
     chosen: list[str] = []

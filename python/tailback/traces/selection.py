@@ -28,24 +28,27 @@ class Trace:
     """
 
     directory: str | PathLike[str] | None = None
-    """Folder to write, with a folder for each replication; `None` in a `Simulation`, whose rows are taken."""
+    """Folder to write, with a folder for each replication; `None`: no file is written, for a `Simulation`."""
     flows: Sequence[str] = ()
-    """Flows or groups of flows, such as `web*`. Rows without a flow are not affected."""
+    """Flows or groups of flows, such as `web*`; empty: all. Rows without a flow are not affected."""
     ports: Sequence[str] = ()
-    """Output ports, such as `left->right`."""
+    """Output ports, such as `left->right`; empty: all."""
     events: Sequence[str] = ()
-    """Kinds of events, such as `drop`."""
+    """Kinds of events, such as `drop`; empty: all."""
     frames: Sequence[str] = ()
-    """Kinds of frames, such as `data`."""
+    """Kinds of frames, such as `data`; empty: all."""
     start: float | str | None = None
-    """First instant, seconds or text such as "20ms"."""
+    """First instant, seconds or text such as "20ms"; `None`: the beginning of the run."""
     until: float | str | None = None
-    """Last instant, likewise."""
+    """Last instant, in the same form; `None`: the end of the run."""
     replace: bool = False
-    """`True`: a trace in the folder is replaced."""
+    """`True` if earlier traces in the folder are to be replaced."""
 
     def chosen(self, of: str = "trace") -> Chosen:
-        """Return the selection for the core; raises UsageError. `of` is the selected thing in messages."""
+        """Return the selection in the form of the core; raises UsageError if it is invalid.
+
+        `of` is "trace" or "capture", for messages.
+        """
         for name in ("flows", "ports", "events", "frames"):
             if isinstance(getattr(self, name), str):
                 raise UsageError(f"{name} of a {of} is a list of names, such as [{getattr(self, name)!r}]")
@@ -55,7 +58,7 @@ class Trace:
     def network(self, scenario: _native.Scenario, seed: int, of: str = "trace") -> dict[str, Any]:
         """Return the names of the network's parts; raises UsageError if a name or pattern matches nothing.
 
-        `of` is the selected thing in messages.
+        `of` is "trace" or "capture", for messages.
         """
         try:
             found: dict[str, Any] = json.loads(_native.trace_network(scenario, seed, self.chosen(of)))
@@ -64,7 +67,7 @@ class Trace:
         return found
 
     def as_json(self) -> dict[str, object]:
-        """Return the conditions that are given."""
+        """Return the conditions that are given, with times in ps, for the manifest."""
         given: dict[str, object] = {
             name: list(getattr(self, name)) for name in ("flows", "ports", "events", "frames") if getattr(self, name)
         }
@@ -80,5 +83,7 @@ def _ps(time: float | str, of: str = "trace") -> int:
         except ValueError as error:
             raise UsageError(str(error)) from None
     if not 0 <= time < 1.8e7:
-        raise UsageError(f"{time} s is not a time of a {of}; write seconds from 0 on, or text such as '20ms'")
+        raise UsageError(
+            f"{time} s is not a time of a {of}; write seconds from 0 to below 1.8e7, or text such as '20ms'"
+        )
     return round(time * 10**12)

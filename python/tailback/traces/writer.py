@@ -33,7 +33,7 @@ MANIFEST = "trace.json"
 VERSION = 1
 """Version of the format of a folder."""
 PART_ROWS = 500_000
-"""Number of rows of a part."""
+"""Minimum number of rows of a part, except the last one."""
 _PREFIX = "seed-"
 
 
@@ -44,9 +44,13 @@ def replications(directory: Path) -> list[Path]:
 
 
 def prepare(trace: Trace) -> Path:
-    """Return the folder of a trace after removing an earlier one; raises OutputError if that is not allowed."""
+    """Create and return the folder of a trace; with `trace.replace`, earlier traces in it are removed.
+
+    Raises UsageError if the trace has no directory, and OutputError if the folder cannot be created, has traces that
+    are not to be replaced, or has other files.
+    """
     if trace.directory is None:
-        raise UsageError("the trace has no directory; write such as trace=Trace('traces/first')")
+        raise UsageError("the trace has no directory; state one, such as trace=Trace('traces/first')")
     target = Path(os.path.realpath(trace.directory))
     with writing(target):
         if target.exists() and not target.is_dir():
@@ -83,20 +87,23 @@ class Writer:
         self._write_manifest("running")
 
     def add(self, count: int, chunk: Chunk) -> None:
-        """Add a chunk of rows; a full part is written; raises OutputError."""
+        """Add a chunk of `count` rows, and write the part if it is full; raises OutputError."""
         self._frames.append(self._layout.frame(count, chunk))
         self._waiting += count
         if self._waiting >= PART_ROWS:
             self._write_part()
 
     def close(self, state: str, **found: object) -> None:
-        """Write the rows that are left as the last part, and the manifest's end: its state and what was found."""
+        """Write the waiting rows as the last part, and the final manifest with `state` and the entries `found`.
+
+        Raises OutputError.
+        """
         if self._waiting or not self._parts:
             self._write_part()
         self._write_manifest(state, rows=sum(self._parts), **found)
 
     def abandon(self) -> None:
-        """Note in the manifest, if the disk takes it, that the trace has ended early; the waiting rows are lost."""
+        """Note in the manifest, if it can be written, that the trace ended early; the waiting rows are lost."""
         with suppress(OutputError):
             self._write_manifest("interrupted", rows=sum(self._parts))
 
@@ -141,9 +148,10 @@ def write_trace(
 ) -> str:
     """Run a replication, write its trace, and return its report as JSON.
 
-    Raises OutputError if the trace cannot be written, and `Cancelled`; the rows up to a cancellation are written.
+    Raises OutputError if the trace cannot be written, and Cancelled if the run was interrupted; the rows up to then are
+    written.
     """
-    assert trace.directory is not None, "`prepare` has checked it"
+    assert trace.directory is not None, "`prepare` has checked the directory"
     network = trace.network(scenario, seed)
     manifest = {
         "trace": VERSION,

@@ -38,7 +38,7 @@ class Axis:
 
     @property
     def is_number(self) -> bool:
-        """`True` if all values have numbers, in the axis's unit."""
+        """`True` if all values are numbers in the unit of the axis."""
         return all(isinstance(place, float) for place in self.places.values())
 
     @property
@@ -53,9 +53,9 @@ class Axis:
 
     @property
     def scale(self) -> plot.Scale:
-        """Scale of the axis: logarithmic if the study's range is, or if values are more even on it; else linear.
+        """Scale of the axis: logarithmic if the study's range is, or if that spaces values more evenly; else linear.
 
-        Values count as more even if there are at least three, the largest is at least 8 times the smallest, and the
+        The latter holds if there are at least three values, the largest is at least 8 times the smallest, and the
         middle one is relatively closer to the geometric than to the arithmetic mean of the two. An axis with words, or
         with values that are not above 0, is linear.
         """
@@ -74,7 +74,7 @@ class Axis:
     def ticks(self) -> list[float] | None:
         """Ticks at the values of a logarithmic axis; `None`: the axis is linear, or the ticks would not be readable.
 
-        There are 2 to 6 ticks, neighbours at least an eighth of the axis apart.
+        Readable are 2 to 6 ticks with distances of at least an eighth of the axis.
         """
         found = self.numbers
         if self.scale != "log" or not 2 <= len(found) <= 6:
@@ -105,7 +105,7 @@ def words(axes: Sequence[Axis], values: Sequence[Value]) -> str:
 
 
 def split(rest: Sequence[Axis]) -> tuple[list[Axis], list[Axis]]:
-    """Return the axes that are drawn as curves, at most `_MAX_SERIES` in a panel, and the axes drawn as panels."""
+    """Return the axes whose combinations are drawn as curves, at most `_MAX_SERIES`, and the axes drawn as panels."""
     series: list[Axis] = []
     panels: list[Axis] = []
     for axis in sorted(rest, key=lambda axis: (axis.name != FLOWS, axis.name != MECHANISM, len(axis.places))):

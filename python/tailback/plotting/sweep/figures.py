@@ -79,6 +79,7 @@ def figures(sweep: Sweep) -> list[Picture]:
 
 
 def _points(sweep: Sweep, measure: Measure, finished: Sequence[Setting]) -> list[_Point]:
+    """Return the points at which a run has the metric, with means in its display unit."""
     scale, _ = fixed(measure)
     intervals = ((setting, sweep.interval(setting, measure)) for setting in finished)
     return [_Point(dict(setting), scaled(interval, scale)) for setting, interval in intervals if interval.n]
@@ -101,7 +102,7 @@ def _curves(
     *,
     are_changes: bool = False,
 ) -> list[Picture]:
-    """Draw points over `x` by the label of their quantity, with the axes of `rest` as curves and panels.
+    """Draw points over `x`, with the axes of `rest` as curves and panels; `lines` has points by label of the y axis.
 
     There is a panel for each quantity in one picture, or a picture for each quantity if axes need panels.
     """
@@ -152,7 +153,7 @@ def _picture(
 
 
 def _groups_of_flows(sweep: Sweep, x: Axis, rest: Sequence[Axis], finished: Sequence[Setting]) -> list[Picture]:
-    """Draw each group of flows by itself; empty if there is only one group."""
+    """Draw the metrics of each group of flows; the list is empty if there is only one group."""
     of_groups = [measure for measure in sweep.measures() if measure.scope == "group"]
     groups = list(dict.fromkeys(measure.name for measure in of_groups))
     if len(groups) < 2:

@@ -65,6 +65,7 @@ def heat(
 
 
 def _write(axes: Axes, grid: Sequence[Sequence[Estimate | None]], scale: float, low: float, high: float) -> None:
+    """Write mean and half width into each cell; `low` and `high` are the ends of the scale of colours."""
     for row, line in enumerate(grid):
         for column, found in enumerate(line):
             if found is None or not found.interval.n:

@@ -49,7 +49,7 @@ def label_of(measure: Measure) -> str:
 def panels_of(count: int, columns: int = 0, **options: Any) -> tuple[Figure, list[Axes]]:
     """Return a figure with `count` panels, and the panels; `options` are those of `plot.new`.
 
-    `columns` panels are in a row if this is from 1 to `COLUMNS`; otherwise up to `COLUMNS`, and 2 of 4 panels.
+    A row has `columns` panels if this is from 1 to `COLUMNS`; otherwise 2 if there are 4 panels, else up to `COLUMNS`.
     """
     if not 1 <= columns <= COLUMNS:
         columns = 2 if count == 4 else min(count, COLUMNS)

@@ -1,7 +1,7 @@
 """Executors of replications, with the interface of `concurrent.futures`.
 
-Threads of this process are the default, since the core runs without the GIL. Dask, MPI and Slurm use several machines;
-each needs an optional extra, which is imported on use.
+Threads of this process are the default, since the core releases the GIL. Dask, MPI and Slurm use several machines; each
+needs an optional extra, which is imported on use.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def open_backend(
 
     Args:
         name: "threads", "dask", "mpi" or "slurm".
-        workers: Number of threads (default: one per processor), or of Slurm jobs at a time (default: 100). Not for
-            Dask and MPI, which have the workers with which they were started.
+        workers: Number of threads (default: one per processor), or maximum number of concurrent Slurm jobs (default:
+            100). Not for Dask and MPI, which have the workers with which they were started.
         scheduler: Dask: address of the scheduler, such as "tcp://head:8786".
         folder: Slurm: directory of jobs and their logs, on a file system that all nodes share.
         options: Slurm: parameters of submitit, such as {"slurm_partition": "long"}. Dask: TLS files, such as

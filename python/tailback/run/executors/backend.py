@@ -28,15 +28,15 @@ class Backend:
 
     executor: Executor
     slots: Callable[[], int]
-    """Returns the number of tasks that run at a time, which changes when workers join or leave."""
+    """Function that returns the number of tasks that can run at the same time; it may change during a run."""
     batch_s: float
-    """Processor seconds of work in one task."""
+    """Processor seconds of work that the pool puts into one task."""
     shares_memory: bool = False
     """`True` if workers are threads of this process: runs report their progress and stop within milliseconds."""
     check: Callable[[], None] = nothing
-    """Raises ExecutorError if the executor is lost; called about every second."""
+    """Function that raises ExecutorError if the executor is lost; it is called about every second."""
     close: Callable[[], None] = nothing
-    """Shuts the executor down; does nothing if its caller closes it."""
+    """Function that shuts the executor down; for an executor that the caller closes, it does nothing."""
 
 
 def default_threads() -> int:
@@ -60,7 +60,7 @@ def threads(workers: int | None = None) -> Backend:
 def given(executor: Executor) -> Backend:
     """Return the backend of a caller's executor, which `Backend.close` does not close.
 
-    If the executor does not state its number of workers, that of processors is assumed.
+    If the executor does not state its number of workers, the number of processors is assumed.
     """
     count = getattr(executor, "_max_workers", None) or default_threads()
     local = isinstance(executor, ThreadPoolExecutor)

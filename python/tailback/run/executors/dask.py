@@ -13,10 +13,10 @@ from tailback.run.executors.backend import REMOTE_BATCH_S, Backend, missing
 __all__ = ["open_dask"]
 
 _WAIT_S = 30.0
-"""Maximum time, s, for which the scheduler may not answer at the start, or has no worker, then or later."""
+"""Maximum wait for the scheduler's first answer, and maximum time without any worker, s."""
 
 _LOOK_S = 5.0
-"""Interval between counts of the workers, s."""
+"""Minimum interval between counts of the workers, s."""
 
 _RETRIES = 3
 """Number of retries of a task whose worker died."""
@@ -56,7 +56,7 @@ def open_dask(address: str | None, options: Mapping[str, str]) -> Backend:
         client: Any = Client(address, timeout=_WAIT_S, set_as_default=False, security=security)  # type: ignore[no-untyped-call]
     except (OSError, ValueError) as error:
         raise ExecutorError(f"no Dask scheduler answers at {address}: {error}") from error
-    # Not pure, so that Dask neither merges tasks with equal arguments nor caches results.
+    # With pure=False, Dask neither merges tasks with equal arguments nor caches results.
     executor = client.get_executor(pure=False, retries=_RETRIES)
     workers = _Workers(client, address)
     try:

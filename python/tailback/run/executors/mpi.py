@@ -1,4 +1,4 @@
-"""MPI executor: `mpiexec -n 9 python -m mpi4py.futures -m tailback sweep STUDY.toml --executor mpi` has 8 workers."""
+"""MPI executor; `mpiexec -n 9 python -m mpi4py.futures -m tailback sweep STUDY.toml --executor mpi` has 8 workers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ __all__ = ["open_mpi"]
 
 
 def open_mpi() -> Backend:
-    """Return the executor of the ranks with which this program was started, of which one is this process.
+    """Return the backend of the MPI ranks with which this program was started; all ranks but this one are workers.
 
     Raises UsageError if there is only one rank, mpi4py is missing, or MPI does not start. If a rank dies, MPI ends the
     whole program; results on disk are kept, and the same command resumes from them.

@@ -62,7 +62,7 @@ class _Pending:
     future: Future[Any]
     job: Any
     work: Callable[[], Any]
-    """Submits the job again, and returns it."""
+    """Function that submits the job again and returns it."""
     tries: int = 1
     """Number of submissions so far."""
 
@@ -104,7 +104,10 @@ class SlurmExecutor(Executor):
         return pending.future
 
     def shutdown(self, wait: bool = True, *, cancel_futures: bool = False) -> None:
-        """Stop the executor; with `cancel_futures`, cancel the jobs that have not ended, otherwise `wait` for them."""
+        """Stop the executor.
+
+        With `cancel_futures`, jobs that have not ended are cancelled; else, with `wait`, their ends are awaited.
+        """
         with self._lock:
             remaining = list(self._pending)
         if cancel_futures:
@@ -138,7 +141,7 @@ class SlurmExecutor(Executor):
         except Exception as unreadable:
             error, result = unreadable, None
         if error is not None and "Uncompleted" in type(error).__name__ and pending.tries < _RETRIES:
-            # The job was killed, such as by the failure of a node, and did not fail by itself.
+            # The job was killed, for example by the failure of a node.
             pending.tries += 1
             pending.job = pending.work()
             return False

@@ -1,8 +1,8 @@
 """Claims and their verdicts.
 
 A claim has a condition with one or more checks. A check passes if the condition holds in the whole 99 % interval,
-fails if it holds nowhere in the interval, and is undecided otherwise. That events never happen is decided by their
-number instead.
+fails if it holds nowhere in the interval, and is undecided otherwise. A claim that an event never happens is decided by
+the number of events instead.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from tailback.study.experiment.points import Point, ProfileName
 __all__ = ["CONFIDENCE", "WORDS", "Check", "Claim", "Condition", "Kind", "Region", "Verdict", "judge"]
 
 CONFIDENCE = 0.99
-"""Confidence of every interval in the gallery."""
+"""Confidence level of every interval of a claim."""
 
 
 class Verdict(Enum):
@@ -54,7 +54,7 @@ class Region:
         return interval.hi <= self.lo or interval.lo >= self.hi
 
     def slack(self, interval: Interval) -> float:
-        """Return the smaller distance from an end of the interval to that of the region; negative outside."""
+        """Return the smaller of the distances from the interval's ends to those of the region; negative outside."""
         return min(interval.lo - self.lo, self.hi - interval.hi)
 
 
@@ -82,12 +82,16 @@ class Check:
     points: frozenset[Point]
     """Points of the experiment from which the interval comes."""
     slack: float = 0.0
-    """Distance from the bound, in the unit, negative beyond it; of two checks the one with less slack is worse.
+    """Distance of the interval from the bound, in the unit; negative beyond the bound.
 
-    If an event is claimed never to happen: the number of packets, or minus the number of events.
+    For a claim that an event never happens: the number of packets, or minus the number of events. Of two checks with
+    the same verdict, the one with less slack is worse.
     """
     packets: int | None = None
-    """Number of packets, or of what `counted` names, among which no event is claimed; `None`: another claim."""
+    """Number of packets, or of what `counted` names, among which no event is claimed to happen.
+
+    `None`: the claim is another.
+    """
     both_positive: bool = True
     """`False` if one side of a comparison is zero in all replications."""
     why: str = ""
@@ -148,7 +152,7 @@ class Condition:
         return Condition(f"somewhere: {self.expected}", self.checks, "any")
 
     def where_both_positive(self) -> Condition:
-        """Return the condition, which asserts nothing at points where one side is zero in all replications."""
+        """Return the condition without assertions at points where one side is zero in all replications."""
         return self._without(lambda check: not check.both_positive, "one side is zero")
 
     def _without(self, unwanted: Callable[[Check], bool], why: str) -> Condition:
@@ -168,7 +172,7 @@ class Condition:
 
     @property
     def worst(self) -> Check:
-        """The check that decides: of those that assert something the worst, or with mode `any` the best."""
+        """The check that decides: the worst of those that assert something, or with mode `any` the best."""
         pick = max if self.mode == "any" else min
         asserting = [check for check in self.checks if check.verdict is not Verdict.NULL]
         return pick(asserting or self.checks, key=lambda check: check.rank)
@@ -276,7 +280,7 @@ class Claim:
     def as_json(self, profile: ProfileName) -> dict[str, object]:
         """Return the JSON form of the claim; if `pass` is null, `why` has the reason.
 
-        An asserted claim that is undecided has the `pass` null in `quick`, and false in `full`.
+        For an asserted claim that is undecided, `pass` is null in the profile `quick` and false in `full`.
         """
         condition = self.condition
         worst, verdict = condition.worst, condition.verdict

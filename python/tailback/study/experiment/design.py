@@ -46,7 +46,7 @@ class Profile:
     cpu_s: float = 30.0
     """Budget of the whole experiment in processor seconds of `HOPS_PER_CPU_S` packet-hops each, above 0.
 
-    The first replications of each point run even if it is exceeded.
+    The first replications of each point run even if they exceed the budget.
     """
 
     def __post_init__(self) -> None:
@@ -61,7 +61,7 @@ class Experiment(ABC):
     """
 
     id: ClassVar[str]
-    """A group, a hyphen and a name, such as `lan-a1`; stable, even if the folder is renamed."""
+    """Id: a group, a hyphen and a name, such as `lan-a1`; it stays when the folder is renamed."""
     title: ClassVar[str]
     """Title of the experiment, understandable by itself."""
     reference: ClassVar[str]
@@ -77,7 +77,7 @@ class Experiment(ABC):
     traces: ClassVar[Mapping[str, Callable[[Report], object]]] = {}
     """Functions, by name, that extract data from the report of each point's first replication.
 
-    For example a time series for a figure.
+    An example is a time series for a figure.
     """
 
     @abstractmethod
@@ -101,7 +101,7 @@ class Experiment(ABC):
         del point
         return "scenario.toml"
 
-    # The rest is the same for all experiments.
+    # Subclasses do not override the members below.
 
     def __reduce__(self) -> tuple[object, ...]:
         """Pickle by the name of the class, as an experiment has no state of its own."""

@@ -26,7 +26,7 @@ class Axis:
     name: str
     """Name of its values in a `Point`, such as `burst`."""
     label: str
-    """Words for figures and tables, such as "mean burst size"."""
+    """Label in figures and tables, such as "mean burst size"."""
     unit: str = ""
     """Unit of its values; empty for words and for numbers without a unit."""
 
@@ -81,7 +81,7 @@ def _point(values: dict[str, AxisValue]) -> Point:
 
 
 def grid(**axes: Iterable[AxisValue]) -> list[Point]:
-    """Return a point for every combination of the given values; those of the last axis vary fastest."""
+    """Return a point for every combination of the given values; the last axis varies fastest."""
     lists = [list(values) for values in axes.values()]
     return [Point(**dict(zip(axes, values, strict=True))) for values in product(*lists)]
 

@@ -1,4 +1,4 @@
-"""Measured quantities over the points of an experiment, with arithmetic and comparisons that make conditions.
+"""Measured quantities over the points of an experiment; their comparisons give conditions.
 
 Sums, differences and comparisons of two quantities are paired: they are taken replication by replication, and
 replications of equal number have common random numbers at all points.
@@ -17,7 +17,7 @@ from tailback.study.experiment.points import Axes, Axis, AxisValue, Point
 __all__ = ["Key", "PointValues", "Quantity", "Selector", "matches"]
 
 Key = tuple[tuple[str, AxisValue], ...]
-"""Names and values of the free axes, those that are not fixed to one value, in the order of the point's axes."""
+"""Names and values of the free axes, which are not fixed to one value, in the order of the point's axes."""
 
 Selector = AxisValue | list[AxisValue] | tuple[AxisValue, ...] | Callable[[AxisValue], bool]
 """Choice of values of an axis: one value, some values, or a function that returns `True` for the chosen ones."""
@@ -41,7 +41,7 @@ class PointValues:
     points: frozenset[Point]
     """Points of the experiment from which the values come."""
     events: tuple[int, int] | None = None
-    """Number of events, and of packets (or other things) among which they were counted, over all replications.
+    """Number of events, and of packets (or other things) among which they were counted, sums over all replications.
 
     `None`: the quantity counts no events.
     """
@@ -57,13 +57,13 @@ class Quantity:
 
     experiment: Axes
     label: str
-    """Words for conditions and figures."""
+    """Label in conditions and figures."""
     unit: str
     """Unit of the values."""
     cells: Mapping[Key, PointValues]
     """Values by the values of the free axes."""
     lowest: float | None = None
-    """Smallest possible value, to which intervals are clipped; `None`: there is none."""
+    """Minimum possible value, to which intervals are clipped; `None`: no minimum."""
     factor: float = 1.0
     """Factor by which the metric was multiplied; a comparison of different factors is shown as a ratio."""
 
@@ -98,7 +98,7 @@ class Quantity:
         return replace(self, cells=cells)
 
     def intervals(self) -> Iterator[tuple[dict[str, AxisValue], Interval]]:
-        """Yield the free axes' values of each point, and its interval."""
+        """Yield for each point the values of the free axes by name, and the mean and interval there."""
         for key, cell in self.cells.items():
             yield dict(key), cell.interval().clipped(self.lowest)
 
@@ -148,7 +148,7 @@ class Quantity:
         """
         if self.unit != other.unit:
             raise ValueError(f"{self.label} is in {self.unit}, {other.label} in {other.unit}")
-        few, many = sorted((self, other), key=lambda q: len(q.axes))
+        few, many = sorted((self, other), key=lambda quantity: len(quantity.axes))
         if not set(few.axes) <= set(many.axes):
             raise ValueError(f"{self.label} varies along {self.axes}, {other.label} along {other.axes}")
         found = 0
@@ -295,10 +295,13 @@ class Quantity:
         return self.experiment.describe(dict(key))
 
 
-def _unscaled_ratio(self: Quantity, other: Quantity, left: PointValues, right: PointValues) -> Interval | None:
-    """Return the ratio of two metrics without their factors; `None`: the factors are equal, or it has no interval."""
-    if self.factor == other.factor:
+def _unscaled_ratio(one: Quantity, other: Quantity, left: PointValues, right: PointValues) -> Interval | None:
+    """Return the ratio of two metrics without their factors; `None`: the factors are equal, or it has no interval.
+
+    `left` and `right` are the cells of `one` and `other`.
+    """
+    if one.factor == other.factor:
         return None
-    a = {k: v / self.factor for k, v in left.values.items()}
+    a = {k: v / one.factor for k, v in left.values.items()}
     b = {k: v / other.factor for k, v in right.values.items()}
     return ratio_interval(a, b, CONFIDENCE)

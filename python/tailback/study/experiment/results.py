@@ -20,17 +20,21 @@ class Sample:
 
     point: Point
     replication: int
+    """Number of the replication, from 0."""
     seed: int
+    """Seed of the replication."""
     digest: str
+    """Digest of its report."""
     packet_hops: int
+    """Data packets transmitted over links, counted at each link."""
     values: Mapping[str, float]
     """Value of each metric by its name, in the metric's unit; NaN: the replication has none."""
     events: Mapping[str, tuple[int, int]]
-    """Number of events, and of what they were counted among, by the name of each metric that counts events."""
+    """Number of events, and of the packets among which they were counted, by name of each metric that counts events."""
     traces: Mapping[str, object] = field(default_factory=dict)
     """Data of the experiment's `traces` by name."""
     traced: bool = False
-    """`True` if `traces` is complete; other replications than a point's first have no traces."""
+    """`True` if `traces` is complete; only replication 0 of a point has traces."""
 
 
 class Measured(Axes, Protocol):

@@ -24,7 +24,10 @@ MAX_SEED = 2**63 - 10**6
 """Largest base seed: a scenario's seed is below 2^63, and replications count up from the base."""
 
 Watch = Callable[[str, float, int], object]
-"""Called with the current step and the numbers of finished (with fractions) and planned replications."""
+"""Progress callback: its arguments are the current step, and the numbers of finished and of planned replications.
+
+The number of finished replications may have a fraction.
+"""
 
 Key = tuple[Point, int]
 """Point, and number of the replication."""
@@ -113,7 +116,7 @@ def plan(experiment: Experiment, profile: ProfileName, seed: int | None = None) 
 
 
 def check_seed(seed: int | None) -> int | None:
-    """Return the base seed; raises UsageError if it is not from 0 to `MAX_SEED`."""
+    """Return the base seed unchanged; raises UsageError if it is not `None` and not from 0 to `MAX_SEED`."""
     if seed is not None and not 0 <= seed <= MAX_SEED:
         raise UsageError(f"the base seed is {seed}; write 0 to {MAX_SEED}, since replication k has the seed base + k")
     return seed
@@ -132,9 +135,9 @@ def run(
     """Run one experiment until its claims are decided and its targets met, or its budget is spent.
 
     It also ends once all points concerned have the maximum number of replications. With `only`, other points are not
-    run, and claims that depend on them stay undecided. With `seed`, replication k has
-    the seed `seed + k` at every point, instead of the scenario's seed plus k. Replications in `store` are not run
-    again, and each is stored as soon as it has finished; the results are the same with and without it.
+    run, and claims that depend on them stay undecided. With `seed`, replication k has the seed `seed + k` at every
+    point, instead of the scenario's seed plus k. Replications in `store` are not run again, and new ones are stored as
+    soon as they have finished; the results are the same with and without a store.
     """
     trial = plan(experiment, profile, seed)
     chosen = [point for point in trial.samples if only is None or point in only]
@@ -203,7 +206,7 @@ class _Replications(Replicated[Point]):
         """Yield the missing replications, until the budget is spent.
 
         A point's first replications are always run, as their cost is unknown. The cost of a further one is estimated
-        from them, in packet-hops, which are the same on every machine.
+        as the mean of the finished ones, in packet-hops, which are the same on every machine.
         """
         trial = self.trial
         budget = self.effort.cpu_s * HOPS_PER_CPU_S - trial.packet_hops
@@ -226,7 +229,7 @@ def _task(trial: Trial, point: Point, replication: int) -> Task[Key]:
 
 @dataclass(frozen=True, slots=True)
 class _Keep:
-    """Callable that makes a sample of a report, in the worker that makes the report."""
+    """Callable that returns the sample of a report, in the worker that made the report."""
 
     experiment: Experiment
 

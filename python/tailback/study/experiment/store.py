@@ -81,7 +81,7 @@ class Store:
                         "again, or the file to run all of them"
                     ) from error
             if self._file.exists():
-                # Remove the part of a line that was being written when the program was killed.
+                # A line that was being written when the program was killed is incomplete, and is cut off.
                 with self._file.open("r+b") as file:
                     file.truncate(whole)
             self._out = self._file.open("ab")
@@ -106,7 +106,7 @@ class Store:
     def add(self, scenario: str, sample: Sample) -> None:
         """Append a finished replication of the scenario with this hash; raises OutputError.
 
-        On return the operating system has it, so that it survives if the process is killed.
+        The line is handed to the operating system, so that it survives if the process is killed.
         """
         traces = {name: _packed(value) for name, value in sample.traces.items() if _is_plain(value)}
         kept = {
