@@ -149,7 +149,7 @@ def table(schema: Schema, node: Node) -> Iterator[str]:
         listed = "".join(f'<br>`"{part["const"]}"`: {one_line(part["description"])}' for part in choices)
         required = key in node.get("required", ())
         mark = " *Tunable.*" if found.get("x-tunable") else ""
-        cells = (f"`{key}`", form(schema, found), default(found, required), one_line(about) + listed + mark)
+        cells = (f"`{key}`", form(schema, found), default(found, required), one_line(about) + mark + listed)
         yield f"| {' | '.join(cells)} |"
 
 
