@@ -148,7 +148,8 @@ def table(schema: Schema, node: Node) -> Iterator[str]:
         choices = [part for part in schema.alternatives(found) if "const" in part and part.get("description")]
         listed = "".join(f'<br>`"{part["const"]}"`: {one_line(part["description"])}' for part in choices)
         required = key in node.get("required", ())
-        cells = (f"`{key}`", form(schema, found), default(found, required), one_line(about) + listed)
+        mark = " *Tunable.*" if found.get("x-tunable") else ""
+        cells = (f"`{key}`", form(schema, found), default(found, required), one_line(about) + mark + listed)
         yield f"| {' | '.join(cells)} |"
 
 
@@ -232,13 +233,13 @@ def _spelled(pattern: str) -> list[str]:
     return ([rest] if optional else []) + [letter + rest for letter in letters]
 
 
-def page() -> str:
-    """Return the page: the template, in which each line that begins with @ is replaced.
+def page(root: Node) -> str:
+    """Return the page for a schema: the template, in which each line that begins with @ is replaced.
 
     `@example` is replaced by the smallest scenario, `@units` by the rows of the units, `@document` by the table of the
     sections, and `@section NAME` by the tables of a section.
     """
-    schema = Schema(tailback.schema())
+    schema = Schema(root)
     seen: set[str] = set()
 
     def filled(match: re.Match[str]) -> str:
@@ -258,8 +259,10 @@ def main() -> int:
     """Write or check the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--check", action="store_true", help="write nothing; exit code 1 if the page is stale")
+    parser.add_argument("--schema", type=Path, help="JSON file with the schema; default: that of the package")
     arguments = parser.parse_args()
-    text = page()
+    schema = json.loads(arguments.schema.read_text(encoding="utf-8")) if arguments.schema else tailback.schema()
+    text = page(schema)
     if not arguments.check:
         PAGE.write_text(text, encoding="utf-8")
         return 0

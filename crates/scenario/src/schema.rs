@@ -3,18 +3,107 @@
 use crate::document::Document;
 use crate::origin::lookup;
 use crate::toml_out;
+use crate::tuning::are_tunable;
 use serde_json::{Map, Value, json};
+use std::collections::BTreeMap;
 use std::sync::OnceLock;
 use tailback_document::{Path, Step};
 
 /// Returns the schema of a scenario document (JSON Schema 2020-12), generated from the types and their doc comments.
+///
+/// It has two keywords of its own, at properties. `x-tunable` is `true` if the property can change during a run. In a
+/// table in which the other properties can, `x-fixed` gives the reason why this one cannot.
 pub fn schema() -> &'static Value {
     static SCHEMA: OnceLock<Value> = OnceLock::new();
     SCHEMA.get_or_init(|| {
         let mut schema = schemars::schema_for!(Document);
         schema.insert("title".to_owned(), "Tailback scenario".into());
-        schema.to_value()
+        let mut schema = schema.to_value();
+        let paths = Paths::of(&schema);
+        for place in paths.found.iter().filter(|(_, found)| found.tunable && !found.fixed).map(|(place, _)| place) {
+            if let Some(property) = schema.pointer_mut(place).and_then(Value::as_object_mut) {
+                property.insert(TUNABLE.to_owned(), true.into());
+            }
+        }
+        schema
     })
+}
+
+/// Keyword of properties that can change during a run.
+const TUNABLE: &str = "x-tunable";
+/// Keyword with the reason why a property cannot change during a run.
+const FIXED: &str = "x-fixed";
+
+/// Kinds of paths of documents that lead to a property of the schema.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Kinds {
+    /// `true` if the value at such a path can change during a run.
+    tunable: bool,
+    /// `true` if the value at such a path is fixed.
+    fixed: bool,
+}
+
+/// Properties of a schema with the paths that lead to them.
+struct Paths<'a> {
+    root: &'a Value,
+    /// Kinds of paths by the JSON pointer of the property.
+    found: BTreeMap<String, Kinds>,
+}
+
+impl<'a> Paths<'a> {
+    /// Returns all properties of a schema.
+    fn of(root: &'a Value) -> Paths<'a> {
+        let mut paths = Paths { root, found: BTreeMap::new() };
+        paths.visit(root, "", &mut Vec::new(), false, &mut Vec::new());
+        paths
+    }
+
+    /// Adds the properties below the node at the JSON pointer `place`, to which `keys` lead; a key that the user
+    /// chooses is `*`. `fixed`: the path contains a property that is marked as fixed. `within` are the definitions that
+    /// contain the node: their properties below themselves, such as those of a discipline in a class of a discipline,
+    /// are not visited again.
+    fn visit(&mut self, node: &'a Value, place: &str, keys: &mut Vec<&'a str>, fixed: bool, within: &mut Vec<&'a str>) {
+        let referred = node.get("$ref").and_then(Value::as_str).and_then(|name| name.strip_prefix("#/$defs/"));
+        if let Some(name) = referred.filter(|name| !within.contains(name)) {
+            within.push(name);
+            self.visit(&self.root["$defs"][name], &format!("/$defs/{name}"), keys, fixed, within);
+            within.pop();
+        }
+        for choice in ["oneOf", "anyOf"] {
+            for (i, one) in node.get(choice).and_then(Value::as_array).into_iter().flatten().enumerate() {
+                self.visit(one, &format!("{place}/{choice}/{i}"), keys, fixed, within);
+            }
+        }
+        if let Some(items) = node.get("items") {
+            self.visit(items, &format!("{place}/items"), keys, fixed, within);
+        }
+        let patterns = node.get("patternProperties").and_then(Value::as_object).into_iter().flatten();
+        let patterns = patterns.map(|(pattern, any)| (format!("patternProperties/{}", escaped(pattern)), any));
+        let any = node.get("additionalProperties").map(|any| ("additionalProperties".to_owned(), any));
+        for (last, any) in patterns.chain(any) {
+            keys.push("*");
+            self.visit(any, &format!("{place}/{last}"), keys, fixed, within);
+            keys.pop();
+        }
+        for (key, property) in node.get("properties").and_then(Value::as_object).into_iter().flatten() {
+            keys.push(key);
+            let place = format!("{place}/properties/{}", escaped(key));
+            let fixed = fixed || property.get(FIXED).is_some();
+            let kinds = self.found.entry(place.clone()).or_default();
+            if !fixed && are_tunable(keys) {
+                kinds.tunable = true;
+            } else {
+                kinds.fixed = true;
+            }
+            self.visit(property, &place, keys, fixed, within);
+            keys.pop();
+        }
+    }
+}
+
+/// Returns a key as a step of a JSON pointer (RFC 6901, section 3).
+fn escaped(key: &str) -> String {
+    key.replace('~', "~0").replace('/', "~1")
 }
 
 /// Returns the alternatives at a node of the schema `root`: references resolved, `anyOf` and `oneOf` expanded.
@@ -106,4 +195,17 @@ pub(crate) fn how_to_add(root: &'static Value, tree: &Value, path: &Path, key: &
 pub(crate) fn first_sentence(text: &str) -> String {
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     text.find(". ").map_or(text.trim_end_matches('.'), |end| &text[..end]).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_property_is_tunable_at_one_path_and_fixed_at_another() {
+        let paths = Paths::of(schema());
+        let mixed: Vec<&String> =
+            paths.found.iter().filter(|(_, kinds)| kinds.tunable && kinds.fixed).map(|(place, _)| place).collect();
+        assert!(mixed.is_empty(), "the mark of a property is one for all of its paths: {mixed:#?}");
+    }
 }

@@ -115,12 +115,19 @@ pub(crate) fn is_tunable(path: &str) -> bool {
     let Some(path) = Path::parse(path.trim()) else { return false };
     let keys: Vec<&str> =
         path.0.iter().filter_map(|step| if let Step::Key(key) = step { Some(&**key) } else { None }).collect();
+    are_tunable(&keys)
+}
+
+/// Returns the answer of [`is_tunable`] for a path that has these keys; indices of lists are left out.
+pub(crate) fn are_tunable(keys: &[&str]) -> bool {
     let Some((first, inner)) = keys.split_first() else { return false };
     let Some(last) = inner.last() else { return false };
     let section = matches!(*first, "links" | "switches" | "hosts" | "network" | "flows" | "backpressure");
     let single = SINGLE.contains(last) && !(*first == "flows" && *last != "state");
     let within = inner.iter().any(|key| WITHIN.contains(key));
-    section && (single || within) && !inner.iter().any(|key| FIXED.contains(key))
+    // Some keys of these tables have names that are in `SINGLE`.
+    let other = matches!(keys, ["network", "framing", ..] | ["switches", _, "ports", _, "conditioners", ..]);
+    section && (single || within) && !other && !inner.iter().any(|key| FIXED.contains(key))
 }
 
 /// Adds the changes of `set` in the timeline of a document to its plan, and what `run.tunable` needs.

@@ -549,17 +549,23 @@ impl Qdisc for Limiters {
 }
 
 impl LimitersSpec {
+    /// Reason why `filter` and `queues` are fixed during a run.
+    pub const KEY_FIXED: &'static str = "frames wait in the limiters that it selects";
+    /// Reason why `memory` is fixed during a run.
+    pub const MEMORY_FIXED: &'static str = "it decides which frames the switch counts for back-pressure";
+    /// Reason why `tag_bytes` is fixed during a run.
+    pub const TAG_FIXED: &'static str = "waiting frames have this length";
+
     /// Refuses parameters `to` that a reaction point of `self` cannot take while it runs. `self` and `to` must have
     /// passed their checks.
     ///
     /// # Errors
     /// If a fixed parameter differs: the error names it and says why it is fixed.
     pub fn check_retune(&self, to: &LimitersSpec) -> Result<(), Invalid> {
-        let why = "frames wait in the limiters that it selects";
-        fixed("filter", self.filter, to.filter, why)?;
-        fixed("queues", self.queues, to.queues, why)?;
-        fixed("memory", self.memory, to.memory, "it decides which frames the switch counts for back-pressure")?;
-        fixed("tag-bytes", self.tag_bytes, to.tag_bytes, "waiting frames have this length")?;
+        fixed("filter", self.filter, to.filter, Self::KEY_FIXED)?;
+        fixed("queues", self.queues, to.queues, Self::KEY_FIXED)?;
+        fixed("memory", self.memory, to.memory, Self::MEMORY_FIXED)?;
+        fixed("tag-bytes", self.tag_bytes, to.tag_bytes, Self::TAG_FIXED)?;
         self.law.check_retune(&to.law).map_err(|e| e.within("law"))?;
         self.discipline.check_retune(&to.discipline).map_err(|e| e.within("discipline"))
     }

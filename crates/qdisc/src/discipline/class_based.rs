@@ -46,9 +46,11 @@ pub struct Params {
 pub struct Class {
     /// Name, unique among the classes. Default: no name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-fixed" = Identity::NAME_FIXED))]
     pub name: Option<String>,
     /// Packets that belong to the class, unless they match an earlier class.
     #[serde(rename = "match")]
+    #[schemars(extend("x-fixed" = Identity::MATCH_FIXED))]
     pub matches: Match,
     /// Guaranteed bandwidth: a rate, or a percentage of `base`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -85,6 +87,7 @@ pub struct Strict {
     /// priority. Default 1.
     #[serde(default = "first")]
     #[schemars(range(min = 1, max = 2))]
+    #[schemars(extend("x-fixed" = PRIORITY_FIXED))]
     pub level: u8,
 }
 
@@ -458,6 +461,9 @@ impl Retune for ClassBased {
     }
 }
 
+/// Reason why the presence and the level of `priority` are fixed during a run.
+const PRIORITY_FIXED: &str = "it decides in which queue packets wait";
+
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
         fn classes(params: &Params) -> impl ExactSizeIterator<Item = Identity<'_>> {
@@ -472,9 +478,9 @@ impl Fixed for Params {
         check_inside_retune("default", self.default.discipline.as_deref(), to.default.discipline.as_deref())?;
         for (i, (from, to)) in self.classes.iter().zip(&to.classes).enumerate() {
             let field = format!("classes[{i}].priority");
-            fixed(&field, from.priority.is_some(), to.priority.is_some(), "it decides in which queue packets wait")?;
+            fixed(&field, from.priority.is_some(), to.priority.is_some(), PRIORITY_FIXED)?;
             let level = |class: &Class| class.priority.as_ref().map(|priority| priority.level);
-            fixed(&format!("{field}.level"), level(from), level(to), "it decides in which queue packets wait")?;
+            fixed(&format!("{field}.level"), level(from), level(to), PRIORITY_FIXED)?;
         }
         Ok(())
     }

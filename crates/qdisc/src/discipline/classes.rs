@@ -105,9 +105,9 @@ pub(super) fn check_classes_retune<'a>(
     fixed(list, from.len(), to.len(), "packets wait in each class")?;
     for (i, (from, to)) in from.zip(to).enumerate() {
         let field = |key: &str| format!("{list}[{i}].{key}");
-        fixed(&field("name"), from.name, to.name, "it identifies the class")?;
-        fixed(&field("parent"), from.parent, to.parent, "the hierarchy of the classes is fixed")?;
-        fixed(&field("match"), from.matches, to.matches, "it decides which packets wait in the class")?;
+        fixed(&field("name"), from.name, to.name, Identity::NAME_FIXED)?;
+        fixed(&field("parent"), from.parent, to.parent, Identity::PARENT_FIXED)?;
+        fixed(&field("match"), from.matches, to.matches, Identity::MATCH_FIXED)?;
         check_inside_retune(&format!("{list}[{i}]"), from.discipline, to.discipline)?;
     }
     Ok(())
@@ -120,6 +120,13 @@ pub(super) struct Identity<'a> {
     pub parent: Option<&'a String>,
     pub matches: Option<&'a Match>,
     pub discipline: Option<&'a Spec>,
+}
+
+/// Reasons why the properties are fixed.
+impl Identity<'_> {
+    pub const NAME_FIXED: &'static str = "it identifies the class";
+    pub const PARENT_FIXED: &'static str = "the hierarchy of the classes is fixed";
+    pub const MATCH_FIXED: &'static str = "it decides which packets wait in the class";
 }
 
 /// Returns the path of `key` in the table at `field`, which may be the root.

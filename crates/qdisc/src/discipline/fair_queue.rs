@@ -24,6 +24,7 @@ pub struct Params {
     /// Definition of a conversation: "flow", "flow-tos" (the packets of a flow with the same code
     /// point), or "one" (all packets). Default "flow-tos".
     #[serde(default)]
+    #[schemars(extend("x-fixed" = KEY_FIXED))]
     pub key: KeyBy,
     /// Weights of conversations: "precedence", proportional to IP precedence + 1, or "equal", as in
     /// distributed WFQ. Default "precedence".
@@ -36,6 +37,7 @@ pub struct Params {
     /// Number of queues, 1 to 2^20, to which conversations are assigned by a hash, or "per-flow",
     /// one queue per conversation. Default 256.
     #[serde(default = "dynamic")]
+    #[schemars(extend("x-fixed" = Buckets::FIXED))]
     pub queues: Buckets,
     /// Congestive discard threshold of each queue, in packets, "1packet" or more. Default
     /// "64packets".
@@ -189,9 +191,12 @@ impl Retune for FairQueue {
     }
 }
 
+/// Reason why `key` is fixed during a run.
+const KEY_FIXED: &str = "packets wait in the queues of these conversations";
+
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
-        fixed("key", self.key, to.key, "packets wait in the queues of these conversations")?;
+        fixed("key", self.key, to.key, KEY_FIXED)?;
         self.queues.check_retune("queues", to.queues)
     }
 }

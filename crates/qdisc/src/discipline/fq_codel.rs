@@ -25,6 +25,7 @@ use tailback_units::{Dur, Size, Time};
 pub struct Params {
     /// Number of queues, 1 to 2^20, to which flows are assigned by a hash, or "per-flow", one queue
     /// per flow. Default 1024.
+    #[schemars(extend("x-fixed" = Buckets::FIXED))]
     pub buckets: Buckets,
     /// Wire bytes per queue and round, 1 B to 1 GB. Default 1514 B.
     pub quantum: Size,

@@ -44,6 +44,7 @@ pub struct Params {
     pub ecn: bool,
     /// Number of hash buckets to which flows are assigned, 1 to 2^20, or "per-flow". Default
     /// "per-flow".
+    #[schemars(extend("x-fixed" = Buckets::FIXED))]
     pub buckets: Buckets,
 }
 

@@ -23,6 +23,7 @@ pub struct Params {
     /// Name of the level for packets that match no level. Default: "normal" if there is such a
     /// level, else the last level.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-fixed" = DEFAULT_FIXED))]
     pub default: Option<String>,
 }
 
@@ -32,10 +33,12 @@ pub struct Params {
 pub struct Level {
     /// Name, unique among the levels. Default: no name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-fixed" = Identity::NAME_FIXED))]
     pub name: Option<String>,
     /// Packets that belong to the level, unless they match an earlier level. Default: no packets other than those for
     /// which `default` selects the level.
     #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-fixed" = Identity::MATCH_FIXED))]
     pub matches: Option<Match>,
     /// Limit of the level in packets or bytes. Default "64packets".
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -139,6 +142,9 @@ impl Retune for Priority {
     }
 }
 
+/// Reason why `default` is fixed during a run.
+const DEFAULT_FIXED: &str = "it decides which packets wait in the level";
+
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
         fn levels(params: &Params) -> impl ExactSizeIterator<Item = Identity<'_>> {
@@ -150,7 +156,7 @@ impl Fixed for Params {
             })
         }
         check_classes_retune("levels", levels(self), levels(to))?;
-        fixed("default", self.default_level(), to.default_level(), "it decides which packets wait in the level")
+        fixed("default", self.default_level(), to.default_level(), DEFAULT_FIXED)
     }
 }
 

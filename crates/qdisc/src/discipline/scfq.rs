@@ -17,6 +17,7 @@ pub struct Params {
     /// Number of queues, 1 to 2^20, to which flows are assigned by a hash, or "per-flow", one queue
     /// per flow. Default "per-flow".
     #[serde(default)]
+    #[schemars(extend("x-fixed" = Buckets::FIXED))]
     pub buckets: Buckets,
     /// Weights by flow number, 1e-6 to 1e6, with `buckets = "per-flow"`. Default 1 for each flow.
     #[serde(default, skip_serializing_if = "Weights::is_empty")]

@@ -30,6 +30,7 @@ pub struct Params {
     /// Number of buckets, 1 to 2^20, to which flows are assigned by a hash, or "per-flow", one
     /// bucket per flow. Default 1024.
     #[serde(default = "default_buckets")]
+    #[schemars(extend("x-fixed" = Buckets::FIXED))]
     pub buckets: Buckets,
     /// Wire bytes per bucket and round, 1 B to 1 GB. Default: one packet per bucket and round,
     /// whatever its size.

@@ -20,6 +20,7 @@ use tailback_units::{Rate, Size, Time};
 pub struct Params {
     /// Number of buckets to which flows are assigned by a hash, 1 to 2^20. Each bucket may hold one
     /// packet even if its part of the limit is smaller. Default 46.
+    #[schemars(extend("x-fixed" = Buckets::FIXED))]
     pub buckets: u32,
     /// Wire bytes per bucket and round, 1 B to 1 GB. Default: one packet per bucket and round,
     /// whatever its size.

@@ -21,6 +21,7 @@ use tailback_units::{Amount, Time};
 pub struct Params {
     /// Packet field that selects the limit: "precedence", "dscp" or "colour". Default "precedence".
     #[serde(default)]
+    #[schemars(extend("x-fixed" = BY_FIXED))]
     pub by: By,
     /// Limits of the whole queue in packets or bytes; the keys are precedences "0" to "7", code points (names such as
     /// "af31", or "0" to "63") or the colours "green", "yellow" and "red", as `by` says. Default: no such limits.
@@ -90,9 +91,12 @@ impl Retune for WeightedTailDrop {
     }
 }
 
+/// Reason why `by` is fixed during a run.
+const BY_FIXED: &str = "it decides which limits there are";
+
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
-        fixed("by", self.by, to.by, "it decides which limits there are")
+        fixed("by", self.by, to.by, BY_FIXED)
     }
 }
 

@@ -31,6 +31,7 @@ pub struct Params {
     pub default: Rest,
     /// Unit of a turn: "packets" or "bytes". Default "packets".
     #[serde(default)]
+    #[schemars(extend("x-fixed" = COUNT_FIXED))]
     pub count: Count,
     /// Wire bytes per turn and unit of weight, 1 B to 1 GB; with `count = "bytes"` only. Default
     /// "1514B".
@@ -44,9 +45,11 @@ pub struct Params {
 pub struct Class {
     /// Name, unique among the classes. Default: no name.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-fixed" = Identity::NAME_FIXED))]
     pub name: Option<String>,
     /// Packets that belong to the class, unless they match an earlier class.
     #[serde(rename = "match")]
+    #[schemars(extend("x-fixed" = Identity::MATCH_FIXED))]
     pub matches: Match,
     /// Weight: packets, or quanta of bytes, per turn, 1 to 1000000. Default 1.
     #[serde(default = "one")]
@@ -192,6 +195,9 @@ impl Retune for Wrr {
     }
 }
 
+/// Reason why `count` is fixed during a run.
+const COUNT_FIXED: &str = "the rest of each turn is kept in this unit";
+
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
         fn classes(params: &Params) -> impl ExactSizeIterator<Item = Identity<'_>> {
@@ -204,7 +210,7 @@ impl Fixed for Params {
         }
         check_classes_retune("classes", classes(self), classes(to))?;
         check_inside_retune("default", self.default.discipline.as_deref(), to.default.discipline.as_deref())?;
-        fixed("count", self.count, to.count, "the rest of each turn is kept in this unit")
+        fixed("count", self.count, to.count, COUNT_FIXED)
     }
 }
 

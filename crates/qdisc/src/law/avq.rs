@@ -22,6 +22,7 @@ pub struct Params {
     /// Gain of the adaptation of the virtual rate, above 0 and at most 1e6. Default 0.15.
     pub alpha: f64,
     /// Initial virtual rate as a share of the link's rate, above 0 and at most 1. Default 0.8.
+    #[schemars(extend("x-fixed" = INITIAL_FIXED))]
     pub initial: Fraction,
     /// Size of the virtual buffer. Default: the limit of the queue in bytes, or its limit in
     /// packets times `mean-packet`, whichever is less; if the queue has no limit, no packet is
@@ -147,9 +148,12 @@ impl Retune for Avq {
     }
 }
 
+/// Reason why `initial` is fixed during a run.
+const INITIAL_FIXED: &str = "it is the virtual rate at the start of the run";
+
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
-        fixed("initial", self.initial, to.initial, "it is the virtual rate at the start of the run")
+        fixed("initial", self.initial, to.initial, INITIAL_FIXED)
     }
 }
 

@@ -52,6 +52,7 @@ pub struct Params {
     pub byte_mode: bool,
     /// Unit of the average queue: "bytes" or "packets". Default "bytes".
     #[serde(default)]
+    #[schemars(extend("x-fixed" = COUNT_FIXED))]
     pub count: Count,
     /// Mean packet size, which converts between packets and bytes, 1 B to 65535 B. Default 500 B.
     #[serde(default = "mean_packet")]
@@ -75,6 +76,7 @@ pub struct Params {
     /// Ageing of the average by an idle time in which the link could have sent m mean packets:
     /// "ns", by m + 1 empty samples, or "1993", by m. Default "ns".
     #[serde(default)]
+    #[schemars(extend("x-fixed" = IDLE_FIXED))]
     pub idle: Idle,
     /// Adaptation of max_p to the load: { kind = "feng" } or { kind = "floyd" }. Default: no
     /// adaptation.
@@ -286,10 +288,16 @@ impl Params {
     }
 }
 
+/// Reason why `count` is fixed during a run.
+const COUNT_FIXED: &str = "the average is kept in this unit";
+
+/// Reason why `idle` is fixed during a run.
+const IDLE_FIXED: &str = "it selects the event that the port reports";
+
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
-        fixed("count", self.count, to.count, "the average is kept in this unit")?;
-        fixed("idle", self.idle, to.idle, "it selects the event that the port reports")?;
+        fixed("count", self.count, to.count, COUNT_FIXED)?;
+        fixed("idle", self.idle, to.idle, IDLE_FIXED)?;
         let tail = |params: &Params| params.victim == Victim::Tail;
         fixed("victim", tail(self), tail(to), "a port handles queues that drop waiting packets differently")?;
         if self.adaptive.is_some() && to.adaptive.is_some() {

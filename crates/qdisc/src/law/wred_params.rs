@@ -20,6 +20,7 @@ use tailback_units::Size;
 pub struct Params {
     /// Packet field that selects the profile: "precedence", "dscp" or "colour". Default "precedence".
     #[serde(default)]
+    #[schemars(extend("x-fixed" = PROFILES_FIXED))]
     pub by: By,
     /// Exponent n of the average's weight 2^-n, 1 to 16. Default 9.
     #[serde(default = "nine")]
@@ -48,6 +49,7 @@ pub struct Params {
     /// Scope of the average: "queue", all waiting packets, or "profile", the waiting packets of each
     /// profile, as in Linux's generic RED (GRED). Default "queue".
     #[serde(default)]
+    #[schemars(extend("x-fixed" = AVERAGE_FIXED))]
     pub average: Averaged,
     /// Mean packet size, which gives the number of packets by which an idle time ages the average,
     /// 1 B to 65535 B. Default 1500 B.
@@ -260,12 +262,17 @@ impl Params {
     }
 }
 
+/// Reason why the assignment of packets to profiles is fixed during a run.
+const PROFILES_FIXED: &str = "it decides which profiles there are, and to which one a waiting packet belongs";
+
+/// Reason why `average` is fixed during a run.
+const AVERAGE_FIXED: &str = "it decides which averages there are";
+
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
-        let why = "it decides which profiles there are, and to which one a waiting packet belongs";
-        fixed("by", self.by, to.by, why)?;
-        fixed("nonconforming", self.nonconforming.is_some(), to.nonconforming.is_some(), why)?;
-        fixed("average", self.average, to.average, "it decides which averages there are")
+        fixed("by", self.by, to.by, PROFILES_FIXED)?;
+        fixed("nonconforming", self.nonconforming.is_some(), to.nonconforming.is_some(), PROFILES_FIXED)?;
+        fixed("average", self.average, to.average, AVERAGE_FIXED)
     }
 }
 

@@ -263,6 +263,18 @@ const REFUSED: &[&str] = &[
     "wrr default.discipline: each kind has its own state",
 ];
 
+/// Keys, and the condition on which a change of them is refused. The schema does not mark them as fixed.
+const CONDITIONAL: &[(&str, &str)] = &[
+    ("classes", "another number of classes"),
+    ("discipline", "another kind"),
+    ("ls", "added or removed"),
+    ("max-p", "with `adaptive`"),
+    ("nonconforming", "added or removed"),
+    ("red", "added or removed, in `rio`"),
+    ("rt", "added or removed"),
+    ("victim", "from or to \"tail\""),
+];
+
 /// Parameters whose change is accepted, but makes no difference to the packets with the values tried here.
 const WITHOUT_EFFECT: &[&str] = &[
     "ered red.adaptive(feng).freeze",
@@ -304,6 +316,7 @@ fn a_change_before_the_first_packet_equals_construction_with_the_new_value_or_is
     let found = try_all(&Schema::of::<Spec>(), &bases(), &valid, &Spec::check_retune, &run);
     assert!(found.all.len() > 300, "{}", found.all.len());
     found.assert_as_listed(ALONE, REFUSED, WITHOUT_EFFECT);
+    found.assert_marked(CONDITIONAL);
 }
 
 #[test]

@@ -106,6 +106,7 @@ fn every_parameter_of_a_congestion_point_may_change_except_the_unit_of_its_queue
     let unit =
         ["bcn", "ecm"].map(|kind| format!("{kind} frame: the queue length at the last sample is kept in this unit"));
     found.assert_as_listed(&[], &[&unit[0], &unit[1]], &[]);
+    found.assert_marked(&[]);
 }
 
 #[test]
@@ -122,6 +123,7 @@ fn every_parameter_of_a_reaction_law_may_change() {
     let found = try_all(&Schema::of::<rp::Spec>(), &laws(), &law, &rp::Spec::check_retune, &run);
     assert!(found.all.len() > 15, "{:?}", found.all);
     found.assert_as_listed(&[], &[], &[]);
+    found.assert_marked(&[]);
 }
 
 #[test]

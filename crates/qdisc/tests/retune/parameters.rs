@@ -14,6 +14,8 @@ pub struct Leaf {
     pub at: Path,
     /// Values to try; null: the key is removed.
     pub values: Vec<Value>,
+    /// Reason why the schema marks the parameter as fixed (`x-fixed`).
+    pub fixed: Option<String>,
 }
 
 /// JSON schema of a type.
@@ -41,23 +43,24 @@ impl Schema {
     /// null: the document does not have this key. `None`: there is no document, and all parameters are added.
     pub fn visit(&self, node: &Value, label: &str, at: &Path, value: Option<&Value>, out: &mut Vec<Leaf>) {
         let last = label.rsplit(['.', ' ']).next().unwrap_or("");
-        let mut leaf = |values: Vec<Value>| out.push(Leaf { label: label.to_owned(), at: at.clone(), values });
+        let fixed = node.get("x-fixed").map(|why| why.as_str().expect("a reason").to_owned());
+        let leaf = |values: Vec<Value>| Leaf { label: label.to_owned(), at: at.clone(), values, fixed: fixed.clone() };
         match last {
-            "match" => return leaf(vec![json!({ "flow": [4] }), json!({ "flow": [5, 1] })]),
-            "accounting" => return leaf(vec![json!("38B"), json!({ "bytes": "9B", "cells": true })]),
+            "match" => return out.push(leaf(vec![json!({ "flow": [4] }), json!({ "flow": [5, 1] })])),
+            "accounting" => return out.push(leaf(vec![json!("38B"), json!({ "bytes": "9B", "cells": true })])),
             "discipline" => {
-                return leaf(vec![
+                return out.push(leaf(vec![
                     json!({ "kind": "blue" }),
                     json!({ "kind": "drop-tail", "packets": 2 }),
                     Value::Null,
-                ]);
+                ]));
             }
             _ => {}
         }
         let alternatives = self.alternatives(node);
         let scalars: Vec<Value> = alternatives.iter().flat_map(|node| values(node)).collect();
         if !scalars.is_empty() {
-            leaf(scalars);
+            out.push(leaf(scalars));
         }
         for node in &alternatives {
             if let Some(items) = node.get("items") {
@@ -66,11 +69,7 @@ impl Schema {
                     Some(value) => {
                         let list = value.as_array().cloned().unwrap_or_default();
                         let shorter = list.len().saturating_sub(1);
-                        out.push(Leaf {
-                            label: label.to_owned(),
-                            at: at.clone(),
-                            values: vec![json!(list[..shorter])],
-                        });
+                        out.push(leaf(vec![json!(list[..shorter])]));
                         for (i, one) in list.iter().enumerate() {
                             self.visit(items, &format!("{label}[]"), &at.join(i), Some(one), out);
                         }
@@ -166,6 +165,8 @@ pub fn replaced(document: &Value, at: &Path, value: &Value) -> Option<Value> {
 pub struct Found {
     /// Labels of all parameters.
     pub all: BTreeSet<String>,
+    /// Labels of the parameters that the schema marks as fixed, with the reason.
+    fixed: BTreeSet<(String, String)>,
     /// Labels of the parameters of which a change was accepted.
     accepted: BTreeSet<String>,
     /// Labels of the parameters of which a change was refused, with the reason.
@@ -191,7 +192,9 @@ pub fn try_all<S: PartialEq, E: Debug + PartialEq>(
 ) -> Found {
     let mut all = Vec::new();
     schema.visit(&schema.0, "", &Path::root(), None, &mut all);
+    let fixed = all.iter().filter_map(|leaf| Some((leaf.label.clone(), leaf.fixed.clone()?)));
     let mut found = Found {
+        fixed: fixed.collect(),
         all: all.into_iter().map(|leaf| leaf.label).collect(),
         accepted: BTreeSet::new(),
         refused: BTreeSet::new(),
@@ -203,7 +206,7 @@ pub fn try_all<S: PartialEq, E: Debug + PartialEq>(
         let (_, unchanged) = run(&from, None);
         let mut leaves = Vec::new();
         schema.visit(&schema.0, "", &Path::root(), Some(document), &mut leaves);
-        for Leaf { label, at, values } in leaves {
+        for Leaf { label, at, values, fixed: _ } in leaves {
             for value in values {
                 let changed = replaced(document, &at, &value).expect("a place");
                 let Some(to) = valid(&changed).filter(|to| *to != from) else { continue };
@@ -242,6 +245,21 @@ impl Found {
         let reasons = self.refused.iter().map(|(label, why)| format!("{label}: {why}"));
         assert_listed(&reasons.collect(), refused, "refused");
         assert_listed(&self.accepted.difference(&self.effective).cloned().collect(), without_effect, "without effect");
+    }
+
+    /// Fails if the marks of the schema are not exact: a parameter of which a change was refused is marked as fixed with
+    /// the reason of the refusal, or its key is in `conditional`, with the condition; a parameter of which a change was
+    /// accepted is not marked, unless the new value was the default, written out.
+    pub fn assert_marked(&self, conditional: &[(&str, &str)]) {
+        let unmarked = self.refused.difference(&self.fixed).filter_map(|(label, _)| label.rsplit(['.', ' ']).next());
+        let conditional: Vec<&str> = conditional.iter().map(|(key, _)| *key).collect();
+        assert_listed(&unmarked.map(str::to_owned).collect(), &conditional, "refused, but not marked as fixed");
+        let refused: BTreeSet<&String> = self.refused.iter().map(|(label, _)| label).collect();
+        let changeable = |label: &String| {
+            self.effective.contains(label) || self.accepted.contains(label) && !refused.contains(label)
+        };
+        let changeable: Vec<_> = self.fixed.iter().filter(|(label, _)| changeable(label)).collect();
+        assert!(changeable.is_empty(), "marked as fixed, but a change was accepted: {changeable:#?}");
     }
 }
 

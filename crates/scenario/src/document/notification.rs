@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_qdisc::Spec;
-use tailback_qdisc::congestion_notification::{Aqm, Filter, Memory, rp};
+use tailback_qdisc::congestion_notification::{Aqm, Filter, LimitersSpec, Memory, rp};
 use tailback_units::Size;
 
 /// Rate limiters at an output port. Frames of sources that a congestion point has slowed down wait in per-limiter
@@ -22,21 +22,25 @@ pub struct RateLimiters {
     /// Key that assigns frames of a class to a limiter: the "destination" address, the "pair" of source and destination
     /// address, or the "flow". Default "destination".
     #[serde(default)]
+    #[schemars(extend("x-fixed" = LimitersSpec::KEY_FIXED))]
     pub filter: Filter,
     /// Number of rate limiters, 1 to 65536; frames are hashed to them by `filter`. Absent: one limiter per key.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = 1, max = 65_536))]
+    #[schemars(extend("x-fixed" = LimitersSpec::KEY_FIXED))]
     pub queues: Option<u32>,
     /// Memory shared by the queues of all limiters at a port, per class.
     pub buffer: Size,
     /// Memory that `buffer` limits: the limiters' "own", or "shared" with the default path of the port. If limited
     /// frames fill shared memory, frames of the default path are dropped. Default "own".
     #[serde(default)]
+    #[schemars(extend("x-fixed" = LimitersSpec::MEMORY_FIXED))]
     pub memory: Memory,
     /// Bytes that a tag adds to each frame from its limiter on, 0 to 64: 8 for BCN's tag, 4 for that of 802.1Qau.
     /// Default 0.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[schemars(range(max = 64))]
+    #[schemars(extend("x-fixed" = LimitersSpec::TAG_FIXED))]
     pub tag_bytes: u16,
     /// Active queue management before each limiter's queue. Absent: only that of `discipline`.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -228,6 +228,11 @@ impl Default for SwitchModel {
     }
 }
 
+/// Reason why `reserve` and `headroom` are fixed during a run.
+const ACCOUNTED: &str = "packets in it are already accounted to their inputs";
+/// Reason why the parameters of a model other than its memory are fixed during a run.
+const ONLY_MEMORY: &str = "only the memory of a model can change";
+
 /// A non-blocking fabric; frames wait only at their output port.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
@@ -292,6 +297,7 @@ pub struct SharedBuffer {
     pub shift: u8,
     /// Memory reserved for each ingress port and class. Default 4kB.
     #[serde(default = "default_reserve")]
+    #[schemars(extend("x-fixed" = ACCOUNTED))]
     pub reserve: Size,
     /// Hysteresis in bytes: a stopped ingress class is resumed once it is this far below its threshold. Default 3kB.
     #[serde(default = "default_resume")]
@@ -300,6 +306,7 @@ pub struct SharedBuffer {
     /// case of its link, which is the bytes that arrive during the transmission of a frame and the PAUSE, the
     /// round-trip propagation delay, the response time and the switch's latency, plus two frames.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-fixed" = ACCOUNTED))]
     pub headroom: Option<Size>,
 }
 
@@ -373,10 +380,12 @@ pub struct VirtualOutputQueues {
     /// back-pressure with scope "class" or "class-destination", and with scope "destination" if `addresses` is
     /// "filtering-database".
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-fixed" = ONLY_MEMORY))]
     pub output_buffer: Option<Size>,
     /// Speed-up of the crossbar: rate at which a frame crosses it divided by the rate of the output's link, 1 to 1000.
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1000))]
+    #[schemars(extend("x-fixed" = ONLY_MEMORY))]
     pub speedup: f64,
 }
 
@@ -405,6 +414,7 @@ impl VirtualOutputQueues {
 pub struct CutThrough {
     /// Bytes of the frame that must have arrived before the forwarding decision; 1 B to 64 kB.
     #[serde(default = "default_header")]
+    #[schemars(extend("x-fixed" = ONLY_MEMORY))]
     pub header: Size,
 }
 

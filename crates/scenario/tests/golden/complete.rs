@@ -44,7 +44,7 @@ const ELSEWHERE: [&str; 29] = [
 type Found = BTreeMap<String, String>;
 
 /// Returns the alternatives at a node of the schema: references resolved, `anyOf` and `oneOf` expanded.
-fn alternatives(node: &'static Value) -> Vec<&'static Value> {
+pub(super) fn alternatives(node: &'static Value) -> Vec<&'static Value> {
     if let Some(name) = node.get("$ref").and_then(Value::as_str).and_then(|r| r.strip_prefix("#/$defs/")) {
         return alternatives(&schema()["$defs"][name]);
     }

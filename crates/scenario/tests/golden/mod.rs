@@ -23,6 +23,7 @@
 mod complete;
 #[path = "../../../sim/tests/golden/levels.rs"]
 mod levels;
+mod tunable;
 
 use levels::{Levels, all_differ, compare};
 use std::collections::BTreeMap;

@@ -1,7 +1,7 @@
 //! BCN version 2, later called ECM: feedback linear in the deviation and in the change of the queue
 //! length.
 
-use super::{Answer, Arrival, Occupancy, Watch};
+use super::{Answer, Arrival, FRAME_FIXED, Occupancy, Watch};
 use crate::check;
 use crate::congestion_notification::Feedback;
 use crate::retune::{Fixed, Retune, fixed};
@@ -33,6 +33,7 @@ pub struct Params {
     /// Number of buffer bytes that count as one frame, 1 B to 65535 B. Default: frames are counted, whatever their
     /// length.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-fixed" = FRAME_FIXED))]
     pub frame: Option<Size>,
 }
 
@@ -96,7 +97,7 @@ impl Retune for Ecm {
 
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
-        fixed("frame", self.frame, to.frame, "the queue length at the last sample is kept in this unit")
+        fixed("frame", self.frame, to.frame, FRAME_FIXED)
     }
 }
 

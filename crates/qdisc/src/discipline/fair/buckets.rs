@@ -39,9 +39,12 @@ impl Buckets {
 }
 
 impl Buckets {
+    /// Reason why the assignment is fixed during a run.
+    pub(crate) const FIXED: &str = "packets wait in these queues";
+
     /// Refuses another assignment during a run.
     pub(crate) fn check_retune(self, field: &str, to: Buckets) -> Result<(), Invalid> {
-        fixed(field, self, to, "packets wait in these queues")
+        fixed(field, self, to, Buckets::FIXED)
     }
 }
 

@@ -23,6 +23,7 @@ pub struct Params {
     pub classes: Vec<Class>,
     /// Name of the leaf for packets that match no class. Default: such packets are dropped.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-fixed" = Identity::MATCH_FIXED))]
     pub default: Option<String>,
     /// Overhead: bytes that curves count for a packet in addition to its buffer bytes. Default
     /// "0B".
@@ -35,13 +36,16 @@ pub struct Params {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Class {
     /// Name, unique among the classes.
+    #[schemars(extend("x-fixed" = Identity::NAME_FIXED))]
     pub name: String,
     /// Name of the parent class. Default: the root, which is the whole link.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-fixed" = Identity::PARENT_FIXED))]
     pub parent: Option<String>,
     /// Leaf only: packets that belong to the class, unless they match an earlier class. Default: no packets, except in
     /// the default class.
     #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-fixed" = Identity::MATCH_FIXED))]
     pub matches: Option<Match>,
     /// Leaf only: real-time curve, the guaranteed service. Default: no guarantee.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -176,7 +180,7 @@ impl Fixed for Params {
             fixed(&format!("classes[{i}].rt"), from.rt.is_some(), to.rt.is_some(), why)?;
             fixed(&format!("classes[{i}].ls"), from.ls.is_some(), to.ls.is_some(), why)?;
         }
-        fixed("default", &self.default, &to.default, "it decides which packets wait in the class")
+        fixed("default", &self.default, &to.default, Identity::MATCH_FIXED)
     }
 }
 

@@ -23,6 +23,7 @@ pub struct Params {
     /// Name of the leaf for packets that match no class. Default: such packets are not shaped and
     /// are served first.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-fixed" = Identity::MATCH_FIXED))]
     pub default: Option<String>,
     /// Divisor of the rate in byte/s that gives the default of `quantum`, which is limited to 1000
     /// B to 200000 B; 1 to 1000000. Default 10.
@@ -39,13 +40,16 @@ pub struct Params {
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Class {
     /// Name, unique among the classes.
+    #[schemars(extend("x-fixed" = Identity::NAME_FIXED))]
     pub name: String,
     /// Name of the parent class, from which this class borrows. Default: no parent, so that the class does not borrow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-fixed" = Identity::PARENT_FIXED))]
     pub parent: Option<String>,
     /// Leaf only: packets that belong to the class, unless they match an earlier class. Default: no packets,
     /// except in the default class.
     #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-fixed" = Identity::MATCH_FIXED))]
     pub matches: Option<Match>,
     /// Assured rate, above 0.
     pub rate: Rate,
@@ -193,7 +197,7 @@ impl Fixed for Params {
             })
         }
         check_classes_retune("classes", classes(self), classes(to))?;
-        fixed("default", &self.default, &to.default, "it decides which packets wait in the class")
+        fixed("default", &self.default, &to.default, Identity::MATCH_FIXED)
     }
 }
 

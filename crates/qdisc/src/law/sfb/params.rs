@@ -19,12 +19,15 @@ pub struct Params {
     /// instead of above it, a packet is dropped if each of its bins holds `max` packets, an increasing
     /// part of the marks becomes drops above a probability of 1/2, the penalty box is a token bucket,
     /// and a set of bins keeps its probabilities when it gets new hashes. Default "thesis".
+    #[schemars(extend("x-fixed" = FORM_FIXED))]
     pub form: Form,
     /// Number of levels, 1 to 32. Default 2; 8 in form "linux".
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-fixed" = LEVELS_FIXED))]
     pub levels: Option<u8>,
     /// Number of bins on each level, 1 to 65535. Default 23; 16 in form "linux".
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(extend("x-fixed" = BINS_FIXED))]
     pub bins: Option<u16>,
     /// Number of packets above which a bin is full; usually 1.5 times the buffer in packets divided
     /// by `bins`. Default 13, for 200 packets in 23 bins; 20 in form "linux".
@@ -120,6 +123,7 @@ pub struct PenaltyBox {
     /// Scope of `interval`: "global", all boxed flows together; "per-bin", each bin; "per-flow",
     /// each flow, whose state no router could keep. Form "linux" is always "global". Default
     /// "global".
+    #[schemars(extend("x-fixed" = SCOPE_FIXED))]
     pub scope: Scope,
     /// Effect of the packets of boxed flows on their bins: "counted", packets that pass count in the
     /// bins like any others; "uncounted", they do not count; "pressure", they count, and each arrival
@@ -303,13 +307,25 @@ impl Params {
     }
 }
 
+/// Reason why `form` is fixed during a run.
+const FORM_FIXED: &str = "the forms have bins and penalty boxes of different sorts";
+
+/// Reason why `levels` is fixed during a run.
+const LEVELS_FIXED: &str = "waiting packets are counted in the bins of all levels";
+
+/// Reason why `bins` is fixed during a run.
+const BINS_FIXED: &str = "waiting packets are counted in these bins";
+
+/// Reason why the penalty box's `scope` is fixed during a run.
+const SCOPE_FIXED: &str = "it decides which times of last packets are kept";
+
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
         let (from, settings) = (self.settings(), to.settings());
-        fixed("form", self.form, to.form, "the forms have bins and penalty boxes of different sorts")?;
-        fixed("levels", from.levels, settings.levels, "waiting packets are counted in the bins of all levels")?;
-        fixed("bins", from.bins, settings.bins, "waiting packets are counted in these bins")?;
-        fixed("penalty-box.scope", from.scope, settings.scope, "it decides which times of last packets are kept")
+        fixed("form", self.form, to.form, FORM_FIXED)?;
+        fixed("levels", from.levels, settings.levels, LEVELS_FIXED)?;
+        fixed("bins", from.bins, settings.bins, BINS_FIXED)?;
+        fixed("penalty-box.scope", from.scope, settings.scope, SCOPE_FIXED)
     }
 }
 
