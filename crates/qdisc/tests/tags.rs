@@ -298,3 +298,14 @@ fn wfq_counts_a_packet_in_full_that_is_sent_faster_than_the_rate_says() {
     assert_eq!(order(2_500), [0, 1]);
     assert_eq!(order(1_900), [1, 0]);
 }
+
+#[test]
+fn virtual_clock_refuses_a_reserved_rate_of_zero() {
+    // A stamp is the size divided by the rate.
+    use tailback_qdisc::discipline::virtual_clock::Params;
+    let params = |bps| Params { rate: Some(Rate(bps)), ..Params::default() };
+    let error = params(0).check().expect_err("the rate is zero");
+    assert_eq!(error.path, "rate");
+    assert!(error.to_string().contains("write a rate above zero"), "{error}");
+    assert_eq!(params(1).check(), Ok(()));
+}
