@@ -8,6 +8,8 @@ use crate::{Place, Report};
 const MAX_DEPTH: usize = 100;
 /// Upper bound on the words of one statement.
 const MAX_WORDS: usize = 100;
+/// Upper bound on the words of one list.
+const MAX_LIST: usize = 10_000;
 
 /// Token: a word or a delimiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,6 +111,7 @@ pub(super) fn read(text: &str, report: &mut Report) -> Tree {
         words: Vec::new(),
         lists: Vec::new(),
         list: None,
+        cut: false,
         stack: Vec::new(),
         edit: Vec::new(),
         levels: Vec::new(),
@@ -137,6 +140,8 @@ struct Reader<'a, 'r> {
     lists: Vec<(usize, Vec<(&'a str, Place)>)>,
     /// Elements of the list that is open.
     list: Option<Vec<(&'a str, Place)>>,
+    /// `true` if the open list has more than [`MAX_LIST`] elements, which has been reported.
+    cut: bool,
     /// Nodes of the open braces.
     stack: Vec<Id>,
     /// Path that `edit` has entered.
@@ -182,7 +187,10 @@ impl<'a> Reader<'a, '_> {
     fn token(&mut self, token: Token<'a>, at: Place) {
         match token {
             Token::Word(word) => self.word(word, at),
-            Token::ListOpen => self.list = Some(Vec::new()),
+            Token::ListOpen => {
+                self.list = Some(Vec::new());
+                self.cut = false;
+            }
             Token::ListClose => {
                 if let Some(list) = self.list.take() {
                     if self.words.is_empty() && self.stack.is_empty() && list.first().is_some_and(|(w, _)| *w == "edit")
@@ -224,8 +232,12 @@ impl<'a> Reader<'a, '_> {
 
     fn word(&mut self, word: &'a str, at: Place) {
         if let Some(list) = &mut self.list {
-            if list.len() < 10_000 {
+            if list.len() < MAX_LIST {
                 list.push((word, at));
+            } else if !self.cut {
+                self.cut = true;
+                let message = format!("a list has more than {MAX_LIST} words; the rest is left out");
+                self.report.unsupported(at, message, None);
             }
             return;
         }
@@ -487,7 +499,7 @@ impl<'a> Reader<'a, '_> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ROOT, Report, read};
+    use super::{MAX_LIST, ROOT, Report, read};
 
     #[test]
     fn exit_and_quit_return_to_the_level_before_the_last_edit() {
@@ -511,5 +523,16 @@ mod tests {
             let path: Vec<&str> = path.split_whitespace().chain(["x", "y"]).collect();
             assert!(tree.path(ROOT, &path).is_some(), "{commands:?}");
         }
+    }
+
+    #[test]
+    fn a_list_that_is_cut_is_reported_once() {
+        let unsupported = |words: usize| -> Vec<String> {
+            let mut report = Report::default();
+            let _ = read(&format!("a {{ b [ {}]; }}\n", "w ".repeat(words)), &mut report);
+            report.notices().iter().map(|notice| notice.message.clone()).collect()
+        };
+        assert!(unsupported(MAX_LIST).is_empty());
+        assert_eq!(unsupported(MAX_LIST + 2), ["a list has more than 10000 words; the rest is left out"]);
     }
 }
