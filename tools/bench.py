@@ -44,6 +44,11 @@ def instructions_per_hop(binary: str, workload: str) -> float:
     return (long - short) / (many - few)
 
 
+def memory(megabytes: float | None) -> str:
+    """Return a cell with a peak memory in MB; `None`: `tailback bench` cannot measure it on this system."""
+    return "not measured" if megabytes is None else f"{megabytes:.0f}"
+
+
 def main() -> None:
     """Measure all workloads."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -59,7 +64,7 @@ def main() -> None:
     rows = []
     for run in json.loads(result.stdout):
         speed = measure.Run(run["packet_hops"], run["cpu_s"]).speed
-        row = [run["workload"], f"{speed:.2f}", f"{run['rss_mb']:.0f}"]
+        row = [run["workload"], f"{speed:.2f}", memory(run["rss_mb"])]
         rows.append(
             [*row, f"{instructions_per_hop(options.binary, run['workload']):.0f}" if valgrind else "not counted"]
         )

@@ -218,6 +218,40 @@ def test_a_forecast_is_the_factor_at_which_the_target_is_missed() -> None:
     assert kept.factor is None
 
 
+@pytest.mark.parametrize(
+    ("flows", "policed"),
+    [
+        # By name or pattern, of the whole name (docs/scenarios.md, conditioners).
+        ("data1", {"data1"}),
+        ("data", {"data"}),
+        ("data*", {"data", "data1", "data2"}),
+        ("data?", {"data1", "data2"}),
+        ("data[!1]", {"data2"}),
+        (None, {"data", "data1", "data2", "voice"}),
+    ],
+)
+@pytest.mark.parametrize("by", ["flows", "match"])
+def test_policers_and_class_maps_select_groups_by_name_or_pattern(
+    flows: str | None, policed: set[str], by: str
+) -> None:
+    rows = "name,dscp,rate,packet\n" + "".join(
+        f"{name},be,1Mbit/s,1000\n" for name in ("data", "data1", "data2", "voice")
+    )
+    found = import_configuration("mqc", CLASSES, traffic=rows, rate="10Mbit/s", overhead="0")
+    assert found.scenario is not None
+    # Without `accounting`, each group offers about 1 Mbit/s; all of them pass at most 0.2 Mbit/s.
+    conditioner: dict[str, Any] = {
+        "meter": {"kind": "token-bucket", "rate": "0.2Mbit/s", "burst": "10kB"},
+        "exceed": {"drop": True},
+        "per": "group",
+    }
+    if flows is not None:
+        conditioner |= {"flows": flows} if by == "flows" else {"match": {"flows": flows}}
+    port = {"switches[ce].ports.sink": {"conditioners": [conditioner]}}
+    services = fluid(found.scenario.set(port), "ce", "sink")
+    assert {name for name, service in services.items() if service.loss > 0.5} == policed
+
+
 def test_growth_per_interval_gives_the_number_of_intervals() -> None:
     # 1.1^5 = 1.611, 1.1^4 = 1.464.
     assert intervals_until(1.6, 0.1) == 5
@@ -233,6 +267,7 @@ def test_growth_per_interval_gives_the_number_of_intervals() -> None:
         (["c.loss<=1%"], ["a"], None, "no group of flows 'c'"),
         (["b.loss<=1%"], ["c"], None, "no group of flows 'c'"),
         (["b.loss<=1%"], ["a"], "nowhere", "no port 'nowhere'"),
+        (["b.loss<=1%"], ["a"], "ce:nowhere", "no port 'ce:nowhere'"),
     ],
 )
 def test_forecasts_of_unknown_metrics_groups_and_ports_are_refused(

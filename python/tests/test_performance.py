@@ -31,6 +31,10 @@ def binary(tmp_path: Path) -> Path:
     return path
 
 
+def test_peak_memory_that_a_system_cannot_measure_has_a_cell_of_its_own(tool: ModuleType) -> None:
+    assert [tool.bench.memory(megabytes) for megabytes in (None, 51.6)] == ["not measured", "52"]
+
+
 def counts(tool: ModuleType, monkeypatch: pytest.MonkeyPatch, value: float, stop: str = "") -> list[str]:
     """Replace the counting of instructions by a constant; return a list that collects the counted workloads.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import json
 import math
 import shutil
 import subprocess
@@ -49,6 +50,21 @@ def test_packets_count_by_their_send_time_and_late_arrivals_are_not_lost(guest):
     assert made.throughput_bps == pytest.approx(2 * 800 / 3)
     assert made.loss == 0.25
     assert (made.mean_s, made.p99_s) == (pytest.approx(0.02), pytest.approx(0.03))
+
+
+def test_a_single_seed_gives_means_without_intervals_and_json_without_infinity(compare, guest):
+    one = guest.Outcome(offered_bps=2e6, throughput_bps=1e6, loss=0.5, mean_s=0.01, p99_s=math.nan)
+    row = compare.compare("p", "script", "a", [one], [one])
+    assert "| 1.000 / 1.000 | 50.00 / 50.00 | 10.00 / 10.00 | none / none |" in compare.table([row])
+    text = json.dumps(compare.as_json(row), allow_nan=False)
+    assert json.loads(text)["kernel"]["loss"] == {"mean": 0.5, "lo": None, "hi": None, "n": 1}
+
+
+def test_no_seeds_are_a_usage_error(compare, monkeypatch, capsys):
+    monkeypatch.setattr("sys.argv", ["compare.py", "--seeds", "0"])
+    with pytest.raises(SystemExit):
+        compare.main()
+    assert "--seeds needs at least 1" in capsys.readouterr().err
 
 
 def test_a_retransmission_counts_as_a_packet_and_half_of_the_rtt_is_added_to_the_delay(guest):

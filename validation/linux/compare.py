@@ -25,6 +25,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
+from typing import Any
 
 import guest
 from guest import Group, GuestError, Kernel, Outcome, Run
@@ -167,9 +168,21 @@ def _cell(metric: str, kernel: Interval, ours: Interval) -> str:
         if math.isnan(interval.mean):
             return "none"
         half = (interval.hi - interval.lo) / 2
+        if math.isinf(half):
+            # A single seed has no interval.
+            return f"{scale * interval.mean:.{digits}f}"
         return f"{scale * interval.mean:.{digits}f} ± {scale * half:.{digits}f}"
 
     return f"{text(kernel)} / {text(ours)}"
+
+
+def as_json(row: Row) -> dict[str, Any]:
+    """Return a row for JSON, which has no number for NaN and infinity: they are `None`."""
+
+    def finite(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+        return {key: None if isinstance(value, float) and not math.isfinite(value) else value for key, value in pairs}
+
+    return asdict(row, dict_factory=finite)
 
 
 def table(rows: Sequence[Row]) -> str:
@@ -203,6 +216,8 @@ def main() -> int:
     options = parser.parse_args()
     if options.page and options.policies:
         parser.error("--page needs all policies")
+    if options.seeds < 1:
+        parser.error("--seeds needs at least 1")
     answers = options.out / "linux"
     kernel = Kernel.found(options.kernel or options.out / "kernel" / "linux", answers)
     if isinstance(kernel, str):
@@ -238,7 +253,7 @@ def main() -> int:
     options.out.mkdir(parents=True, exist_ok=True)
     (options.out / "linux.md").write_text(table(rows), encoding="utf-8")
     (options.out / "linux.json").write_text(
-        json.dumps([asdict(row) for row in rows], indent=1) + "\n", encoding="utf-8"
+        json.dumps([as_json(row) for row in rows], indent=1, allow_nan=False) + "\n", encoding="utf-8"
     )
     values = len(METRICS) * len(rows)
     inside = values - sum(len(row.outside) for row in rows)

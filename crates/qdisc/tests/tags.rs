@@ -298,3 +298,37 @@ fn wfq_counts_a_packet_in_full_that_is_sent_faster_than_the_rate_says() {
     assert_eq!(order(2_500), [0, 1]);
     assert_eq!(order(1_900), [1, 0]);
 }
+
+/// The work of a packet that is sent faster than the rate says is done before the next one begins: V + work / sum of weights comes
+/// before the maximum with the smallest start tag (Bennett and Zhang, equation 16).
+#[test]
+fn wf2q_plus_counts_a_packet_that_is_sent_faster_than_the_rate_says_before_it_chooses_the_next() {
+    use crate::link::packet;
+    use tailback_qdisc::{Cx, Gate, Qdisc};
+    use tailback_random::Rng;
+    let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+    let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+    let arrival = |flow, bytes| packet(&Arrival { at: Time::ZERO, flow, bytes, ecn: Ecn::NotEct }, 0);
+    let mut q = build(json!({ "kind": "wf2q-plus" }), &SITE);
+    // Start tags 0, 1000 and 2000. At the second service V = max(0 + 1000, 1000) = 1000.
+    (0..3).for_each(|_| q.enqueue(Time::ZERO, arrival(0, 1000), cx));
+    (0..2).for_each(|_| assert!(q.dequeue(Time::ZERO, &Gate::default(), cx).is_some()));
+    // The packet of flow 1 has the tags 1000 and 2500. At the third service V = max(1000 + 1000 / 2, 1000) = 1500, so that
+    // the third packet of flow 0, with the tags 2000 and 3000, is not eligible.
+    q.enqueue(Time::ZERO, arrival(1, 1500), cx);
+    let order: Vec<u32> =
+        std::iter::from_fn(|| q.dequeue(Time::ZERO, &Gate::default(), cx)).map(|p| p.flow()).collect();
+    assert_eq!(order, [1, 0]);
+    // With V = 2000 after the second service, its tags would be 2000 and 3500, and it would be served last.
+}
+
+#[test]
+fn virtual_clock_refuses_a_reserved_rate_of_zero() {
+    // A stamp is the size divided by the rate.
+    use tailback_qdisc::discipline::virtual_clock::Params;
+    let params = |bps| Params { rate: Some(Rate(bps)), ..Params::default() };
+    let error = params(0).check().expect_err("the rate is zero");
+    assert_eq!(error.path, "rate");
+    assert!(error.to_string().contains("write a rate above zero"), "{error}");
+    assert_eq!(params(1).check(), Ok(()));
+}

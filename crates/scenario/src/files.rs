@@ -56,7 +56,10 @@ pub(crate) fn load(document: &mut Document, files: &Files) -> Result<(), Vec<Com
             .map_err(|why| (format!("`{file}` cannot be read: {why}"), "give the path relative to the scenario's file"))
             .and_then(|text| {
                 let help = "each line is a frame; see `format` for the supported formats";
-                trace.load(&text).map_err(|e| (format!("line {} of `{file}`: {}", e.line, e.message), help))
+                trace.load(&text).map_err(|e| match e.line {
+                    0 => (format!("`{file}`: {}", e.message), help),
+                    line => (format!("line {line} of `{file}`: {}", e.message), help),
+                })
             });
         if let Err((message, help)) = found {
             let path = Path::root().join("flows").join(index).join("source").join("file");

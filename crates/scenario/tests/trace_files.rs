@@ -59,9 +59,11 @@ fn a_file_that_is_missing_or_malformed_is_an_error_at_its_name() {
     for (files, phrase) in [
         (Files::none(), "`film.txt` cannot be read"),
         (read("1000\nfast\n"), "line 2 of `film.txt`"),
-        (read(""), "`film.txt`"),
+        (read(""), "`film.txt`: the trace has no frames"),
+        (read("0\n0\n"), "`film.txt`: every frame of the trace is empty"),
     ] {
         let error = Scenario::from_toml_with(SCENARIO, "film.toml", files).unwrap_err().rendered();
+        assert!(!error.contains("line 0"), "lines are counted from 1: {error}");
         assert!(error.contains(phrase) && error.contains("film.toml:20:"), "{error}");
     }
 }

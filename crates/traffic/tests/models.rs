@@ -79,6 +79,20 @@ fn cbr_jitter_delays_by_at_most_its_fraction_and_never_reorders() {
 }
 
 #[test]
+fn cbr_with_jitter_and_wander_never_reorders_and_is_refused_where_it_could() {
+    // The shortest interval is (1 - wander) times the nominal one. A packet that is late by up to `jitter` intervals
+    // overtakes the next unless jitter is at most 1 - wander.
+    let both = |jitter, wander| Cbr { jitter: Fraction(jitter), wander: Fraction(wander), ..cbr() };
+    for (jitter, wander) in [(0.5, 0.5), (0.9, 0.1), (0.0, 1.0), (1.0, 0.0)] {
+        assert!(both(jitter, wander).check().is_ok());
+        let observed = bursts(Model::Cbr(both(jitter, wander)), 50_000);
+        assert!(observed.windows(2).all(|w| w[0].at <= w[1].at), "jitter {jitter}, wander {wander}");
+    }
+    let error = both(0.75, 0.5).check().unwrap_err().to_string();
+    assert!(error.contains("`jitter` and `wander` add up to 1.25"), "{error}");
+}
+
+#[test]
 fn poisson_gaps_are_exponential_and_its_counts_have_a_dispersion_of_one() {
     let model = Poisson { packet: Size(500), sizes: Sizes::Fixed, rate: None, interval: Some(Dur::from_ms(2)) };
     let observed = bursts(Model::Poisson(model), 200_001);

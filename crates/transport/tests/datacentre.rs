@@ -465,6 +465,14 @@ fn parameters_out_of_range_are_refused_by_name() {
         assert!(error.contains(&format!("congestion-control.{field}")), "{control}: {error}");
     }
     assert!(Rdma { acknowledge_every: 0, ..Rdma::default() }.check().is_err());
+    // The documented range is 1 us to 10 s.
+    for timeout in [Dur::ZERO, Dur::from_ns(999), Dur(Dur::from_secs(10).0 + 1)] {
+        let error = Rdma { timeout, ..Rdma::default() }.check().expect_err("it is out of range");
+        assert_eq!(error.path, "timeout");
+    }
+    for timeout in [Dur::from_us(1), Dur::from_secs(10)] {
+        assert_eq!(Rdma { timeout, ..Rdma::default() }.check(), Ok(()));
+    }
     assert!(tcp(json!({ "congestion-control": { "kind": "hpcc" } })).congestion_control.needs().telemetry);
 }
 

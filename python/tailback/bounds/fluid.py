@@ -20,7 +20,17 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tailback import _native
-from tailback.bounds.port import Json, NotModelledError, Port, class_rates, delay_s, rate_bps, share_bps, towards
+from tailback.bounds.port import (
+    Json,
+    NotModelledError,
+    Port,
+    class_rates,
+    delay_s,
+    rate_bps,
+    selects,
+    share_bps,
+    towards,
+)
 from tailback.scenario import Scenario
 
 __all__ = ["Fluid", "FluidPort", "NotModelledError", "fluid", "max_min"]
@@ -160,13 +170,13 @@ class FluidPort:
             if meter.get("kind") != "token-bucket" or exceed.get("drop") is not True or marks:
                 raise NotModelledError("a conditioner that is not a dropping policer")
             _plain(conditioner)
-            matches, names = conditioner.get("match"), conditioner.get("flows")
+            matches, written = conditioner.get("match"), conditioner.get("flows")
             policed = [
                 name
                 for name in sent
                 # Only the first conditioner that matches a packet applies to it.
                 if name not in metered
-                and (names is None or name in names)
+                and (written is None or selects(written, name))
                 and (matches is None or self._port.holds(matches, groups[name]))
             ]
             metered.update(policed)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
 from tailback import _native
@@ -20,6 +21,7 @@ __all__ = [
     "class_rates",
     "delay_s",
     "rate_bps",
+    "selects",
     "share_bps",
     "towards",
 ]
@@ -146,7 +148,7 @@ class Port:
             elif key == "precedence":
                 holds = group.dscp >> 3 in values
             elif key == "flows":
-                holds = group.name in values
+                holds = any(selects(name, group.name) for name in values)
             elif key == "all":
                 holds = all(self.holds(part, group) for part in values)
             elif key == "not":
@@ -156,6 +158,11 @@ class Port:
             if not holds:
                 return False
         return True
+
+
+def selects(written: str, name: str) -> bool:
+    """Return `True` if a name or pattern, as `flows` of class maps and conditioners has it, matches a name."""
+    return written == name or fnmatchcase(name, written)
 
 
 def class_rates(classes: Sequence[Json], base_bps: float) -> list[float]:

@@ -199,7 +199,8 @@ def _port(scenario: Scenario, name: str | None) -> tuple[str, str]:
     ]
     if name is not None:
         node, colon, neighbour = name.partition(":")
-        if colon and node in switches:
+        links = cast("Sequence[Mapping[str, Sequence[str]]]", scenario.document.get("links", []))
+        if colon and node in switches and any({node, neighbour} == set(link["between"]) for link in links):
             return node, neighbour
         raise UsageError(f"there is no port {name!r}; write a switch and its neighbour, such as ce:sink")
     if len(found) != 1:

@@ -35,12 +35,15 @@ impl Params {
     pub fn build(&self, site: &Site) -> VirtualClock {
         Tagged::new(ByFlow::new(self.buckets, &self.weights), Reserved::new(site.rate, self.rate), site)
     }
-    /// Refuses buckets and weights out of range, and weights of flows that share queues.
+    /// Refuses buckets and weights out of range, weights of flows that share queues, and a rate of zero.
     ///
     /// # Errors
     /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
+        if self.rate == Some(Rate(0)) {
+            return Err(Invalid::new("rate", "the rate is zero; write a rate above zero, such as \"1Mbit/s\""));
+        }
         check_weights(&self.weights, self.buckets)
     }
 }

@@ -88,6 +88,8 @@ impl Clock for SystemTime {
         if backlogged { last } else { last.max(self.virtual_time) }
     }
     fn eligible(&mut self, smallest_start: f64) -> f64 {
+        // The packet before has been sent, even if faster than the rate says. All its work comes before the maximum.
+        self.virtual_time += self.work.end() / self.sum;
         self.virtual_time = self.virtual_time.max(smallest_start);
         self.virtual_time * (1.0 + ROUNDING)
     }

@@ -5,6 +5,8 @@ use crate::Report;
 
 /// Upper bound on the number of words inherited from groups.
 const MAX_INHERITED: usize = 50_000;
+/// Upper bound on the nodes of one group that match one node of the configuration.
+const MAX_COUNTERPARTS: usize = 100;
 
 /// Expands all applied groups.
 pub(super) fn expand(tree: &mut Tree, report: &mut Report) {
@@ -28,7 +30,13 @@ pub(super) fn expand(tree: &mut Tree, report: &mut Report) {
                 report.unsupported(at, format!("there is no group `{word}`"), Some(advice));
                 continue;
             };
-            for source in counterparts(tree, group, place) {
+            let (sources, is_cut) = counterparts(tree, group, place);
+            if is_cut {
+                let message =
+                    format!("more than {MAX_COUNTERPARTS} paths of `{word}` match one statement; the rest is left out");
+                report.unsupported(at, message, Some("paste `show configuration | display inheritance`"));
+            }
+            for source in sources {
                 merge(tree, source, place, &mut budget);
             }
         }
@@ -42,15 +50,18 @@ pub(super) fn expand(tree: &mut Tree, report: &mut Report) {
     }
 }
 
-/// Returns the nodes of a group whose path, with wildcards, matches that of a node of the configuration.
-fn counterparts(tree: &Tree, group: Id, place: Id) -> Vec<Id> {
-    let mut at = vec![group];
+/// Returns the nodes of a group whose path, with wildcards, matches that of a node of the configuration; `true`: there
+/// are more than [`MAX_COUNTERPARTS`], and only some of them are returned.
+fn counterparts(tree: &Tree, group: Id, place: Id) -> (Vec<Id>, bool) {
+    let (mut at, mut is_cut) = (vec![group], false);
     for word in tree.front(place, usize::MAX) {
         let children = at.iter().flat_map(|id| tree.children(*id));
         at = children.filter(|id| matches_pattern(tree.word(*id), word)).collect();
-        at.truncate(100);
+        is_cut |= at.len() > MAX_COUNTERPARTS;
+        at.truncate(MAX_COUNTERPARTS);
     }
-    at
+    // Paths that are left out may not match further words, but that is not followed.
+    (at, is_cut)
 }
 
 /// Adds the statements below `source`, a node of a group, to `target`; `budget` is the number of words that may be added.
@@ -108,7 +119,29 @@ pub(super) fn wildcard(pattern: &str, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::wildcard;
+    use super::{MAX_COUNTERPARTS, expand, wildcard};
+    use crate::Report;
+
+    #[test]
+    fn matching_paths_of_a_group_that_are_left_out_are_reported() {
+        let notices = |paths: usize| -> Vec<String> {
+            // Each pattern matches the interface: `<g*>`, `<g**>` and so on.
+            let patterns = (1..=paths).map(|n| format!("<g{}> {{ mtu {n}; }} ", "*".repeat(n)));
+            let text = format!(
+                "groups {{ all {{ interfaces {{ {}}} }} }}\ninterfaces {{ ge0 {{ apply-groups all; }} }}\n",
+                patterns.collect::<String>()
+            );
+            let mut report = Report::default();
+            let mut tree = crate::junos::read::read(&text, &mut report);
+            expand(&mut tree, &mut report);
+            report.notices().iter().map(|notice| notice.message.clone()).collect()
+        };
+        assert!(notices(MAX_COUNTERPARTS).is_empty());
+        assert_eq!(
+            notices(MAX_COUNTERPARTS + 1),
+            ["more than 100 paths of `all` match one statement; the rest is left out"]
+        );
+    }
 
     #[test]
     fn a_star_matches_any_characters() {

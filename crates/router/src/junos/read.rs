@@ -8,6 +8,8 @@ use crate::{Place, Report};
 const MAX_DEPTH: usize = 100;
 /// Upper bound on the words of one statement.
 const MAX_WORDS: usize = 100;
+/// Upper bound on the words of one list.
+const MAX_LIST: usize = 10_000;
 
 /// Token: a word or a delimiter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -109,8 +111,10 @@ pub(super) fn read(text: &str, report: &mut Report) -> Tree {
         words: Vec::new(),
         lists: Vec::new(),
         list: None,
+        cut: false,
         stack: Vec::new(),
         edit: Vec::new(),
+        levels: Vec::new(),
         show: Vec::new(),
         too_deep: 0,
         unbalanced: false,
@@ -136,10 +140,14 @@ struct Reader<'a, 'r> {
     lists: Vec<(usize, Vec<(&'a str, Place)>)>,
     /// Elements of the list that is open.
     list: Option<Vec<(&'a str, Place)>>,
+    /// `true` if the open list has more than [`MAX_LIST`] elements, which has been reported.
+    cut: bool,
     /// Nodes of the open braces.
     stack: Vec<Id>,
     /// Path that `edit` has entered.
     edit: Vec<&'a str>,
+    /// Number of words of the path before each `edit` whose level is not left yet.
+    levels: Vec<usize>,
     /// Path given to `show`: the statements that follow are relative to it.
     show: Vec<&'a str>,
     /// Number of open braces beyond [`MAX_DEPTH`].
@@ -179,13 +187,21 @@ impl<'a> Reader<'a, '_> {
     fn token(&mut self, token: Token<'a>, at: Place) {
         match token {
             Token::Word(word) => self.word(word, at),
-            Token::ListOpen => self.list = Some(Vec::new()),
+            Token::ListOpen => {
+                self.list = Some(Vec::new());
+                self.cut = false;
+            }
             Token::ListClose => {
                 if let Some(list) = self.list.take() {
                     if self.words.is_empty() && self.stack.is_empty() && list.first().is_some_and(|(w, _)| *w == "edit")
                     {
                         // `[edit class-of-service]` as in a session or in Juniper's documents.
-                        self.edit = list.iter().skip(1).map(|(word, _)| *word).collect();
+                        let path: Vec<&str> = list.iter().skip(1).map(|(word, _)| *word).collect();
+                        if path != self.edit {
+                            // Entered by commands that are not in the text.
+                            self.levels.clear();
+                            self.edit = path;
+                        }
                         self.show.clear();
                         return;
                     }
@@ -216,8 +232,12 @@ impl<'a> Reader<'a, '_> {
 
     fn word(&mut self, word: &'a str, at: Place) {
         if let Some(list) = &mut self.list {
-            if list.len() < 10_000 {
+            if list.len() < MAX_LIST {
                 list.push((word, at));
+            } else if !self.cut {
+                self.cut = true;
+                let message = format!("a list has more than {MAX_LIST} words; the rest is left out");
+                self.report.unsupported(at, message, None);
             }
             return;
         }
@@ -415,11 +435,14 @@ impl<'a> Reader<'a, '_> {
                 }
             }
             "edit" => {
+                if !rest.is_empty() {
+                    self.levels.push(self.edit.len());
+                }
                 self.edit.extend(names());
-                self.edit.truncate(MAX_WORDS);
+                self.cut_path(MAX_WORDS);
             }
             "top" => {
-                self.edit.clear();
+                self.cut_path(0);
                 // `top set …` and `top edit …`.
                 if !rest.is_empty() {
                     self.words = rest.to_vec();
@@ -430,15 +453,19 @@ impl<'a> Reader<'a, '_> {
             "up" => {
                 let levels = rest.first().and_then(|(word, _)| word.parse::<usize>().ok()).unwrap_or(1);
                 let left = self.edit.len().saturating_sub(levels);
-                self.edit.truncate(left);
+                self.cut_path(left);
             }
-            "exit" | "quit" => self.edit.clear(),
+            // Returns to the level before the last `edit`, or leaves the configuration mode (Junos CLI reference, "exit").
+            "exit" | "quit" => {
+                let level = self.levels.pop().filter(|_| rest.is_empty());
+                self.cut_path(level.unwrap_or(0));
+            }
             "show" => {
                 let shown = names().take_while(|word| !word.starts_with('|'));
                 let mut shown: Vec<&str> = shown.collect();
                 if shown.first() == Some(&"configuration") {
                     let _ = shown.remove(0);
-                    self.edit.clear();
+                    self.cut_path(0);
                 }
                 self.show = if shown.len() > 4 { Vec::new() } else { shown };
             }
@@ -451,6 +478,13 @@ impl<'a> Reader<'a, '_> {
         }
     }
 
+    /// Shortens the path of `edit` to at most this number of words. Levels that are not above it are left.
+    fn cut_path(&mut self, words: usize) {
+        self.edit.truncate(words);
+        let left = self.edit.len();
+        self.levels.retain(|level| *level < left);
+    }
+
     /// Reports a statement or brace that is still open at the end of the text.
     fn finish(&mut self) {
         if let Some((_, at)) = self.words.first().copied() {
@@ -460,5 +494,45 @@ impl<'a> Reader<'a, '_> {
             let at = self.stack.last().map_or_else(Place::default, |id| self.tree.at(*id));
             self.report.error(at, "a brace is not closed", "paste the whole block");
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{MAX_LIST, ROOT, Report, read};
+
+    #[test]
+    fn exit_and_quit_return_to_the_level_before_the_last_edit() {
+        // "Exit the current level of the statement hierarchy, returning to the level prior to the last edit command, or
+        // exit from configuration mode. The quit and exit commands are synonyms." (Junos CLI reference, "exit")
+        for (commands, path) in [
+            ("edit a\nedit b c\nexit", "a"),
+            ("edit a\nedit b c\nquit", "a"),
+            ("edit a b\nexit", ""),
+            ("edit a\nedit b\nedit c\nexit\nexit", "a"),
+            ("edit a\nedit b\nexit configuration-mode", ""),
+            ("edit a\nedit b c\nup\nexit", "a"),
+            ("edit a\nedit b\ntop edit c d\nexit", ""),
+            // The banner repeats the path.
+            ("edit a\n[edit a]\nedit b\n[edit a b]\nexit", "a"),
+            // Without the commands that led to a level, the level before it is unknown.
+            ("[edit a b]\nexit", ""),
+        ] {
+            let mut report = Report::default();
+            let tree = read(&format!("{commands}\nset x y\n"), &mut report);
+            let path: Vec<&str> = path.split_whitespace().chain(["x", "y"]).collect();
+            assert!(tree.path(ROOT, &path).is_some(), "{commands:?}");
+        }
+    }
+
+    #[test]
+    fn a_list_that_is_cut_is_reported_once() {
+        let unsupported = |words: usize| -> Vec<String> {
+            let mut report = Report::default();
+            let _ = read(&format!("a {{ b [ {}]; }}\n", "w ".repeat(words)), &mut report);
+            report.notices().iter().map(|notice| notice.message.clone()).collect()
+        };
+        assert!(unsupported(MAX_LIST).is_empty());
+        assert_eq!(unsupported(MAX_LIST + 2), ["a list has more than 10000 words; the rest is left out"]);
     }
 }

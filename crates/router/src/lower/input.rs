@@ -181,8 +181,9 @@ fn common_mark(conform: &[Act], exceed: &[Act], violate: &[Act]) -> Option<Mark>
 fn write(mark: Mark, header: &mut Header) {
     match mark {
         Mark::Dscp(code) => header.dscp = code,
-        // Setting the precedence clears the lower three bits of the DSCP.
-        Mark::Precedence(precedence) => header.dscp = precedence << 3,
+        // The precedence is the upper three bits (RFC 791 section 3.1), and the command sets those ("precedence bits in
+        // the IP header": Cisco IOS command reference, "set precedence"), as the action of a conditioner does.
+        Mark::Precedence(precedence) => header.dscp = header.dscp & 0b111 | precedence << 3,
         Mark::Cos(cos) => header.cos = Some(cos),
         Mark::TrafficClass(class) => header.traffic_class = Some(class),
         Mark::ExperimentalImposition(exp) | Mark::ExperimentalTopmost(exp) => header.experimental = Some(exp),
@@ -312,5 +313,18 @@ impl Lower<'_> {
             made.extend(self.police(police, &json!({ "flows": own.groups }), rate, class.at));
         }
         made
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Header, Mark, write};
+
+    #[test]
+    fn a_precedence_changes_only_the_upper_three_bits_of_the_code_point() {
+        // AF31 is 011 010, with precedence 5 it is 101 010.
+        let mut header = Header { dscp: 0b011_010, ..Header::default() };
+        write(Mark::Precedence(5), &mut header);
+        assert_eq!(header.dscp, 0b101_010);
     }
 }

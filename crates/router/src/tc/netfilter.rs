@@ -19,8 +19,13 @@ pub(super) struct Rules {
     rules: Vec<Rule>,
 }
 
+/// A table: its family, as `nft` names it, and its name. The tables of `iptables` are in the family `ip` and those of
+/// `ip6tables` in `ip6`, as with the backend nf_tables (xtables-nft(8)).
+type Table = (String, String);
+
 #[derive(Clone, Debug)]
 struct Rule {
+    table: Table,
     chain: String,
     conditions: Vec<Match>,
     /// Output device, as a name, or a prefix followed by `+` or `*`; `true`: all other devices. `None`: any device.
@@ -175,6 +180,8 @@ impl Rules {
         let start = args.start();
         let (mut table, mut chain, mut first) = ("filter".to_owned(), None, false);
         let (mut conditions, mut out, mut target) = (vec![Match::Version(version)], None, None);
+        // Chain to flush; `None` within: all chains of the table. `-t` may follow.
+        let mut flush: Option<Option<String>> = None;
         // An unsupported condition is reported only if the rule modifies packets.
         let mut unknown: Option<Trouble> = None;
         let (mut not, mut is_goto) = (false, false);
@@ -196,10 +203,11 @@ impl Rules {
                     }
                 }
                 "-F" | "--flush" => {
-                    let name = args.take().map(|word| word.text.clone());
-                    let other = |rule: &Rule| !rule.conditions.contains(&Match::Version(version));
-                    self.rules.retain(|rule| other(rule) || name.as_ref().is_some_and(|name| *name != rule.chain));
-                    return Ok(());
+                    let name = args.peek().filter(|word| !word.text.starts_with('-')).map(|word| word.text.clone());
+                    if name.is_some() {
+                        let _ = args.take();
+                    }
+                    flush = Some(name);
                 }
                 "-D" | "--delete" | "-R" | "--replace" if !self.rules.is_empty() => {
                     return Err(Trouble::unsupported(word.at, "a command that replaces or deletes a rule"));
@@ -283,6 +291,14 @@ impl Rules {
                 }
             }
         }
+        let table = (if version == 6 { "ip6" } else { "ip" }.to_owned(), table);
+        if let Some(name) = flush {
+            if let Some(trouble) = unknown {
+                return Err(trouble);
+            }
+            self.rules.retain(|rule| rule.table != table || name.as_ref().is_some_and(|name| *name != rule.chain));
+            return Ok(());
+        }
         let Some(chain) = chain else {
             report.ignored(start, "a command that does not modify packets");
             return Ok(());
@@ -295,8 +311,8 @@ impl Rules {
             report.ignored(start, "a rule that only counts packets");
             return Ok(());
         };
-        if !matches!(table.as_str(), "mangle") {
-            report.ignored(start, format!("the table {table} sets no field that tc matches"));
+        if table.1 != "mangle" {
+            report.ignored(start, format!("the table {} sets no field that tc matches", table.1));
             return Ok(());
         }
         let edits = match target.as_str() {
@@ -325,7 +341,14 @@ impl Rules {
         }
         for target in edits {
             self.add(
-                Rule { chain: chain.clone(), conditions: conditions.clone(), out: out.clone(), target, at: start },
+                Rule {
+                    table: table.clone(),
+                    chain: chain.clone(),
+                    conditions: conditions.clone(),
+                    out: out.clone(),
+                    target,
+                    at: start,
+                },
                 first,
                 report,
             );
@@ -351,26 +374,25 @@ impl Rules {
         let first = match args.word("command")?.text.as_str() {
             "add" => false,
             "insert" => true,
-            "flush" | "delete" | "list" => {
-                self.rules.clear();
+            "list" => {
+                report.ignored(start, "a command that does not modify packets");
                 return Ok(());
             }
+            "flush" => return self.nft_flush(args, report),
+            "delete" => return self.nft_delete(args, report),
             other => return Err(Trouble::unsupported(start, format!("`nft {other}`"))),
         };
         if !args.is("rule") {
             report.ignored(start, "a command that does not modify packets");
             return Ok(());
         }
-        // The default family is IPv4 (nft(8), "ADDRESS FAMILIES").
-        let version = if args.is("ip6") {
-            Some(6)
-        } else if args.is("inet") {
-            None
-        } else {
-            let _ = args.is("ip");
-            Some(4)
+        let table = table(args)?;
+        let version = match table.0.as_str() {
+            "ip6" => Some(6),
+            "ip" => Some(4),
+            "inet" => None,
+            other => return Err(Trouble::unsupported(start, format!("the family `{other}`"))),
         };
-        let _ = args.word("table")?;
         let chain = args.word("chain")?.text.clone();
         let mut conditions: Vec<Match> = version.map(Match::Version).into_iter().collect();
         let (mut out, mut targets) = (None, Vec::new());
@@ -423,13 +445,80 @@ impl Rules {
         }
         for target in targets {
             self.add(
-                Rule { chain: chain.clone(), conditions: conditions.clone(), out: out.clone(), target, at: start },
+                Rule {
+                    table: table.clone(),
+                    chain: chain.clone(),
+                    conditions: conditions.clone(),
+                    out: out.clone(),
+                    target,
+                    at: start,
+                },
                 first,
                 report,
             );
         }
         Ok(())
     }
+
+    /// Reads the arguments of `nft flush`: all rules of a chain, of a table or of a family are removed (nft(8)).
+    fn nft_flush(&mut self, args: &mut Args<'_>, report: &mut Report) -> Result<(), Trouble> {
+        let start = args.start();
+        match args.word("object")?.text.as_str() {
+            "ruleset" => match args.take() {
+                Some(family) if !FAMILIES.contains(&family.text.as_str()) => {
+                    return Err(Trouble::unsupported(family.at, format!("`nft flush ruleset {}`", family.text)));
+                }
+                family => self.rules.retain(|rule| family.is_some_and(|family| rule.table.0 != family.text)),
+            },
+            "table" => {
+                let table = table(args)?;
+                self.rules.retain(|rule| rule.table != table);
+            }
+            "chain" => {
+                let table = table(args)?;
+                let chain = &args.word("chain")?.text;
+                self.rules.retain(|rule| rule.table != table || rule.chain != *chain);
+            }
+            "set" | "map" | "meter" => report.ignored(start, "a command that does not modify packets"),
+            other => return Err(Trouble::unsupported(start, format!("`nft flush {other}`"))),
+        }
+        Ok(())
+    }
+
+    /// Reads the arguments of `nft delete`. The rules of a deleted table are removed; a chain with rules cannot be deleted
+    /// (nft(8)).
+    fn nft_delete(&mut self, args: &mut Args<'_>, report: &mut Report) -> Result<(), Trouble> {
+        let start = args.start();
+        match args.word("object")?.text.as_str() {
+            "table" => {
+                let table = table(args)?;
+                self.rules.retain(|rule| rule.table != table);
+                return Ok(());
+            }
+            "rule" if !self.rules.is_empty() => {
+                return Err(Trouble::unsupported(start, "a command that replaces or deletes a rule"));
+            }
+            "chain" => {
+                let table = table(args)?;
+                let chain = &args.word("chain")?.text;
+                if self.rules.iter().any(|rule| rule.table == table && rule.chain == *chain) {
+                    return Err(Trouble::unsupported(start, "a command that deletes a chain with rules"));
+                }
+            }
+            _ => {}
+        }
+        report.ignored(start, "a command that does not modify packets");
+        Ok(())
+    }
+}
+
+/// Address families of `nft`.
+const FAMILIES: [&str; 6] = ["ip", "ip6", "inet", "arp", "bridge", "netdev"];
+
+/// Takes `[FAMILY] TABLE` of `nft`. The default family is `ip` (nft(8), "ADDRESS FAMILIES").
+fn table(args: &mut Args<'_>) -> Result<Table, Trouble> {
+    let family = FAMILIES.into_iter().find(|family| args.is(family)).unwrap_or("ip");
+    Ok((family.to_owned(), args.word("table")?.text.clone()))
 }
 
 /// Returns the disjunction of the conditions.
@@ -567,4 +656,77 @@ fn nft_edit(key: (&str, &str), value: &Word) -> Option<Edit> {
         ("ip" | "ip6", "dscp") => Edit::Dscp(code(text)?),
         _ => return None,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{Place, Report, Rules, Word};
+
+    /// Returns the chains of the rules that are left after these commands, and the number of unsupported ones.
+    fn left(commands: &[&str]) -> (String, usize) {
+        let (mut rules, mut report) = (Rules::default(), Report::default());
+        for command in commands {
+            let words = command.split_whitespace().map(|text| Word { text: text.to_owned(), at: Place::default() });
+            let words: Vec<Word> = words.collect();
+            match words[0].text.as_str() {
+                "nft" => rules.nft(&words[1..], Place::default(), &mut report),
+                "ip6tables" => rules.iptables(6, &words[1..], Place::default(), &mut report),
+                _ => rules.iptables(4, &words[1..], Place::default(), &mut report),
+            }
+        }
+        let chains: Vec<&str> = rules.rules.iter().map(|rule| rule.chain.as_str()).collect();
+        let unsupported = report.notices().iter().filter(|notice| notice.level == crate::Level::Unsupported).count();
+        (chains.join(" "), unsupported)
+    }
+
+    #[test]
+    fn a_flush_of_iptables_empties_the_named_table_only() {
+        let start = [
+            "iptables -t mangle -A FORWARD -j MARK --set-mark 1",
+            "iptables -t mangle -A POSTROUTING -j MARK --set-mark 2",
+            "ip6tables -t mangle -A OUTPUT -j MARK --set-mark 3",
+        ];
+        for (flush, chains) in [
+            // The default table is `filter` (iptables(8)), and all chains are flushed without a chain.
+            ("iptables -F", "FORWARD POSTROUTING OUTPUT"),
+            ("iptables -t nat -F", "FORWARD POSTROUTING OUTPUT"),
+            ("iptables -t mangle -F", "OUTPUT"),
+            ("iptables -F -t mangle", "OUTPUT"),
+            ("iptables --flush FORWARD --table mangle", "POSTROUTING OUTPUT"),
+            ("ip6tables -t mangle -F", "FORWARD POSTROUTING"),
+        ] {
+            assert_eq!(left(&[&start[..], &[flush]].concat()), (chains.to_owned(), 0), "{flush}");
+        }
+        // A command that is only half understood is reported, not applied.
+        let all = "FORWARD POSTROUTING OUTPUT".to_owned();
+        assert_eq!(left(&[&start[..], &["iptables -t mangle -F --unknown"]].concat()), (all, 1));
+    }
+
+    #[test]
+    fn commands_of_nft_remove_only_the_rules_that_they_name() {
+        let start = [
+            "nft add rule inet mangle forward meta mark set 1",
+            "nft add rule inet mangle postrouting meta mark set 2",
+            "nft add rule mangle prerouting meta mark set 3",
+            "nft add rule ip other output meta mark set 4",
+        ];
+        for (command, chains, unsupported) in [
+            ("nft list ruleset", "forward postrouting prerouting output", 0),
+            ("nft flush ruleset", "", 0),
+            ("nft flush ruleset inet", "prerouting output", 0),
+            ("nft flush table inet mangle", "prerouting output", 0),
+            // Without a family it is `ip`.
+            ("nft flush table mangle", "forward postrouting output", 0),
+            ("nft flush chain inet mangle forward", "postrouting prerouting output", 0),
+            ("nft flush set inet mangle hosts", "forward postrouting prerouting output", 0),
+            ("nft delete table ip other", "forward postrouting prerouting", 0),
+            ("nft delete set inet mangle hosts", "forward postrouting prerouting output", 0),
+            ("nft delete chain inet mangle empty", "forward postrouting prerouting output", 0),
+            ("nft delete chain inet mangle forward", "forward postrouting prerouting output", 1),
+            ("nft delete rule inet mangle forward handle 7", "forward postrouting prerouting output", 1),
+            ("nft flush everything", "forward postrouting prerouting output", 1),
+        ] {
+            assert_eq!(left(&[&start[..], &[command]].concat()), (chains.to_owned(), unsupported), "{command}");
+        }
+    }
 }

@@ -47,7 +47,16 @@ impl Cbr {
         check::size("packet", self.packet, 1)?;
         check::pace(self.packet, self.rate, self.interval)?;
         check::within("wander", self.wander.0, 0.0, 1.0)?;
-        check::within("jitter", self.jitter.0, 0.0, 1.0)
+        check::within("jitter", self.jitter.0, 0.0, 1.0)?;
+        let sum = self.jitter.0 + self.wander.0;
+        if sum > 1.0 {
+            let message = format!(
+                "`jitter` and `wander` add up to {sum}, so that a packet could overtake the one before; \
+                 write at most 1 for both together"
+            );
+            return Err(Invalid::new("jitter", message));
+        }
+        Ok(())
     }
 
     pub(crate) fn mean_rate_bps(&self) -> Option<f64> {
@@ -62,10 +71,11 @@ impl Cbr {
     pub(crate) fn start(&self, at: Time, rng: &mut Rng) -> Source {
         let spacing = check::pace(self.packet, self.rate, self.interval).expect(check::UNCHECKED);
         let next = at + self.phase.draw(spacing.whole(), rng);
-        // At most one interval, so that no packet overtakes the next.
         let jitter = (self.jitter.0 * spacing.whole() as f64) as u64;
         let wander = (self.wander.0 * spacing.whole() as f64) as u64;
-        let (jitter, wander) = (jitter.min(spacing.whole()), wander.min(spacing.whole()));
+        // Together at most one interval, despite rounding, so that no packet overtakes the next.
+        let wander = wander.min(spacing.whole());
+        let jitter = jitter.min(spacing.whole() - wander);
         Source { next, bytes: self.packet.0, jitter, wander, spacing }
     }
 }

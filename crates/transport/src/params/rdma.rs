@@ -7,7 +7,7 @@ use super::tcp::{EcnMode, SpuriousTimeout, Tcp};
 use super::timers::{DelayedAck, Timers};
 use super::window::InitialWindow;
 use crate::cc::dcqcn;
-use crate::check::{duration, number};
+use crate::check::{number, time};
 use crate::registry::Cc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -61,7 +61,7 @@ impl Rdma {
     /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         number("acknowledge-every", self.acknowledge_every, 1, 1000)?;
-        duration("timeout", self.timeout)?;
+        time("timeout", self.timeout, Dur::from_us(1), Dur::from_secs(10))?;
         if let Some(segments) = self.window {
             number("window", segments, 1, 1 << 30)?;
         }

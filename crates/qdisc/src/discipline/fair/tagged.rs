@@ -88,6 +88,11 @@ impl Work {
         self.unsent -= done;
         done
     }
+    /// Notes that the packet in transmission has been sent; returns its unsent bytes, which remain if it was sent faster
+    /// than the rate says, or by rounding.
+    pub fn end(&mut self) -> f64 {
+        core::mem::take(&mut self.unsent)
+    }
     /// Notes that the transmission of a packet of `bytes` wire bytes begins; returns the unsent bytes of the previous
     /// packet, which remain by rounding.
     pub fn begin(&mut self, bytes: u16) -> f64 {

@@ -41,9 +41,9 @@ SENDING_S = 1.2e-3
 
 MISSED: Mapping[str, str] = {
     "G2-early": (
-        "AVQ aims at 98 % by its own law, and its queue (2 ms) is too short for the rule of √N; CHOKe, with each "
-        "packet that matches, takes a second packet of the connection out of the queue; adaptive RED of 2001 and "
-        "RED-PD have queues of 5 to 9 ms and are at the bound"
+        "AVQ aims at 98 % by its own law, and its queue (3 ms) is too short for the rule of √N; CHOKe, with each "
+        "packet that matches, takes a second packet of the connection out of the queue; adaptive RED of 2001 has a "
+        "queue of 5.3 ms and is at the bound (98.8 %)"
     ),
     "G3-cobalt": (
         "the Blue part of COBALT drops and never marks: the overflows of the start raise Blue's probability to 0.18, "

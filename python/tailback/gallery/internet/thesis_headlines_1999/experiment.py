@@ -29,7 +29,6 @@ from tailback.study.experiment import (
 
 NAN = float("nan")
 STEP_S = 10.0
-LINKS = {"internet-e15": "r0->r1", "internet-e17": "r0->r1"}
 CHAPTERS = {
     "adaptive": "ECN and Adaptive RED",
     "subtcp": "SubTCP and Adaptive RED on a T1 link",
