@@ -113,7 +113,7 @@ fn trace_rows_of_congested_queues_name_the_input_and_the_output() {
                 assert!(now.insert((row.port, cause(row))), "a queue becomes congested once: {row:?}");
             }
             EventKind::Relieved => {
-                assert!(now.remove(&(row.port, cause(row))), "only congested queues are relieved: {row:?}")
+                assert!(now.remove(&(row.port, cause(row))), "only congested queues are relieved: {row:?}");
             }
             // Only the neighbour behind a congested input is notified.
             EventKind::Notify => assert!(now.contains(&(row.port, cause(row))), "{row:?}"),
