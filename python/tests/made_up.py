@@ -1,4 +1,4 @@
-"""Made-up results of an experiment that was not run, for tests of the evaluation of results."""
+"""Made-up results for tests of the evaluation of results."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tailback.study.experiment.results import Sample
 __all__ = ["results"]
 
 
-class Made(Experiment):
+class MadeUpExperiment(Experiment):
     """Experiment with two axes, one metric and no claims."""
 
     id = "lan-made"
@@ -40,7 +40,8 @@ class Made(Experiment):
 def results(table: Mapping[tuple[str, float], Sequence[float]], packets: int = 1000) -> Results:
     """Return results with the given losses in %, one per replication, by mechanism and rate in Mbit/s.
 
-    `packets` is the number of packets that each replication counts.
+    `packets` is the number of packets sent in each replication; numbers of lost packets are rounded.
+    The samples themselves name no point.
     """
     samples = {
         Point(mechanism=mechanism, rate=rate): [
@@ -49,4 +50,4 @@ def results(table: Mapping[tuple[str, float], Sequence[float]], packets: int = 1
         ]
         for (mechanism, rate), values in table.items()
     }
-    return Results(Made(), "quick", samples, frozenset())
+    return Results(MadeUpExperiment(), "quick", samples, frozenset())

@@ -151,7 +151,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
                 "name of the class is missing",
                 "port is missing",
                 "255.0.0.0 looks like a network mask",
-                "the lowest port 20 is above the highest port 10",
+                "the first port, 20, is above the second, 10",
                 "name of the interface is missing",
             )
         ),

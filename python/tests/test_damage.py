@@ -23,7 +23,7 @@ from typing import Any
 import polars as pl
 import pytest
 from damage import Damage, as_unprivileged_user, deadline, of_bytes, of_json, of_kind
-from made_up import Made
+from made_up import MadeUpExperiment
 
 import tailback as core
 from tailback import OutputError
@@ -487,7 +487,7 @@ def readable_folder() -> Iterator[Path]:
 
 
 def test_a_damaged_reproduction_gives_the_right_samples_or_an_error_message(tmp_path: Path) -> None:
-    experiment = Made()
+    experiment = MadeUpExperiment()
     point = Point(mechanism="none", rate=1)
     events = {"loss": (3, 100)}
     samples = [

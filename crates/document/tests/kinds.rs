@@ -1,4 +1,4 @@
-//! Selection of kinds by a document, and errors of unknown kinds.
+//! The macro `kinds!`: decoding, errors with their paths, checks, and the schema.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -12,7 +12,7 @@ use tailback_units::{Rate, Size};
 pub struct Cbr {
     /// Payload rate.
     pub rate: Rate,
-    /// Payload of each packet, 1 to 65535 B.
+    /// Payload of each packet, at least 1 B.
     #[serde(default = "default_packet_size")]
     pub packet_size: Size,
 }
@@ -36,11 +36,10 @@ impl Silent {
     }
 }
 
-/// Two sources in one.
+/// Several sources in one.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Both {
-    /// The parts.
     pub parts: Vec<Model>,
 }
 impl Both {
@@ -93,7 +92,8 @@ fn a_kind_is_decoded_and_serialised_with_its_parameters() {
 }
 
 #[test]
-fn errors_inside_a_kind_have_the_path_from_the_document_root() {
+fn errors_of_kinds_and_inside_them_have_the_path_from_the_document_root() {
+    // An empty message or help is contained in any.
     for (source, path, message, help) in [
         (json!({ "kind": "cbr", "rate": 3 }), "flows[0].source.rate", "`3` has no unit", ""),
         (
@@ -157,7 +157,7 @@ fn a_check_is_reached_through_the_enum() {
 }
 
 #[test]
-fn the_schema_names_every_kind_once_and_describes_its_parameters() {
+fn the_schema_lists_the_kinds_with_their_parameters() {
     let schema = schemars::schema_for!(Model).to_value();
     assert_eq!(schema["description"], "Traffic of a source.");
     let kinds = schema["oneOf"].as_array().unwrap();

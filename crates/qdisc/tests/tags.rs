@@ -300,7 +300,7 @@ fn wfq_counts_a_packet_in_full_that_is_sent_faster_than_the_rate_says() {
 }
 
 /// The work of a packet that is sent faster than the rate says is done before the next one begins: V + work / sum of weights comes
-/// before the maximum with the smallest start tag (Bennett and Zhang, equation 16).
+/// before the maximum with the smallest start tag (Bennett and Zhang, Hierarchical packet fair queueing algorithms).
 #[test]
 fn wf2q_plus_counts_a_packet_that_is_sent_faster_than_the_rate_says_before_it_chooses_the_next() {
     use crate::link::packet;

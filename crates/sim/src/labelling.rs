@@ -1,7 +1,7 @@
 //! MPLS label stacks: where they are pushed and popped, and their traffic class field.
 //!
 //! A port is labelled if it sends packets with labels; a label-switched path is a chain of labelled ports. The label
-//! operation at a node depends on the port whose link a packet arrives over and on the port by which it leaves. If only
+//! operation at a node depends on the neighbour's port that sent the packet and on the port by which it leaves. If only
 //! the port of departure is labelled, the stack is pushed; if both are, labels are swapped; if only the port of arrival
 //! is, the stack is popped.
 
@@ -38,12 +38,13 @@ impl Labelling {
         !self.ports.is_empty()
     }
 
-    /// Applies the label operation to a packet that is about to be queued at `port`. `via` is the port over whose link
-    /// the packet arrived; `None`: the packet was generated at this node.
+    /// Applies the label operation to a packet that is about to be queued at `port`. `via` is the neighbour's port that sent
+    /// the packet; `None`: the packet was generated at this node.
     pub fn switch(&self, via: Option<u32>, port: u32, packet: &mut Packet) {
         let label = |port: u32| self.ports[port as usize].as_ref();
         match (via.and_then(label), label(port)) {
-            // A pop in pipe mode keeps the labels' traffic class for one port only, so it is set anew here.
+            // After a pop in pipe mode the packet keeps the labels' traffic class at one port only. From the next port on
+            // it is the precedence again.
             (None, None) => packet.set_exp(packet.code >> 3 & 0b111),
             (None, Some(pushed)) => {
                 packet.relabel(0, pushed.labels);
@@ -91,7 +92,7 @@ mod tests {
         labelling
     }
 
-    /// Returns the traffic class by code point that equals the upper three bits of the code point.
+    /// Returns a traffic class for each code point, which equals the upper three bits of the code point.
     fn copied() -> [u8; 64] {
         std::array::from_fn(|code| code as u8 >> 3)
     }
@@ -136,14 +137,14 @@ mod tests {
     }
 
     #[test]
-    fn in_pipe_mode_the_last_port_schedules_by_the_labels_and_the_packet_keeps_its_code_point() {
+    fn in_pipe_mode_the_port_after_the_pop_sees_the_traffic_class_of_the_labels_and_the_code_point_is_kept() {
         let seen = walk(&path(Tunnel::Pipe, copied()), packet(EF), Some(1));
         let classes: Vec<_> = seen.iter().map(|(code, exp, _)| (*code, *exp)).collect();
         assert_eq!(classes, [(EF, 5), (EF, 5), (EF, 1), (EF, 1), (EF, 5)]);
     }
 
     #[test]
-    fn in_short_pipe_mode_the_last_port_schedules_by_the_packets_code_point() {
+    fn in_short_pipe_mode_the_port_after_the_pop_sees_the_precedence_of_the_packet() {
         let seen = walk(&path(Tunnel::ShortPipe, copied()), packet(EF), Some(1));
         let classes: Vec<_> = seen.iter().map(|(code, exp, _)| (*code, *exp)).collect();
         assert_eq!(classes, [(EF, 5), (EF, 5), (EF, 1), (EF, 5), (EF, 5)]);

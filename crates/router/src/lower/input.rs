@@ -181,8 +181,8 @@ fn common_mark(conform: &[Act], exceed: &[Act], violate: &[Act]) -> Option<Mark>
 fn write(mark: Mark, header: &mut Header) {
     match mark {
         Mark::Dscp(code) => header.dscp = code,
-        // The precedence is the upper three bits (RFC 791 section 3.1), and the command sets those ("precedence bits in
-        // the IP header": Cisco IOS command reference, "set precedence"), as the action of a conditioner does.
+        // The precedence is the upper three bits (RFC 791 section 3.1). The lower three are kept, as by the action of a
+        // conditioner.
         Mark::Precedence(precedence) => header.dscp = header.dscp & 0b111 | precedence << 3,
         Mark::Cos(cos) => header.cos = Some(cos),
         Mark::TrafficClass(class) => header.traffic_class = Some(class),

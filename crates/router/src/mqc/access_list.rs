@@ -6,7 +6,7 @@ use crate::ir::{AccessEntry, AccessList, Match, Net, Net6, PortRange, port_named
 use core::net::{Ipv4Addr, Ipv6Addr};
 
 impl Reader {
-    /// `access-list NUMBER …`
+    /// Parses `access-list NUMBER …`, or with `negative` its `no` form.
     pub(super) fn numbered_access_list(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<(), Trouble> {
         let name = cursor.name("number of the access list")?;
         let number: u32 = name.text.parse().map_err(|_| {
@@ -19,17 +19,17 @@ impl Reader {
         let standard = match number {
             1..=99 | 1300..=1999 => true,
             100..=199 | 2000..=2699 => false,
-            _ => return Err(Trouble::unsupported(name.at, format!("access list {number} is not an IPv4 list"))),
+            _ => return Err(Trouble::unsupported(name.at, format!("no IPv4 access list has the number {number}"))),
         };
         self.mode = Mode::Global;
         if negative && cursor.is_done() {
             return self.remove_list(name.text, name.at);
         }
-        let list = self.access_list_named(name.text, standard, name.at);
+        let list = self.find_or_create_list(name.text, standard, name.at);
         self.entry(list, cursor, negative)
     }
 
-    /// `ip access-list standard|extended NAME`
+    /// Parses `ip access-list standard|extended NAME`, or with `negative` its `no` form, which removes the list.
     pub(super) fn named_access_list(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<(), Trouble> {
         let at = cursor.at();
         let keyword = cursor.expect(&["standard", "extended", "resequence", "logging"])?;
@@ -42,12 +42,12 @@ impl Reader {
             self.mode = Mode::Global;
             return self.remove_list(name.text, name.at);
         }
-        let index = self.access_list_named(name.text, keyword == "standard", name.at);
+        let index = self.find_or_create_list(name.text, keyword == "standard", name.at);
         self.mode = Mode::AccessList(index);
         Ok(())
     }
 
-    /// `ipv6 access-list NAME`
+    /// Parses `ipv6 access-list NAME`, or with `negative` its `no` form, which removes the list.
     pub(super) fn ipv6_access_list(&mut self, cursor: &mut Cursor<'_>, negative: bool) -> Result<(), Trouble> {
         let name = cursor.name("name of the access list")?;
         cursor.finish()?;
@@ -55,7 +55,7 @@ impl Reader {
             self.mode = Mode::Global;
             return self.remove_list(name.text, name.at);
         }
-        let index = self.access_list_named(name.text, false, name.at);
+        let index = self.find_or_create_list(name.text, false, name.at);
         if let Some(list) = self.config.access_lists.get_mut(index) {
             list.ipv6 = true;
         }
@@ -63,7 +63,8 @@ impl Reader {
         Ok(())
     }
 
-    /// Handles a line in the mode of an access list.
+    /// Handles a line in the mode of the access list with the index `list`. Keywords may be abbreviated.
+    /// [`Known::No`]: the line belongs to another mode.
     pub(super) fn access_list_line(
         &mut self,
         list: usize,
@@ -82,8 +83,9 @@ impl Reader {
         Ok(Known::Yes)
     }
 
-    /// Returns the index of the list of that name; a new one is empty.
-    fn access_list_named(&mut self, name: &str, standard: bool, at: crate::Place) -> usize {
+    /// Returns the index of the list of that name; creates an empty list if there is none. `standard` is the kind of a
+    /// new list only.
+    fn find_or_create_list(&mut self, name: &str, standard: bool, at: crate::Place) -> usize {
         let found = self.config.access_lists.iter().position(|list| list.name == name);
         found.unwrap_or_else(|| {
             let list = AccessList { name: name.to_owned(), standard, ipv6: false, entries: Vec::new(), at };
@@ -92,7 +94,7 @@ impl Reader {
         })
     }
 
-    /// `no access-list …`
+    /// Removes a list; the error says that there is none of that name.
     fn remove_list(&mut self, name: &str, at: crate::Place) -> Result<(), Trouble> {
         match self.config.access_lists.iter().position(|list| list.name == name) {
             Some(index) => {
@@ -103,7 +105,8 @@ impl Reader {
         }
     }
 
-    /// `[SEQUENCE] permit|deny …`
+    /// Parses an entry of the list with the index `list`: `[SEQUENCE] permit|deny …`, in an IPv6 list also
+    /// `sequence SEQUENCE permit|deny …`; `remark` is ignored. With `negative` the entry is removed.
     fn entry(&mut self, list: usize, cursor: &mut Cursor<'_>, negative: bool) -> Result<(), Trouble> {
         let at = cursor.at();
         let sequence = if cursor.is_number() { Some(cursor.small("sequence number", 1, 2_147_483_647)?) } else { None };
@@ -142,29 +145,31 @@ impl Reader {
         let conditions = if standard { standard_conditions(cursor)? } else { extended_conditions(cursor, ipv6)? };
         while cursor.one_of(&["log", "log-input"]).is_some() {}
         cursor.finish()?;
-        let Some(own) = self.config.access_lists.get_mut(list) else { return Ok(()) };
+        let Some(list) = self.config.access_lists.get_mut(list) else { return Ok(()) };
         if negative {
-            let found = own.entries.iter().position(|entry| entry.permit == permit && entry.conditions == conditions);
+            let found = list.entries.iter().position(|entry| entry.permit == permit && entry.conditions == conditions);
             let Some(index) = found else {
                 return Err(Trouble::wrong(at, "there is no such entry", "remove the line"));
             };
-            let _ = own.entries.remove(index);
+            let _ = list.entries.remove(index);
             return Ok(());
         }
-        let last = own.entries.last().map_or(0, |entry| entry.sequence);
+        let last = list.entries.last().map_or(0, |entry| entry.sequence);
         let sequence = sequence.unwrap_or_else(|| last.saturating_add(10));
         let entry = AccessEntry { sequence, permit, conditions, at };
-        match own.entries.binary_search_by_key(&sequence, |entry| entry.sequence) {
+        match list.entries.binary_search_by_key(&sequence, |entry| entry.sequence) {
             Ok(index) => {
-                if own.entries.get(index) != Some(&entry) {
+                // A repeated line changes nothing.
+                let is_same = |old: &AccessEntry| (old.permit, &old.conditions) == (permit, &entry.conditions);
+                if !list.entries.get(index).is_some_and(is_same) {
                     return Err(Trouble::wrong(
                         at,
-                        format!("entry {sequence} already exists, with other conditions"),
+                        format!("entry {sequence} already exists and differs"),
                         "write another sequence number",
                     ));
                 }
             }
-            Err(index) => own.entries.insert(index, entry),
+            Err(index) => list.entries.insert(index, entry),
         }
         Ok(())
     }
@@ -172,7 +177,7 @@ impl Reader {
 
 /// Parses the conditions of an entry of a standard list: the source address.
 fn standard_conditions(cursor: &mut Cursor<'_>) -> Result<Vec<Match>, Trouble> {
-    Ok(unless_any(Match::Source(net(cursor, true)?)).into_iter().collect())
+    Ok(omit_if_any(Match::Source(net(cursor, true)?)).into_iter().collect())
 }
 
 /// Parses the conditions of an entry of an extended or IPv6 list.
@@ -187,7 +192,7 @@ fn extended_conditions(cursor: &mut Cursor<'_>, ipv6: bool) -> Result<Vec<Match>
             Trouble::wrong(
                 word.at,
                 format!("`{}` is not a known IP protocol", word.text),
-                "write ip, tcp, udp, icmp, or a number from 0 to 255",
+                format!("write {}, tcp, udp, icmp, or a number from 0 to 255", if ipv6 { "ipv6" } else { "ip" }),
             )
         })?),
     };
@@ -196,7 +201,7 @@ fn extended_conditions(cursor: &mut Cursor<'_>, ipv6: bool) -> Result<Vec<Match>
     conditions.extend(if ipv6 {
         net6(cursor)?.map(Match::Source6)
     } else {
-        unless_any(Match::Source(net(cursor, false)?))
+        omit_if_any(Match::Source(net(cursor, false)?))
     });
     if has_ports {
         conditions.extend(ports(cursor, Match::SourcePort)?);
@@ -204,7 +209,7 @@ fn extended_conditions(cursor: &mut Cursor<'_>, ipv6: bool) -> Result<Vec<Match>
     conditions.extend(if ipv6 {
         net6(cursor)?.map(Match::Destination6)
     } else {
-        unless_any(Match::Destination(net(cursor, false)?))
+        omit_if_any(Match::Destination(net(cursor, false)?))
     });
     if has_ports {
         conditions.extend(ports(cursor, Match::DestinationPort)?);
@@ -226,20 +231,20 @@ fn extended_conditions(cursor: &mut Cursor<'_>, ipv6: bool) -> Result<Vec<Match>
     Ok(conditions)
 }
 
-/// Returns the condition; `None`: it matches all addresses.
-fn unless_any(condition: Match) -> Option<Match> {
+/// Returns a condition on addresses; `None`: every address matches it.
+fn omit_if_any(condition: Match) -> Option<Match> {
     match condition {
         Match::Source(Net::ANY) | Match::Destination(Net::ANY) => None,
         other => Some(other),
     }
 }
 
-/// Parses `any`, `host ADDRESS` or `PREFIX/LENGTH` of IPv6; `None`: any address.
+/// Parses `any`, `host ADDRESS` or `PREFIX/LENGTH` of IPv6; `None`: the word `any`.
 fn net6(cursor: &mut Cursor<'_>) -> Result<Option<Net6>, Trouble> {
     let word = cursor.name("IPv6 address")?;
     let wrong = |word: super::words::Word<'_>| {
         let advice = "write any, host 2001:db8::1 or 2001:db8::/32";
-        Trouble::wrong(word.at, format!("`{}` is not an IPv6 prefix", word.text), advice)
+        Trouble::wrong(word.at, format!("`{}` is not an IPv6 address or prefix", word.text), advice)
     };
     if word.text.eq_ignore_ascii_case("any") {
         return Ok(None);
@@ -255,7 +260,8 @@ fn net6(cursor: &mut Cursor<'_>) -> Result<Option<Net6>, Trouble> {
     length.map(Some).ok_or_else(|| wrong(word))
 }
 
-/// Parses `any`, `host ADDRESS` or `ADDRESS WILDCARD`; in a standard list also `ADDRESS`.
+/// Parses `any`, `host ADDRESS` or `ADDRESS WILDCARD`; in a standard list also `ADDRESS`. Bits that the wildcard ignores
+/// are cleared in the address. A wildcard that looks like a network mask is an error.
 fn net(cursor: &mut Cursor<'_>, standard: bool) -> Result<Net, Trouble> {
     let word = cursor.name("address")?;
     match word.text.to_ascii_lowercase().as_str() {
@@ -271,13 +277,14 @@ fn net(cursor: &mut Cursor<'_>, standard: bool) -> Result<Net, Trouble> {
             "write any, host 10.0.0.1 or 10.0.0.0 0.0.0.255",
         )
     })?;
-    let more = cursor.is_number();
-    if standard && !more {
+    let has_wildcard = cursor.is_number();
+    if standard && !has_wildcard {
         return Ok(Net { address: address.into(), wildcard: 0 });
     }
     let at = cursor.at();
     let wildcard: u32 = self::address(cursor)?;
     let mask = Net { address: 0, wildcard: !wildcard };
+    // A network mask of 8 to 31 bits: as a wildcard, it would ignore the network and compare the hosts.
     if wildcard.leading_ones() > 7 && mask.length().is_some() && wildcard != u32::MAX {
         return Err(Trouble::wrong(
             at,
@@ -301,7 +308,8 @@ fn address(cursor: &mut Cursor<'_>) -> Result<u32, Trouble> {
     })
 }
 
-/// Parses `eq`, `neq`, `gt`, `lt` or `range` with its ports; empty if another word follows.
+/// Parses `eq`, `neq`, `gt`, `lt` or `range` with its ports. Returns at most one condition; none if another word
+/// follows.
 fn ports(cursor: &mut Cursor<'_>, condition: fn(PortRange) -> Match) -> Result<Vec<Match>, Trouble> {
     let Some(word) = cursor.peek() else { return Ok(Vec::new()) };
     let operator = word.text.to_ascii_lowercase();
@@ -341,7 +349,7 @@ fn ports(cursor: &mut Cursor<'_>, condition: fn(PortRange) -> Match) -> Result<V
             if low > high {
                 return Err(Trouble::wrong(
                     at,
-                    format!("the lowest port {low} is above the highest port {high}"),
+                    format!("the first port, {low}, is above the second, {high}"),
                     "write the lower port first",
                 ));
             }

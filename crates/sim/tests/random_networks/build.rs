@@ -9,11 +9,14 @@ use tailback_units::{Rate, Time};
 /// Instant at which all sources stop: 200 ms.
 pub const SILENCE: Time = Time(200_000_000_000);
 /// Instant at which all links come up and all pause storms end: 250 ms.
-const MENDED: Time = Time(250_000_000_000);
+const ALL_RESTORED: Time = Time(250_000_000_000);
 /// End of the run, 80 s: the time of 100 MB at the lowest rate, 10 Mbit/s. The network is then empty.
 const END: Time = Time(80_000_000_000_000);
 
-/// Returns the network of a case without its timeline, and without back-pressure unless `with_backpressure`.
+/// Code points of the flows in turn: best effort, EF and AF31.
+const CODES: [u8; 3] = [0, 46, 26];
+
+/// Returns the network of a case without its timeline and its conditioners, and without back-pressure unless `with_backpressure`.
 pub fn built(case: &Case, with_backpressure: bool) -> Net {
     let mut net = Net::new(case.framing);
     net.plan.framing.mtu = net.plan.framing.mtu.min(9_000);
@@ -29,6 +32,7 @@ pub fn built(case: &Case, with_backpressure: bool) -> Net {
         plan.latency = drawn.latency;
         plan.backpressure = drawn.backpressure.clone().filter(|_| with_backpressure);
         if i > 0 {
+            // All rates are set below.
             net.link(s, switches[drawn.parent % i], 100);
         }
         switches.push(s);
@@ -40,12 +44,13 @@ pub fn built(case: &Case, with_backpressure: bool) -> Net {
             hosts.push(h);
         }
     }
-    let by_address = |backpressure: &Option<BackPressure>| {
+    let stops_by_destination = |backpressure: &Option<BackPressure>| {
         backpressure
             .as_ref()
             .is_some_and(|backpressure| matches!(backpressure.scope, Scope::Destination | Scope::ClassDestination))
     };
-    let addressed = case.switches.iter().any(|s| by_address(&s.backpressure));
+    // Without back-pressure, too, so that both networks of a case have the same queues.
+    let keeps_destinations = case.switches.iter().any(|s| stops_by_destination(&s.backpressure));
     for (i, link) in net.plan.links.iter_mut().enumerate() {
         let drawn = &case.links[i % case.links.len()];
         link.rate = [Rate::mbit(drawn.mbit); 2];
@@ -55,7 +60,7 @@ pub fn built(case: &Case, with_backpressure: bool) -> Net {
         for queue in &mut link.queue {
             queue.limits.fill(drawn.limit);
             // Where addresses are stopped, queues must be kept by destination, which only drop-tail supports.
-            if !addressed {
+            if !keeps_destinations {
                 queue.discipline = drawn.spec.clone();
             }
             queue.ring = drawn.ring;
@@ -72,13 +77,14 @@ pub fn built(case: &Case, with_backpressure: bool) -> Net {
             let flow = net.flow(from, to, drawn.class % case.classes, drawn.model.clone());
             net.plan.flows[flow].start = drawn.start;
             net.plan.flows[flow].stop = SILENCE;
-            net.plan.flows[flow].code = [0, 46, 26][flow % 3];
+            net.plan.flows[flow].code = CODES[flow % CODES.len()];
         }
     }
     net
 }
 
-/// Returns the hosts whose switch sends PAUSE or PFC frames; only these hosts may send storms.
+/// Returns the hosts at switches whose back-pressure sends PAUSE or PFC frames; only these hosts may send storms. A host
+/// with several links may be listed more than once.
 fn pause_hosts(net: &Net) -> Vec<NodeId> {
     let nodes = &net.plan.nodes;
     let supports_pause = |n: NodeId| {
@@ -90,8 +96,8 @@ fn pause_hosts(net: &Net) -> Vec<NodeId> {
     links.filter(|[host, switch]| is_host(*host) && supports_pause(*switch)).map(|[host, _]| host).collect()
 }
 
-/// Returns the network of a case with its conditioners and its timeline. From [`MENDED`] on all links are up, and no
-/// host sends a storm.
+/// Returns the network of a case with its back-pressure, its conditioners and its timeline. From [`ALL_RESTORED`] on all links are up, and no
+/// pause storm is active.
 pub fn eventful(case: &Case) -> Net {
     let mut net = built(case, true);
     let (links, flows) = (net.plan.links.len() as u32, net.plan.flows.len() as u32);
@@ -116,8 +122,8 @@ pub fn eventful(case: &Case) -> Net {
     let switches: Vec<NodeId> = (0..net.plan.nodes.len() as NodeId)
         .filter(|n| matches!(net.plan.nodes[usize::from(*n)].kind, NodeKind::Switch(_)))
         .collect();
-    let storming = pause_hosts(&net);
-    let host = |n: u32| storming.get(n as usize % storming.len().max(1)).copied();
+    let storm_hosts = pause_hosts(&net);
+    let host = |n: u32| storm_hosts.get(n as usize % storm_hosts.len().max(1)).copied();
     for (at, event) in &case.events {
         match *event {
             Event::Flap(link, duration) => {
@@ -147,10 +153,10 @@ pub fn eventful(case: &Case) -> Net {
         }
     }
     for link in 0..links {
-        net.change(MENDED, ChangeKind::LinkUp(link));
+        net.change(ALL_RESTORED, ChangeKind::LinkUp(link));
     }
-    for node in storming {
-        net.change(MENDED, ChangeKind::PauseStorm { node, on: false });
+    for node in storm_hosts {
+        net.change(ALL_RESTORED, ChangeKind::PauseStorm { node, on: false });
     }
     net
 }
