@@ -40,6 +40,7 @@ impl Silent {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Both {
+    /// Models of the sources that are combined.
     pub parts: Vec<Model>,
 }
 impl Both {
