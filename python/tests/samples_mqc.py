@@ -132,6 +132,7 @@ MQC: dict[str, tuple[Case | Refused, ...]] = {
             )
         ),
     ),
+    "error-access-entries": (Refused(("entry 10 already exists and differs", "`ip` is not a known IP protocol")),),
     "error-mixed-units": (
         Refused(("class `B` states bandwidth in percent, and class `A` of the same policy in kbit/s",)),
     ),

@@ -22,6 +22,7 @@ mod set;
 mod simulation;
 mod study;
 mod toml_out;
+mod tunable_keys;
 mod tuning;
 mod warnings;
 

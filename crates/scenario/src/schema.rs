@@ -3,7 +3,7 @@
 use crate::document::Document;
 use crate::origin::lookup;
 use crate::toml_out;
-use crate::tuning::are_tunable;
+use crate::tunable_keys::are_tunable;
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 use std::sync::OnceLock;

@@ -7,6 +7,7 @@ use crate::complaint::{Complaint, On};
 use crate::document::{Document, Tunable};
 use crate::files::{self, Files};
 use crate::schema::schema;
+use crate::tunable_keys::{is_tunable, last_key};
 use crate::{build, decode, set};
 use serde_json::Value;
 use tailback_document::{Path, Step};
@@ -94,41 +95,6 @@ impl Tuned {
 /// Advice on a key that is fixed: the keys that can change.
 const TUNABLE: &str = "links' rate, delay, loss and jitter, buffers, parameters of disciplines, thresholds, shapers and \
                        parameters of sources can change";
-
-/// Tables of the document that are tunable as a whole, and whose keys are all tunable except those in [`FIXED`].
-const WITHIN: [&str; 6] = ["discipline", "source", "congestion-notification", "rate-limiters", "shaper", "model"];
-
-/// Keys that are tunable outside the tables of [`WITHIN`]; in `flows` only `state`.
-const SINGLE: [&str; 8] = ["rate", "delay", "loss", "jitter", "buffer", "high", "low", "state"];
-
-/// Keys that are fixed in every table.
-const FIXED: [&str; 3] = ["kind", "match", "accounting"];
-
-/// Returns the last key of a path, as it is written.
-pub(crate) fn last_key(path: &str) -> &str {
-    path.trim().rsplit('.').next().unwrap_or_default()
-}
-
-/// Returns `true` if the keys of a path allow it to be tunable. Whether a running network can follow a change of its
-/// value is decided by the difference of the plans.
-pub(crate) fn is_tunable(path: &str) -> bool {
-    let Some(path) = Path::parse(path.trim()) else { return false };
-    let keys: Vec<&str> =
-        path.0.iter().filter_map(|step| if let Step::Key(key) = step { Some(&**key) } else { None }).collect();
-    are_tunable(&keys)
-}
-
-/// Returns the answer of [`is_tunable`] for a path that has these keys; indices of lists are left out.
-pub(crate) fn are_tunable(keys: &[&str]) -> bool {
-    let Some((first, inner)) = keys.split_first() else { return false };
-    let Some(last) = inner.last() else { return false };
-    let section = matches!(*first, "links" | "switches" | "hosts" | "network" | "flows" | "backpressure");
-    let single = SINGLE.contains(last) && !(*first == "flows" && *last != "state");
-    let within = inner.iter().any(|key| WITHIN.contains(key));
-    // Some keys of these tables have names that are in `SINGLE`.
-    let other = matches!(keys, ["network", "framing", ..] | ["switches", _, "ports", _, "conditioners", ..]);
-    section && (single || within) && !other && !inner.iter().any(|key| FIXED.contains(key))
-}
 
 /// Adds the changes of `set` in the timeline of a document to its plan, and what `run.tunable` needs.
 ///

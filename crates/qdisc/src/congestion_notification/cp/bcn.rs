@@ -1,7 +1,7 @@
 //! BCN as presented to IEEE 802.1 in July 2005: nine ranges of the queue length, each with its
 //! feedback.
 
-use super::{Answer, Arrival, FRAME_FIXED, Occupancy, Watch};
+use super::{Answer, Arrival, Occupancy, Watch};
 use crate::check;
 use crate::congestion_notification::Feedback;
 use crate::retune::{Fixed, Retune, fixed};
@@ -11,6 +11,9 @@ use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Fraction, Size, Time};
+
+/// Reason why a congestion point's `frame` is fixed during a run.
+pub(super) const FRAME_FIXED: &str = "the queue length at the last sample is kept in this unit";
 
 /// Upper bound of thresholds, frames.
 const MAX_QUEUE: f64 = 1e6;

@@ -1,7 +1,8 @@
 //! BCN version 2, later called ECM: feedback linear in the deviation and in the change of the queue
 //! length.
 
-use super::{Answer, Arrival, FRAME_FIXED, Occupancy, Watch};
+use super::bcn::FRAME_FIXED;
+use super::{Answer, Arrival, Occupancy, Watch};
 use crate::check;
 use crate::congestion_notification::Feedback;
 use crate::retune::{Fixed, Retune, fixed};

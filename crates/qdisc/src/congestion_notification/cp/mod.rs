@@ -15,9 +15,6 @@ use tailback_random::Rng;
 use tailback_units::Time;
 pub use watch::{Answer, Arrival, Watch};
 
-/// Reason why a congestion point's `frame` is fixed during a run.
-const FRAME_FIXED: &str = "the queue length at the last sample is kept in this unit";
-
 /// Generates the enum of parameters ([`Spec`]) and the enum of states ([`Point`]) from one list.
 macro_rules! points {
     ($($name:literal => $variant:ident($params:path => $state:ty)),+ $(,)?) => {
