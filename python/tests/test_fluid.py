@@ -200,6 +200,22 @@ def test_disciplines_without_a_fluid_model_are_refused_with_the_reason(script: s
         fluid(found.scenario, "ce", "sink")
 
 
+def test_policers_of_arriving_packets_are_not_applied_to_those_that_leave() -> None:
+    scenario = _edge(3.0)
+    policer = {"meter": {"kind": "token-bucket", "rate": "1Mbit/s", "burst": "15kB"}, "exceed": {"drop": True}}
+    # A offers 3 Mbit/s. A policer at the port to the sink passes 1 Mbit/s of all groups; one that meters packets from
+    # the sink does nothing to them.
+    port = "switches.ce.ports.sink.conditioners"
+    assert fluid(scenario.set({port: [{**policer, "flows": "a"}]}), "ce", "sink")["a"].carried_bps == pytest.approx(1e6)
+    from_sink = scenario.set({port: [{**policer, "flows": "a", "direction": "ingress"}]})
+    assert fluid(from_sink, "ce", "sink")["a"].carried_bps == pytest.approx(3e6)
+    source = next(link["between"] for link in scenario.document["links"] if "sink" not in link["between"])
+    neighbour = next(end for end in source if end != "ce")
+    at_input = scenario.set({f"switches.ce.ports.{neighbour}.conditioners": [{**policer, "direction": "ingress"}]})
+    with pytest.raises(NotModelledError, match="at the input of the switch"):
+        fluid(at_input, "ce", "sink")
+
+
 def test_an_atm_link_has_no_fluid_model() -> None:
     cells = CLASSES.replace("interface Serial0/0", "interface ATM0/0")
     found = import_configuration("mqc", cells, traffic=ROWS.format(a=6), rate="10Mbit/s")

@@ -11,7 +11,7 @@ import pytest
 import tailback
 from tailback import service_levels
 from tailback.errors import UsageError
-from tailback.results import quality, synchronisation
+from tailback.results import observables, quality, synchronisation
 from tailback.results.metrics import measures
 from tailback.results.rows import ReportData
 from tailback.service_levels import Target
@@ -225,3 +225,9 @@ def test_backoff_shares_are_fractions_of_the_senders_that_back_off_in_the_same_e
     shares = synchronisation.backoff_shares(made, 0.2)
     assert shares == [1.0, 0.5]
     assert synchronisation.synchronisation_index(shares) == 0.5
+
+
+def test_the_observable_of_delay_variation_refuses_a_quantile_that_reports_do_not_have() -> None:
+    assert observables.pdv("call", "p99").label == "99th percentile of the delay variation"
+    with pytest.raises(UsageError, match=r"write 'p99' or 'p999'"):
+        observables.pdv("call", "p50")  # type: ignore[arg-type]

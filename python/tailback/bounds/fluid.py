@@ -164,7 +164,18 @@ class FluidPort:
         sent = dict(offered)
         metered: set[str] = set()
         groups = {group.name: group for group in self._port.groups}
+        switch = self._port.document["switches"][self._port.node]
+        # Conditioners of direction "ingress" act on packets from the neighbour of their port.
+        if any(
+            conditioner.get("direction") == "ingress"
+            for neighbour, table in switch.get("ports", {}).items()
+            if self._port.table is not table and neighbour in self._port.senders.values()
+            for conditioner in table.get("conditioners", [])
+        ):
+            raise NotModelledError("conditioners at the input of the switch")
         for conditioner in self._port.table.get("conditioners", []):
+            if conditioner.get("direction") == "ingress":
+                continue
             meter, exceed = conditioner.get("meter", {}), conditioner.get("exceed", {})
             marks = any("mark" in conditioner.get(colour, {}) for colour in ("conform", "exceed", "violate"))
             if meter.get("kind") != "token-bucket" or exceed.get("drop") is not True or marks:

@@ -20,7 +20,7 @@ from tailback.errors import UsageError
 if TYPE_CHECKING:
     import polars as pl
 
-__all__ = ["FORMAT", "document", "encoded"]
+__all__ = ["FORMAT", "document", "encoded", "write"]
 
 FORMAT = 4
 """Version of flent's file format."""

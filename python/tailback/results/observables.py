@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
+from tailback.errors import UsageError
 from tailback.results import quality
 from tailback.results.metrics import VOCABULARY
 from tailback.results.report import Report
@@ -255,11 +256,13 @@ def jitter(group: str, name: str = "jitter", label: str = "jitter") -> Observabl
     return _observed("jitter", name, label, value, precision=(0.1, 0.0))
 
 
-def pdv(group: str, quantile: str = "p999", name: str = "pdv", label: str = "") -> Observable:
+def pdv(group: str, quantile: Literal["p99", "p999"] = "p999", name: str = "pdv", label: str = "") -> Observable:
     """Return the observable of a quantile of a group's delay variation (PDV of RFC 5481), ms.
 
-    `quantile` must be `p99` or `p999`. Needs `run.delay-variation`.
+    Needs `run.delay-variation`. Raises UsageError for another quantile, which reports do not have.
     """
+    if quantile not in {"p99", "p999"}:
+        raise UsageError(f"reports have no quantile {quantile!r} of the delay variation; write 'p99' or 'p999'")
     key: Literal["pdv_p99_s", "pdv_p999_s"] = "pdv_p99_s" if quantile == "p99" else "pdv_p999_s"
     text = label or f"{_PERCENTILES[quantile]} of the delay variation"
     return _observed(key.removesuffix("_s"), name, text, lambda report: report.variation(group)[key])
