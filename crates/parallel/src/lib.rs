@@ -21,6 +21,7 @@ use tailback_sim::plan::Plan;
 use tailback_sim::trace::{Merge, Row};
 use tailback_sim::{Messages, Part, Parts, Status, World};
 use tailback_units::Time;
+use tailback_user::{Factories, Fault, NoFactories};
 
 /// Number of events of a thread between two calls of `watch`: about 5 ms of work.
 const EVENTS_PER_WATCH: u64 = 50_000;
@@ -29,7 +30,7 @@ const WINDOWS_PER_WATCH: u64 = 1_000;
 
 /// Runs a plan to its end in at most `most` partitions, each on its own thread, one of them on the caller's, and
 /// returns the world at the end. With `most` below 2, or if the network cannot be divided, the network is run as a
-/// whole on the caller's thread.
+/// whole on the caller's thread. The plan has no user-defined components.
 ///
 /// `watch` is called regularly in the caller's thread with the fraction of the simulated time that has passed, 0 to 1.
 ///
@@ -40,30 +41,44 @@ const WINDOWS_PER_WATCH: u64 = 1_000;
 /// If the plan is inconsistent, which the caller must have checked, or if a partition panics, which is an error of the
 /// program.
 pub fn run<E>(plan: Plan, most: usize, mut watch: impl FnMut(f64) -> Result<(), E>) -> Result<World, E> {
-    run_traced(plan, most, |done, _| watch(done))
+    run_traced(plan, most, &NoFactories, |done, _| watch(done)).map_err(|ended| match ended {
+        Ended::Watch(error) => error,
+        Ended::Fault(fault) => panic!("the plan has a user-defined component: {fault}"),
+    })
+}
+
+/// Reason for which a run has ended early.
+#[derive(Debug)]
+pub enum Ended<E> {
+    /// `watch` has returned this error.
+    Watch(E),
+    /// A user-defined component has failed.
+    Fault(Fault),
 }
 
 /// Runs a plan as [`run`] does, with a packet trace if the plan has one. `watch` also receives the rows of the trace
 /// since its last call, in the order of the undivided run; for a plan with a trace, it is called once more at the end.
+/// `factories` makes the user-defined components of the plan.
 ///
 /// # Errors
-/// If `watch` returns an error: the run ends early with that error.
+/// If `watch` returns an error, or a user-defined component fails: the run ends early.
 ///
 /// # Panics
 /// As [`run`].
 pub fn run_traced<E>(
     plan: Plan,
     most: usize,
+    factories: &dyn Factories,
     mut watch: impl FnMut(f64, Vec<Row>) -> Result<(), E>,
-) -> Result<World, E> {
+) -> Result<World, Ended<E>> {
     if most < 2 {
-        return run_whole(World::new(plan), watch);
+        return run_whole(World::with_factories(plan, factories), watch);
     }
     let traces = plan.trace.is_some();
     let parts = Parts::new(plan, most);
     let count = parts.partition().parts();
     if count == 1 {
-        return run_whole(parts.whole(), watch);
+        return run_whole(parts.whole(factories), watch);
     }
     let barrier = Barrier::new(count);
     let merge = traces.then(|| Mutex::new(Merge::new(count)));
@@ -72,15 +87,15 @@ pub fn run_traced<E>(
     let ends: Vec<Result<Option<Part>, Box<dyn Any + Send>>> = std::thread::scope(|scope| {
         let spawn = |me: usize| {
             let (parts, barrier) = (&parts, &barrier);
-            scope.spawn(move || guarded(barrier, || run_part(parts, me, barrier, merge, |_| true)))
+            scope.spawn(move || guarded(barrier, || run_part(parts, me, barrier, merge, factories, |_| true)))
         };
         let threads: Vec<_> = (1..count).map(spawn).collect();
         let keep_running = |part: &Part| {
             let progress = part.now().0 as f64 / parts.end().0.max(1) as f64;
             watch_error = watch(progress, merged(merge)).err();
-            watch_error.is_none()
+            watch_error.is_none() && parts.fault().is_none()
         };
-        let own = guarded(&barrier, || run_part(&parts, 0, &barrier, merge, keep_running));
+        let own = guarded(&barrier, || run_part(&parts, 0, &barrier, merge, factories, keep_running));
         let others = threads.into_iter().map(|thread| thread.join().and_then(|end| end));
         std::iter::once(own).chain(others).collect()
     });
@@ -92,23 +107,29 @@ pub fn run_traced<E>(
         }
     }
     if let Some(error) = watch_error {
-        return Err(error);
+        return Err(Ended::Watch(error));
+    }
+    if let Some(fault) = parts.fault() {
+        return Err(Ended::Fault(fault.clone()));
     }
     if traces {
-        watch(1.0, merged(merge))?;
+        watch(1.0, merged(merge)).map_err(Ended::Watch)?;
     }
     Ok(parts.gather(finished))
 }
 
 /// Runs an undivided network on the caller's thread, with the calls of `watch` that [`run_traced`] describes.
-fn run_whole<E>(mut world: World, mut watch: impl FnMut(f64, Vec<Row>) -> Result<(), E>) -> Result<World, E> {
+fn run_whole<E>(mut world: World, mut watch: impl FnMut(f64, Vec<Row>) -> Result<(), E>) -> Result<World, Ended<E>> {
     while world.run(EVENTS_PER_WATCH) == Status::Running {
         let rows = world.take_trace();
-        watch(world.progress(), rows)?;
+        watch(world.progress(), rows).map_err(Ended::Watch)?;
+    }
+    if let Some(fault) = world.fault() {
+        return Err(Ended::Fault(fault.clone()));
     }
     if world.trace_summary().is_some() {
         let rows = world.take_trace();
-        watch(1.0, rows)?;
+        watch(1.0, rows).map_err(Ended::Watch)?;
     }
     Ok(world)
 }
@@ -134,9 +155,10 @@ fn run_part(
     me: usize,
     barrier: &Barrier<Messages>,
     merge: Option<&Mutex<Merge>>,
+    factories: &dyn Factories,
     mut keep_running: impl FnMut(&Part) -> bool,
 ) -> Option<Part> {
-    let mut part = parts.part(me);
+    let mut part = parts.part_with(me, factories);
     let (mut window, mut stops) = (0, false);
     // Numbers of events and windows at the last call of `keep_running`.
     let (mut watched_events, mut watched_window) = (0, 0);

@@ -3,6 +3,7 @@
 use crate::panics::whole;
 use crate::run::{Cancel, json, watched};
 use crate::scenario::Scenario;
+use crate::user::with_lock;
 use crate::trace::{Chosen, traced};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -52,7 +53,8 @@ pub fn capture(
         bytes.clear();
         Ok(())
     };
-    py.detach(|| {
+    let factories = scenario.inner().factories();
+    with_lock(py, scenario.inner().has_user_code(), || {
         whole(|| {
             let end = plan.end;
             let mut capture = Capture::new(&mut plan, options);
@@ -63,7 +65,7 @@ pub fn capture(
                 capture.rows(rows, &mut bytes);
                 if bytes.len() >= CHUNK { write(&mut bytes) } else { Ok(()) }
             };
-            let world = watched(plan, parallel, flag.as_deref(), progress.as_ref(), take)?;
+            let world = watched(plan, parallel, factories, flag.as_deref(), progress.as_ref(), take)?;
             capture.end(world.is_ok().then_some(end), &mut bytes);
             write(&mut bytes)?;
             Ok(json(&world?.report()))

@@ -13,6 +13,7 @@ mod scenario;
 mod simulation;
 mod study;
 mod trace;
+mod user;
 mod why;
 
 use pyo3::exceptions::PyValueError;
@@ -89,6 +90,10 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_class::<study::Study>()?;
+    module.add_class::<user::Law>()?;
+    module.add_class::<user::Call>()?;
+    module.add("LawFault", module.py().get_type::<run::LawFault>())?;
+    module.add_submodule(&user::maths(module.py())?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(capture::capture, module)?)?;
     module.add_function(wrap_pyfunction!(router::import_router, module)?)?;

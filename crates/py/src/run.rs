@@ -1,15 +1,20 @@
 //! Runs of one replication without the interpreter lock; they can be cancelled.
 
 use crate::panics::{guarded, whole};
+use crate::user::{take_interrupt, with_lock};
 use pyo3::create_exception;
 use pyo3::exceptions::{PyException, PyRuntimeError};
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use tailback_parallel::Ended;
+use tailback_scenario::Scenario;
 use tailback_sim::plan::Plan;
 use tailback_sim::trace::Row;
 use tailback_sim::{Parts, Report, World};
+use tailback_user::{Factories, Fault};
 
+create_exception!(tailback._native, LawFault, PyRuntimeError, "A user-defined component has failed.");
 create_exception!(tailback._native, Cancelled, PyException, "The run was stopped through its Cancel.");
 
 /// Number of checks of the cancel flag for each call of the progress function, since that call needs the interpreter
@@ -50,20 +55,28 @@ enum Stop {
     Watch(PyErr),
 }
 
+/// Returns the exception for the failure of a user-defined component: the exception that the component raised if that is
+/// no error, such as KeyboardInterrupt, else `LawFault`.
+pub fn fault(fault: &Fault) -> PyErr {
+    take_interrupt().unwrap_or_else(|| LawFault::new_err(fault.to_string()))
+}
+
 /// Runs a plan in at most `parallel` partitions with a thread each, and passes the rows of its packet trace to `take`.
-/// `progress` is called with the fraction of the simulated time that has passed. Called without the interpreter lock.
+/// `factories` makes its user-defined components. `progress` is called with the fraction of the simulated time that has
+/// passed. Called without the interpreter lock, unless a component is in Python.
 ///
 /// The outer result is the error of `take`. The inner one is `Cancelled` or the exception of `progress`: `take` has got
 /// the rows up to it.
 pub fn watched(
     plan: Plan,
     parallel: usize,
+    factories: &dyn Factories,
     cancel: Option<&AtomicBool>,
     progress: Option<&Py<PyAny>>,
     mut take: impl FnMut(Vec<Row>) -> PyResult<()>,
 ) -> PyResult<PyResult<World>> {
     let mut checks = 0;
-    let world = tailback_parallel::run_traced(plan, parallel, |done, rows| {
+    let world = tailback_parallel::run_traced(plan, parallel, factories, |done, rows| {
         take(rows).map_err(Stop::Take)?;
         if cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Err(Stop::Watch(Cancelled::new_err("cancelled")));
@@ -78,14 +91,17 @@ pub fn watched(
     });
     match world {
         Ok(world) => Ok(Ok(world)),
-        Err(Stop::Watch(error)) => Ok(Err(error)),
-        Err(Stop::Take(error)) => Err(error),
+        Err(Ended::Watch(Stop::Watch(error))) => Ok(Err(error)),
+        Err(Ended::Watch(Stop::Take(error))) => Err(error),
+        Err(Ended::Fault(found)) => Ok(Err(fault(&found))),
     }
 }
 
-/// Runs a plan as [`watched`] does, without the interpreter lock; returns the result of `extract` for the report.
+/// Runs a plan of `scenario` as [`watched`] does, without the interpreter lock unless a user-defined component needs it;
+/// returns the result of `extract` for the report.
 pub fn run<T: Send>(
     py: Python<'_>,
+    scenario: &Scenario,
     plan: Plan,
     parallel: usize,
     cancel: Option<&Cancel>,
@@ -93,15 +109,17 @@ pub fn run<T: Send>(
     extract: impl FnOnce(&Report) -> T + Send,
 ) -> PyResult<T> {
     let flag = cancel.map(Cancel::flag);
-    py.detach(|| {
+    let factories = scenario.factories();
+    with_lock(py, scenario.has_user_code(), || {
         whole(|| {
-            let world = watched(plan, parallel, flag.as_deref(), progress, |_| Ok(()))??;
+            let world = watched(plan, parallel, factories, flag.as_deref(), progress, |_| Ok(()))??;
             Ok(extract(&world.report()))
         })
     })
 }
 
-/// Runs a plan in at most `parts` partitions, one after the other on this thread; returns the report as JSON.
+/// Runs a plan, which has no user-defined components, in at most `parts` partitions, one after the other on this thread;
+/// returns the report as JSON.
 pub fn in_turn(py: Python<'_>, plan: Plan, parts: usize) -> PyResult<String> {
     let done = py.detach(|| guarded(|| Parts::new(plan, parts).run_in_turn().report()));
     Ok(json(&done.map_err(PyRuntimeError::new_err)?))

@@ -3,11 +3,13 @@
 use crate::error::{raise, warnings};
 use crate::panics::whole;
 use crate::run::{Cancel, in_turn, json, run};
+use crate::user::PyFactories;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
+use std::sync::Arc;
 use tailback_scenario::{Files, build};
 use tailback_sim::Parts;
 use tailback_sim::plan::{Among, Engine, FlowPlan, NodeId, NodeKind, Plan};
@@ -108,6 +110,10 @@ impl Scenario {
         self.0.truncation(&in_network, Dur(sample_ps)).map(|end| end.0)
     }
     #[getter]
+    fn has_user_code(&self) -> bool {
+        self.0.has_user_code()
+    }
+    #[getter]
     fn title(&self) -> &str {
         self.0.title()
     }
@@ -125,13 +131,13 @@ impl Scenario {
         parallel: usize,
     ) -> PyResult<String> {
         let plan = self.plan(seed, engine, warmup_s)?;
-        run(py, plan, parallel, cancel.as_deref(), progress.as_ref(), json)
+        run(py, &self.0, plan, parallel, cancel.as_deref(), progress.as_ref(), json)
     }
 
     #[pyo3(signature = (seed, parallel = 1))]
     fn count(&self, py: Python<'_>, seed: u64, parallel: usize) -> PyResult<(u64, u64)> {
         let plan = whole(|| Ok(build(&self.0, seed, None)))?;
-        run(py, plan, parallel, None, None, |report| (report.packet_hops, report.events))
+        run(py, &self.0, plan, parallel, None, None, |report| (report.packet_hops, report.events))
     }
 
     fn run_in_turn(&self, py: Python<'_>, seed: u64, parts: usize) -> PyResult<String> {
@@ -194,11 +200,12 @@ impl Scenario {
     }
 }
 
-/// Returns a reader of files relative to `folder`. Files outside `folder` are refused unless `allow_files`: a scenario
+/// Returns a reader of files relative to `folder`, and factories of the user-defined components there. Files outside `folder` are refused unless `allow_files`: a scenario
 /// may come from an untrusted source.
 fn files_in(folder: &Path, allow_files: bool) -> Files {
     let folder = if folder.as_os_str().is_empty() { Path::new(".").to_owned() } else { folder.to_owned() };
-    Files::read_by(move |file| {
+    let factories = PyFactories::new(folder.clone(), allow_files);
+    let files = Files::read_by(move |file| {
         let path = folder.join(file);
         if !allow_files {
             // Symbolic links are resolved first, so that no link leads out of the folder.
@@ -216,7 +223,8 @@ fn files_in(folder: &Path, allow_files: bool) -> Files {
             }
         }
         std::fs::read_to_string(path).map_err(|e| e.to_string())
-    })
+    });
+    files.with_factories(Arc::new(factories))
 }
 
 /// Returns the event scheme of this name, "merged" or "plain". Raises `ValueError` for other names.

@@ -2,8 +2,9 @@
 
 use crate::error::raise;
 use crate::panics::{guarded, whole};
-use crate::run::json;
+use crate::run::{fault, json};
 use crate::scenario::{Scenario, engine_named, instant};
+use crate::user::with_lock;
 use crate::trace::{CHUNK_ROWS, Chosen, chunk, traced};
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
@@ -30,6 +31,27 @@ impl Simulation {
     /// Returns the run; raises `ValueError` after its report has been taken.
     fn running(&mut self) -> PyResult<&mut tailback_scenario::Simulation> {
         self.0.as_mut().ok_or_else(|| PyValueError::new_err("the simulation is over: its report has been taken"))
+    }
+
+    /// Repeats `advance` until all its events have been handled. Raises the exception of a user-defined component that has
+    /// failed.
+    fn step(
+        &mut self,
+        py: Python<'_>,
+        mut advance: impl FnMut(&mut tailback_scenario::Simulation) -> Status + Send,
+    ) -> PyResult<()> {
+        let simulation = self.running()?;
+        let held = simulation.has_user_code();
+        loop {
+            let status = with_lock(py, held, || guarded(|| advance(simulation))).map_err(PyRuntimeError::new_err)?;
+            if let Some(found) = simulation.fault() {
+                return Err(fault(found));
+            }
+            match status {
+                Status::Done => return Ok(()),
+                Status::Running => py.check_signals()?,
+            }
+        }
     }
 }
 
@@ -83,31 +105,19 @@ impl Simulation {
 
     /// Handles all events at and before `at_ps`; Ctrl-C ends the step between two events.
     fn run_until(&mut self, py: Python<'_>, at_ps: u64) -> PyResult<()> {
-        let simulation = self.running()?;
-        loop {
-            let step = || guarded(|| simulation.advance(Time(at_ps), EVENTS_PER_CHECK));
-            match py.detach(step).map_err(PyRuntimeError::new_err)? {
-                Status::Done => return Ok(()),
-                Status::Running => py.check_signals()?,
-            }
-        }
+        self.step(py, |simulation| simulation.advance(Time(at_ps), EVENTS_PER_CHECK))
     }
 
     /// Handles events up to the next instant with rows of the trace, at most up to `at_ps`.
     fn run_to_rows(&mut self, py: Python<'_>, at_ps: u64) -> PyResult<()> {
-        let simulation = self.running()?;
-        loop {
-            let step = || guarded(|| simulation.advance_to_rows(Time(at_ps), EVENTS_PER_CHECK));
-            match py.detach(step).map_err(PyRuntimeError::new_err)? {
-                Status::Done => return Ok(()),
-                Status::Running => py.check_signals()?,
-            }
-        }
+        self.step(py, |simulation| simulation.advance_to_rows(Time(at_ps), EVENTS_PER_CHECK))
     }
 
     fn jump(&mut self, py: Python<'_>, at_ps: u64) -> PyResult<bool> {
         let simulation = self.running()?;
-        py.detach(|| guarded(|| simulation.jump(Time(at_ps)))).map_err(PyRuntimeError::new_err)
+        let held = simulation.has_user_code();
+        let replayed = with_lock(py, held, || guarded(|| simulation.jump(Time(at_ps)))).map_err(PyRuntimeError::new_err)?;
+        simulation.fault().map_or(Ok(replayed), |found| Err(fault(found)))
     }
 
     fn view(&mut self) -> PyResult<String> {

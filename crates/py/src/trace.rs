@@ -3,6 +3,7 @@
 use crate::panics::{guarded, whole};
 use crate::run::{Cancel, json, watched};
 use crate::scenario::Scenario;
+use crate::user::with_lock;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -23,7 +24,7 @@ pub type Chosen = (Vec<String>, Vec<String>, Vec<String>, Vec<String>, Option<u6
 
 /// Returns the rows that a selection names. Raises `ValueError` if a pattern matches nothing.
 pub fn traced(scenario: &tailback_scenario::Scenario, seed: u64, chosen: Chosen) -> PyResult<TracePlan> {
-    whole(|| selected(&Network::of(&build(scenario, seed, None)), chosen))
+    whole(|| selected(&Network::with_factories(&build(scenario, seed, None), scenario.factories()), chosen))
 }
 
 fn selected(network: &Network, (flows, ports, events, frames, from, until): Chosen) -> PyResult<TracePlan> {
@@ -88,11 +89,12 @@ pub fn trace(
     let selection = traced(scenario.inner(), seed, chosen)?;
     let plan = Plan { trace: Some(Box::new(selection)), ..scenario.plan(seed, engine, warmup_s)? };
     let flag = cancel.map(|cancel| cancel.flag());
-    py.detach(|| {
+    let factories = scenario.inner().factories();
+    with_lock(py, scenario.inner().has_user_code(), || {
         whole(|| {
             let mut handover = Handover { sink: &sink, waiting: Vec::new(), summary: Summary::default() };
             let take = |rows| handover.add(rows, false);
-            let world = watched(plan, parallel, flag.as_deref(), progress.as_ref(), take)?;
+            let world = watched(plan, parallel, factories, flag.as_deref(), progress.as_ref(), take)?;
             handover.add(Vec::new(), true)?;
             Ok((json(&world?.report()), handover.summary.rows(), handover.summary.hash()))
         })
@@ -103,7 +105,7 @@ pub fn trace(
 /// Raises `ValueError` if a pattern of `chosen` matches nothing.
 #[pyfunction]
 pub fn trace_network(scenario: &Scenario, seed: u64, chosen: Chosen) -> PyResult<String> {
-    let network = whole(|| Ok(Network::of(&build(scenario.inner(), seed, None))))?;
+    let network = whole(|| Ok(Network::with_factories(&build(scenario.inner(), seed, None), scenario.inner().factories())))?;
     selected(&network, chosen)?;
     let names: BTreeMap<&str, Vec<String>> = Names::ALL.iter().map(|list| (list.name(), list.of(&network))).collect();
     let state: BTreeMap<&str, _> = (network.ports.iter())

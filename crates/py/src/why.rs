@@ -3,6 +3,7 @@
 use crate::panics::whole;
 use crate::run::{Cancel, watched};
 use crate::scenario::Scenario;
+use crate::user::with_lock;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -17,13 +18,19 @@ use tailback_units::Time;
 const MOST: usize = 20;
 
 /// A run that is repeated with other selections of rows.
-struct Runs {
+struct Runs<'a> {
+    scenario: &'a tailback_scenario::Scenario,
     plan: Plan,
     parallel: usize,
     cancel: Option<Arc<AtomicBool>>,
 }
 
-impl Runs {
+impl Runs<'_> {
+    /// Returns the network of the run.
+    fn network(&self) -> Network {
+        Network::with_factories(&self.plan, self.scenario.factories())
+    }
+
     /// Runs the plan, passes its rows to `take`, and returns the digest.
     fn run(&self, selection: TracePlan, mut take: impl FnMut(Vec<Row>)) -> PyResult<String> {
         let plan = Plan { trace: Some(Box::new(selection)), ..self.plan.clone() };
@@ -31,7 +38,7 @@ impl Runs {
             take(rows);
             Ok(())
         };
-        let world = watched(plan, self.parallel, self.cancel.as_deref(), None, take)??;
+        let world = watched(plan, self.parallel, self.scenario.factories(), self.cancel.as_deref(), None, take)??;
         Ok(world.report().digest)
     }
 
@@ -44,26 +51,31 @@ impl Runs {
     }
 }
 
-fn runs(
-    scenario: &Scenario,
+fn runs<'a>(
+    scenario: &'a Scenario,
     seed: u64,
     warmup_s: Option<f64>,
     parallel: usize,
     cancel: Option<&Cancel>,
-) -> PyResult<Runs> {
-    Ok(Runs { plan: scenario.plan(seed, None, warmup_s)?, parallel, cancel: cancel.map(Cancel::flag) })
+) -> PyResult<Runs<'a>> {
+    let plan = scenario.plan(seed, None, warmup_s)?;
+    Ok(Runs { scenario: scenario.inner(), plan, parallel, cancel: cancel.map(Cancel::flag) })
 }
 
-fn detached(py: Python<'_>, work: impl FnOnce() -> PyResult<String> + Send) -> PyResult<String> {
-    py.detach(|| whole(work))
+fn detached(
+    py: Python<'_>,
+    scenario: &tailback_scenario::Scenario,
+    work: impl FnOnce() -> PyResult<String> + Send,
+) -> PyResult<String> {
+    with_lock(py, scenario.has_user_code(), || whole(work))
 }
 
 /// Returns the names of flows and ports as JSON.
 #[pyfunction]
 pub fn why_names(py: Python<'_>, scenario: PyRef<'_, Scenario>, seed: u64) -> PyResult<String> {
-    let plan = scenario.plan(seed, None, None)?;
-    detached(py, || {
-        let network = Network::of(&plan);
+    let runs = runs(&scenario, seed, None, 1, None)?;
+    detached(py, runs.scenario, || {
+        let network = runs.network();
         let flows: Vec<_> = network.flows.iter().map(|flow| &flow.name).collect();
         let ports: Vec<_> = network.ports.iter().map(|port| &port.name).collect();
         Ok(serde_json::json!({ "flows": flows, "ports": ports }).to_string())
@@ -94,8 +106,8 @@ pub fn why_packet(
         _ => return Err(PyValueError::new_err("query is packet, at, worst or drop")),
     };
     let runs = runs(&scenario, seed, warmup_s, parallel, cancel.as_deref())?;
-    detached(py, || {
-        let network = Network::of(&runs.plan);
+    detached(py, runs.scenario, || {
+        let network = runs.network();
         let mut finder = Finder::new(flow, query);
         let digest = runs.run(finder.selection(network.flows.len()), |rows| finder.add(&rows))?;
         let (packets, drops) = finder.counts();
@@ -112,7 +124,7 @@ pub fn why_packet(
 
 /// Explains a packet from the rows of another run, and of further runs if the tree of its stops reaches back before it.
 fn explained(
-    runs: &Runs,
+    runs: &Runs<'_>,
     network: &Network,
     found: Found,
     transmission: (usize, usize),
@@ -141,8 +153,8 @@ pub fn why_port(
     cancel: Option<PyRef<'_, Cancel>>,
 ) -> PyResult<String> {
     let runs = runs(&scenario, seed, warmup_s, parallel, cancel.as_deref())?;
-    detached(py, || {
-        let network = Network::of(&runs.plan);
+    detached(py, runs.scenario, || {
+        let network = runs.network();
         let mut blame = Blame::new(&network, number);
         let digest = runs.run(blame.selection(), |rows| blame.add(rows))?;
         let sums = blame.finish();

@@ -1,5 +1,6 @@
 //! The interface of queue disciplines.
 
+use crate::discipline::user::User;
 use crate::{Cx, Gate, Packet};
 use tailback_units::{Rate, Time};
 
@@ -39,4 +40,6 @@ pub trait Qdisc {
     /// Returns the size of the variables and tables in bytes, without waiting packets and parameters. `state.rs`
     /// defines what counts. Time series report the size as `state_bytes`.
     fn state_bytes(&self) -> usize;
+    /// Passes each discipline with a user's law to `f`: this one, or those inside it.
+    fn each_user(&mut self, _f: &mut dyn FnMut(&mut User)) {}
 }

@@ -2,10 +2,11 @@
 
 use crate::classify::Match;
 use crate::discipline::managed::{Build, Managed};
+use crate::discipline::user::Build as _;
 use crate::discipline::{
     Part, choke, class_based, cobalt, codel, drop_head, drop_tail, drr, dualpi2, fair_queue, fair_queue_wred, fq,
     fq_codel, fq_pie, fred, hfsc, htb, netem, priority, red, red_pd, scfq, sfb, sfq, sfq_red, shaper, stfq,
-    virtual_clock, weighted_tail_drop, wf2q_plus, wfq, wrr,
+    user, virtual_clock, weighted_tail_drop, wf2q_plus, wfq, wrr,
 };
 use crate::law;
 use crate::retune::{Fixed, Retune, other_kind};
@@ -13,6 +14,7 @@ use crate::signals::{Signals, Threshold};
 use crate::{Cx, Gate, Packet, Qdisc, Site};
 use tailback_document::{Invalid, Path};
 use tailback_units::{Rate, Time};
+use tailback_user::Code;
 
 /// Generates the enum of parameters ([`Spec`]) and the enum of states ([`Discipline`]) from one list.
 macro_rules! disciplines {
@@ -113,6 +115,9 @@ macro_rules! disciplines {
             fn state_bytes(&self) -> usize {
                 match self { $(Discipline::$variant(q) => q.state_bytes(),)+ }
             }
+            fn each_user(&mut self, f: &mut dyn FnMut(&mut user::User)) {
+                match self { $(Discipline::$variant(q) => q.each_user(f),)+ }
+            }
         }
     };
 }
@@ -158,6 +163,7 @@ disciplines! {
     "fq" => Fq(fq::Params => fq::Fq),
     "netem" => Netem(netem::Params => netem::Netem),
     "hfsc" => Hfsc(hfsc::Params => hfsc::Hfsc),
+    "user" => User(user::Params => user::User),
 }
 
 impl Default for Spec {
@@ -207,6 +213,20 @@ impl Spec {
             }
         };
         self.each_part(&mut part);
+    }
+
+    /// Passes the code of each user-defined law, in this discipline and in those inside it, to `f` with its path; `at` is
+    /// the path of this discipline.
+    pub fn each_code(&mut self, at: &Path, f: &mut dyn FnMut(&Path, &mut Code)) {
+        if let Spec::User(code) = self {
+            return f(at, code);
+        }
+        self.each_part(&mut |place, _, inner| {
+            let place = at.join_path(&Path::parse(&place).unwrap_or_default());
+            if let Some(inner) = inner {
+                inner.each_code(&place.join("discipline"), f);
+            }
+        });
     }
 
     /// Returns `true` if this discipline, or one inside it, depends on code points or on the traffic class of labels.

@@ -1,25 +1,38 @@
-//! Files that a scenario names: video traces. The core opens no files; its caller provides a reader.
+//! Files that a scenario names: video traces and user-defined components. The core opens no files; its caller provides a
+//! reader and factories.
 
-use crate::complaint::Complaint;
-use crate::complaint::On;
-use crate::document::Document;
+use crate::complaint::{Complaint, On};
+use crate::document::{Document, each_discipline_mut};
 use core::fmt;
 use std::sync::Arc;
 use tailback_document::Path;
 use tailback_traffic::{Model, Trace};
+use tailback_user::{Code, Factories, NoFactories, Role};
 
 /// Returns the text of a file by the path in the scenario, or an error message.
 type Read = dyn Fn(&str) -> Result<String, String> + Send + Sync;
 
-/// Function that reads the files that a scenario names.
+/// Function that reads the files that a scenario names, and factories of the user-defined components that it names.
 #[derive(Clone)]
-pub struct Files(Arc<Read>);
+pub struct Files {
+    read: Arc<Read>,
+    factories: Arc<dyn Factories>,
+}
 
 impl Files {
     /// Returns a reader that calls this function with a path as the scenario has it. The function returns the text of
-    /// the file, or a message why it cannot be read.
+    /// the file, or a message why it cannot be read. User-defined components are refused.
     pub fn read_by(read: impl Fn(&str) -> Result<String, String> + Send + Sync + 'static) -> Files {
-        Files(Arc::new(read))
+        Files { read: Arc::new(read), factories: Arc::new(NoFactories) }
+    }
+    /// Returns the same reader with factories of user-defined components.
+    #[must_use]
+    pub fn with_factories(self, factories: Arc<dyn Factories>) -> Files {
+        Files { factories, ..self }
+    }
+    /// Returns the factories of user-defined components.
+    pub(crate) fn factories(&self) -> &dyn Factories {
+        &*self.factories
     }
     /// Returns a reader that refuses all files.
     pub fn none() -> Files {
@@ -41,10 +54,13 @@ pub(crate) fn traces(document: &Document) -> impl Iterator<Item = &Trace> {
     })
 }
 
-/// Loads the traces that the flows of a document name; returns the complaints about files that cannot be read or
-/// parsed.
+/// Loads the traces and the user-defined components that a document names; returns the complaints about files that cannot be
+/// read, parsed or loaded.
 pub(crate) fn load(document: &mut Document, files: &Files) -> Result<(), Vec<Complaint>> {
     let mut complaints = Vec::new();
+    each_discipline_mut(document, |path, spec, limited| {
+        spec.each_code(path, &mut |path, code| complaints.extend(load_code(path, code, limited, files)));
+    });
     for (index, flow) in document.flows.iter_mut().enumerate() {
         let Some(Model::Trace(trace)) = &mut flow.source else { continue };
         if trace.file.is_empty() {
@@ -52,7 +68,7 @@ pub(crate) fn load(document: &mut Document, files: &Files) -> Result<(), Vec<Com
             continue;
         }
         let file = trace.file.clone();
-        let found = (files.0)(&file)
+        let found = (files.read)(&file)
             .map_err(|why| (format!("`{file}` cannot be read: {why}"), "give the path relative to the scenario's file"))
             .and_then(|text| {
                 let help = "each line is a frame; see `format` for the supported formats";
@@ -67,4 +83,27 @@ pub(crate) fn load(document: &mut Document, files: &Files) -> Result<(), Vec<Com
         }
     }
     if complaints.is_empty() { Ok(()) } else { Err(complaints) }
+}
+
+/// Loads a user's queue law; returns a complaint if it cannot be loaded. `limited`: it is the discipline of rate limiters.
+fn load_code(path: &Path, code: &mut Code, limited: bool, files: &Files) -> Option<Complaint> {
+    if limited {
+        let message = "rate limiters make their queues during a run, and a user's law is made at the start".to_owned();
+        let help = Some("write a discipline of another kind".to_owned());
+        return Some(Complaint { path: path.join("kind"), on: On::Value, message, help });
+    }
+    if code.check().is_err() {
+        // Reported with the other parameters.
+        return None;
+    }
+    match files.factories.load(Role::QueueLaw, code) {
+        Ok(loaded) => {
+            code.loaded = Some(loaded);
+            None
+        }
+        Err(error) => {
+            let path = path.join(error.key);
+            Some(Complaint { path, on: On::Value, message: error.message, help: Some(error.help) })
+        }
+    }
 }

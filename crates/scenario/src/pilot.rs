@@ -48,7 +48,7 @@ impl Scenario {
     pub fn warm_up(&self, engine: Option<Engine>) -> Result<Option<Time>, ScenarioError> {
         for factor in PILOT_LENGTHS {
             let (pilot, sample) = self.pilot(factor)?;
-            let mut world = World::new(build(&pilot, self.run().seed, engine));
+            let mut world = World::with_factories(build(&pilot, self.run().seed, engine), pilot.factories());
             world.run_to_end();
             let series = world.report().series.map_or_else(Vec::new, |series| series.in_network_packets);
             let values: Vec<f64> = series.into_iter().map(|packets| packets as f64).collect();

@@ -1,7 +1,7 @@
 //! A scenario: a document that has been parsed, checked and compiled.
 
 use crate::complaint::{Complaint, On};
-use crate::document::{Change, Document, Run};
+use crate::document::{Change, Document, Run, disciplines};
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::origin::{self, Origin};
@@ -15,6 +15,7 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 use std::collections::BTreeMap;
 use tailback_document::Path;
 use tailback_sim::plan::{ChangeKind, Engine, Plan};
+use tailback_user::Factories;
 
 /// A valid document; every constructor checks the document.
 #[derive(Clone, Debug)]
@@ -121,6 +122,20 @@ impl Scenario {
         }
     }
 
+    /// Returns the factories of the user-defined components that the document names.
+    pub fn factories(&self) -> &dyn Factories {
+        self.files.factories()
+    }
+
+    /// Returns `true` if the document names user-defined components.
+    pub fn has_user_code(&self) -> bool {
+        let mut found = false;
+        for (_, spec) in disciplines(&self.document) {
+            spec.clone().each_code(&Path::root(), &mut |_, _| found = true);
+        }
+        found
+    }
+
     /// Returns the state of the document at the start of a run, from which its values change.
     pub(crate) fn tuned(&self) -> Tuned {
         Tuned::new(&self.document, &self.plan, &self.files)
@@ -203,6 +218,11 @@ impl Scenario {
         hasher.write(self.to_json().as_bytes());
         for frame in files::traces(&self.document).flat_map(tailback_traffic::Trace::frames) {
             hasher.write(&frame.to_le_bytes());
+        }
+        for (_, spec) in disciplines(&self.document) {
+            spec.clone().each_code(&Path::root(), &mut |_, code| {
+                hasher.write(code.loaded.as_ref().map_or("", |loaded| &loaded.digest).as_bytes());
+            });
         }
         let hash = hasher.finish128();
         format!("{:016x}{:016x}", hash.h1, hash.h2)

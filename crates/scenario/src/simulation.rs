@@ -14,6 +14,7 @@ use tailback_sim::plan::{Engine, Plan, TracePlan};
 use tailback_sim::trace::{Row, Summary};
 use tailback_sim::{Delivered, FlowView, NodeView, PortView, Report, Status, Untimely, View, World};
 use tailback_units::{Dur, Size, Time};
+use tailback_user::Fault;
 
 /// Minimum time from a view of the network to the effect of a change made at that view: 1 ps.
 pub const REACTION: Dur = Dur(1);
@@ -63,7 +64,7 @@ impl Simulation {
     pub fn new(scenario: &Scenario, run: Setting) -> Simulation {
         let plan = run.plan(scenario);
         let tuned = scenario.tuned();
-        Simulation { scenario: scenario.clone(), run, world: World::new(plan), tuned, made: Vec::new(), replays: 0 }
+        Simulation { scenario: scenario.clone(), run, world: World::with_factories(plan, scenario.factories()), tuned, made: Vec::new(), replays: 0 }
     }
 
     /// Returns the time up to which all events have been handled.
@@ -98,6 +99,15 @@ impl Simulation {
     /// Handles events up to the next instant with rows of the packet trace: see [`World::advance_to_rows`].
     pub fn advance_to_rows(&mut self, t: Time, instants: u64) -> Status {
         self.world.advance_to_rows(t, instants)
+    }
+
+    /// Returns `true` if the scenario has user-defined components.
+    pub fn has_user_code(&self) -> bool {
+        self.scenario.has_user_code()
+    }
+    /// Returns the first fault of a user-defined component; the run has then ended. `None`: there has been no fault.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.world.fault()
     }
 
     /// Returns the state of the whole network.
@@ -236,7 +246,7 @@ impl Simulation {
         }
         self.made.retain(|change| change.at.0 <= t.0);
         let scenario = self.scenario();
-        self.world = World::new(self.run.plan(&scenario));
+        self.world = World::with_factories(self.run.plan(&scenario), scenario.factories());
         self.tuned = self.scenario.tuned();
         for set in self.made.iter().filter_map(|change| change.set.as_ref()) {
             let pairs: Vec<Pair<'_>> = set.iter().map(|(path, value)| (path.as_str(), value)).collect();

@@ -18,6 +18,7 @@ use crate::world::new::draw;
 use crate::world::{Messages, World};
 use std::sync::Arc;
 use tailback_units::Time;
+use tailback_user::{Factories, Fault, Faults, NoFactories};
 
 /// Duration of the run divided by the maximum length of a window, so that the caller can check for an interruption.
 const WINDOWS: u64 = 1_000;
@@ -28,6 +29,8 @@ pub struct Parts {
     /// The plan, whose random choices have all been drawn.
     plan: Plan,
     partition: Arc<Partition>,
+    /// Faults of user-defined components in any partition.
+    faults: Faults,
 }
 
 /// One partition of a run in progress.
@@ -45,7 +48,7 @@ impl Parts {
     pub fn new(mut plan: Plan, most: usize) -> Parts {
         draw(&mut plan);
         let partition = Arc::new(Partition::of(&plan, most));
-        Parts { plan, partition }
+        Parts { plan, partition, faults: Faults::default() }
     }
 
     /// Returns the partition of each node and the lookahead.
@@ -53,17 +56,31 @@ impl Parts {
         &self.partition
     }
 
-    /// Returns a partition, by its number, before its first event.
+    /// Returns a partition, by its number, before its first event; the plan has no user-defined components.
     ///
     /// # Panics
     /// If there is no such partition.
     pub fn part(&self, number: usize) -> Part {
-        Part { world: World::part(self.plan.clone(), &self.partition, number) }
+        self.part_with(number, &NoFactories)
     }
 
-    /// Returns the undivided world before its first event.
-    pub fn whole(self) -> World {
-        World::drawn(self.plan, None)
+    /// Returns a partition, by its number, before its first event; `factories` makes its user-defined components.
+    ///
+    /// # Panics
+    /// If there is no such partition.
+    pub fn part_with(&self, number: usize, factories: &dyn Factories) -> Part {
+        let faults = self.faults.clone();
+        Part { world: World::part(self.plan.clone(), &self.partition, number, factories, faults) }
+    }
+
+    /// Returns the undivided world before its first event; `factories` makes its user-defined components.
+    pub fn whole(self, factories: &dyn Factories) -> World {
+        World::drawn(self.plan, None, factories, self.faults)
+    }
+
+    /// Returns the first fault of a user-defined component, in any partition. `None`: there has been no fault.
+    pub fn fault(&self) -> Option<&Fault> {
+        self.faults.first()
     }
 
     /// Returns the exclusive end of the next window, if the earliest next event is at `next`; `None`: `next` is after

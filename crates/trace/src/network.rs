@@ -8,6 +8,7 @@ use tailback_sim::plan::{
     SwitchPlan, Watchdog, port_names,
 };
 use tailback_units::{Dur, Rate, Time};
+use tailback_user::{Factories, NoFactories};
 
 /// The network of a trace. Numbers of nodes, ports and flows in rows are indices into these lists.
 #[derive(Clone, Debug)]
@@ -137,10 +138,16 @@ pub struct Flow {
 }
 
 impl Network {
-    /// Returns the network of a plan. Hosts that the plan chooses at random are the same as in the run.
+    /// Returns the network of a plan without user-defined components. Hosts that the plan chooses at random are the same as
+    /// in the run.
     pub fn of(plan: &Plan) -> Network {
+        Network::with_factories(plan, &NoFactories)
+    }
+
+    /// Returns the network of a plan; `factories` makes its user-defined components, which name their state variables.
+    pub fn with_factories(plan: &Plan, factories: &dyn Factories) -> Network {
         // Only a traced world has ports in the general form, whose disciplines have the state that rows contain.
-        let world = World::new(Plan { trace: Some(Box::default()), ..plan.clone() });
+        let world = World::with_factories(Plan { trace: Some(Box::default()), ..plan.clone() }, factories);
         let plan = world.plan();
         let port = |(number, name): (u32, String)| {
             let (link, side) = (&plan.links[number as usize / 2], number as usize % 2);

@@ -538,6 +538,9 @@ impl Qdisc for Limiters {
         f("limited_bytes", self.limited as f64);
         self.default.probe(f);
     }
+    fn each_user(&mut self, f: &mut dyn FnMut(&mut crate::discipline::user::User)) {
+        self.default.each_user(f);
+    }
     fn state_bytes(&self) -> usize {
         // A law is counted with its parameters, which are the smaller part of a limiter's state.
         let slot = |slot: &Slot| slot.queue.state_bytes() + bytes_of!(slot; key, law, next, after, tcp, udp);

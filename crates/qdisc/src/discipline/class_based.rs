@@ -524,6 +524,9 @@ impl Qdisc for ClassBased {
         f("virtual_time", self.virtual_time);
         self.classes.probe(f);
     }
+    fn each_user(&mut self, f: &mut dyn FnMut(&mut super::user::User)) {
+        self.classes.each_user(f);
+    }
     fn state_bytes(&self) -> usize {
         let policers = self.strict.iter().filter_map(|low| low.policer.as_ref()).map(TokenBucket::state_bytes);
         let strict =

@@ -1,6 +1,7 @@
 //! Common part of the disciplines with classes: an inner discipline per class, a common limit, and the table that
 //! classifies packets.
 
+use super::user::User;
 use crate::classify::{Classifier, Match};
 use crate::law::Backlog;
 use crate::retune::{Retune, fixed};
@@ -38,6 +39,9 @@ macro_rules! as_classes {
         }
         fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
             self.classes.probe(f);
+        }
+        fn each_user(&mut self, f: &mut dyn FnMut(&mut super::user::User)) {
+            self.classes.each_user(f);
         }
         super::classes::as_classes!(waking);
     };
@@ -361,6 +365,13 @@ impl Classes {
         self.site.rate = rate;
         for class in 0..self.inside.len() {
             self.inside[class].queue.set_rate(rate);
+            self.read_timer(class);
+        }
+    }
+    /// Passes each discipline with a user's law to `f`.
+    pub fn each_user(&mut self, f: &mut dyn FnMut(&mut User)) {
+        for class in 0..self.inside.len() {
+            self.inside[class].queue.each_user(f);
             self.read_timer(class);
         }
     }

@@ -32,6 +32,7 @@ pub mod sfq;
 pub mod sfq_red;
 pub mod shaper;
 pub mod stfq;
+pub mod user;
 pub mod virtual_clock;
 pub mod weighted_tail_drop;
 pub mod wf2q_plus;

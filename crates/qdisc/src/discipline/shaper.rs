@@ -183,6 +183,9 @@ impl Qdisc for Shaper {
         f("tokens_bytes", self.bucket.bytes() as f64);
         self.child.probe(f);
     }
+    fn each_user(&mut self, f: &mut dyn FnMut(&mut super::user::User)) {
+        self.child.each_user(f);
+    }
     fn state_bytes(&self) -> usize {
         self.child.state_bytes() + self.bucket.state_bytes() + bytes_of!(self; largest, wake_at)
     }

@@ -3,7 +3,7 @@
 
 use super::builder::Builder;
 use super::conditioners::flows_of_groups;
-use crate::document::{Document, RateLimiters};
+use crate::document::{Document, disciplines};
 use crate::glob::{Glob, is_pattern};
 use std::collections::BTreeMap;
 use tailback_document::{Invalid, Path, listed, suggest};
@@ -120,32 +120,4 @@ impl Builder<'_> {
             }
         }
     }
-}
-
-/// Returns every discipline of the document with its path.
-pub(super) fn disciplines<'a>(document: &'a Document) -> impl Iterator<Item = (Path, &'a Spec)> {
-    let network = (Path::root().join("network").join("discipline"), &document.network.discipline);
-    let switches = document.switches.iter().flat_map(|(name, switch)| {
-        let path = Path::root().join("switches").join(name.as_str());
-        let own = switch.discipline.iter().map({
-            let path = path.join("discipline");
-            move |spec| (path.clone(), spec)
-        });
-        let ports = switch.ports.iter().filter_map(move |(neighbour, port)| {
-            let path = path.join("ports").join(neighbour.as_str()).join("discipline");
-            Some((path, port.discipline.as_ref()?))
-        });
-        own.chain(ports)
-    });
-    let limited = |node: Path, limiters: &'a Option<RateLimiters>| {
-        Some((node.join("rate-limiters").join("discipline"), &limiters.as_ref()?.discipline))
-    };
-    let at_switches = document.switches.iter().filter_map(move |(name, switch)| {
-        limited(Path::root().join("switches").join(name.as_str()), &switch.rate_limiters)
-    });
-    let at_hosts = document
-        .hosts
-        .iter()
-        .filter_map(move |(name, host)| limited(Path::root().join("hosts").join(name.as_str()), &host.rate_limiters));
-    [network].into_iter().chain(switches).chain(at_switches).chain(at_hosts)
 }

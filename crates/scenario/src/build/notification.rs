@@ -1,10 +1,9 @@
 //! Congestion points and rate limiters: consistency checks, and the plans of rate limiters.
 
 use super::builder::{Builder, entry};
-use super::class_maps::disciplines;
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes, What};
-use crate::document::{FramingTable, RateLimiters, Scope, SwitchModel};
+use crate::document::{FramingTable, RateLimiters, Scope, SwitchModel, disciplines};
 use tailback_diffserv::Dscp;
 use tailback_document::{Checked, Path};
 use tailback_qdisc::congestion_notification::{LimitersSpec, Tag};

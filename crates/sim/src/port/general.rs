@@ -12,6 +12,7 @@ use crate::responder::Responder;
 use std::collections::VecDeque;
 use tailback_qdisc::congestion_notification::Limiters;
 use tailback_qdisc::discipline::by_destination::ByDestination;
+use tailback_qdisc::discipline::user::User;
 use tailback_qdisc::{Accounting, AdmissionFifo, Cx, Discipline, Gate, Packet, Qdisc, Site, Spec};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
@@ -222,6 +223,14 @@ impl Waiting {
             Waiting::ByDestination(_) => {}
         }
     }
+    /// Passes each discipline with a user's law to `f`.
+    fn each_user(&mut self, f: &mut dyn FnMut(&mut User)) {
+        match self {
+            Waiting::Discipline(q) => q.each_user(f),
+            Waiting::Limited(q) => q.each_user(f),
+            Waiting::ByDestination(_) => {}
+        }
+    }
     /// Passes each state variable for time series to `f`, with its name.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         match self {
@@ -242,6 +251,13 @@ impl Waiting {
 }
 
 impl General {
+    /// Passes each discipline with a user's law to `f`, with the random stream of the port.
+    pub fn each_user(&mut self, mut f: impl FnMut(&mut User, &mut Rng)) {
+        for queue in self.queues.iter_mut() {
+            queue.waiting.each_user(&mut |user| f(user, &mut self.rng));
+        }
+    }
+
     /// Returns the queue of a port that is up, without jitter, back-pressure, ring or shaper, and never transmits
     /// early.
     pub fn new(queues: ByClass<ClassQueue>, idle: PendingIdle, timing: LineTiming, rng: Rng) -> General {

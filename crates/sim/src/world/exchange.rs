@@ -4,15 +4,23 @@ use super::World;
 use super::share::{Attachment, Frame, Messages, Share};
 use crate::event_queue::Kind;
 use crate::partition::Partition;
+use crate::plan::Plan;
 use crate::port::{LineEnd, Queue};
 use std::sync::Arc;
 use tailback_qdisc::Packet;
 use tailback_units::Time;
+use tailback_user::{Factories, Faults};
 
 impl World {
     /// Returns the world of the partition with number `part`; all random choices of the plan must have been drawn.
-    pub(crate) fn part(plan: crate::plan::Plan, partition: &Arc<Partition>, part: usize) -> World {
-        World::drawn(plan, Some(Share::new(partition.clone(), part)))
+    pub(crate) fn part(
+        plan: Plan,
+        partition: &Arc<Partition>,
+        part: usize,
+        factories: &dyn Factories,
+        faults: Faults,
+    ) -> World {
+        World::drawn(plan, Some(Share::new(partition.clone(), part)), factories, faults)
     }
 
     /// Returns `true` if a node acts in this partition; always for an undivided world.

@@ -29,6 +29,7 @@ mod stepping;
 mod trace;
 mod transmit;
 mod transport;
+mod user;
 mod view;
 
 use crate::conditioning::Conditioning;
@@ -57,6 +58,7 @@ use std::sync::Arc;
 use tailback_qdisc::Dropped;
 use tailback_qdisc::congestion_notification::Origins;
 use tailback_units::Time;
+use tailback_user::Faults;
 
 /// A run in progress: the whole network, or in a parallel run the part of one partition.
 #[derive(Debug)]
@@ -115,6 +117,8 @@ pub struct World {
     trace: Option<Box<Tracer>>,
     /// Partition that the world simulates, and its messages to other partitions; `None`: the world is undivided.
     share: Option<Box<Share>>,
+    /// Faults of user-defined components; the partitions of a run share them.
+    faults: Faults,
 }
 
 /// A host or a switch.

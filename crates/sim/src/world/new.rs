@@ -27,19 +27,29 @@ use std::sync::Arc;
 use tailback_qdisc::{Discipline, Packet};
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
+use tailback_user::{Factories, Faults, NoFactories};
 
 impl World {
-    /// Returns the world of `plan` before its first event.
+    /// Returns the world of `plan`, which has no user-defined components, before its first event.
     ///
     /// # Panics
     /// If the plan is inconsistent: the caller must have checked it.
-    pub fn new(mut plan: Plan) -> World {
+    pub fn new(plan: Plan) -> World {
+        World::with_factories(plan, &NoFactories)
+    }
+
+    /// Returns the world of `plan` before its first event; `factories` makes its user-defined components. If one of them
+    /// fails, the world has a [`World::fault`].
+    ///
+    /// # Panics
+    /// If the plan is inconsistent: the caller must have checked it.
+    pub fn with_factories(mut plan: Plan, factories: &dyn Factories) -> World {
         draw(&mut plan);
-        World::drawn(plan, None)
+        World::drawn(plan, None, factories, Faults::default())
     }
 
     /// Returns the world of a plan whose random choices have been drawn; with `share`, that of one partition.
-    pub(crate) fn drawn(plan: Plan, share: Option<Box<Share>>) -> World {
+    pub(crate) fn drawn(plan: Plan, share: Option<Box<Share>>, factories: &dyn Factories, faults: Faults) -> World {
         assert!(numbers(&plan.flows) < Packet::MAX_FLOWS as usize, "flows and connections must be fewer than 2^22");
         assert!(plan.links.len() * 2 < Key::MAX_COMPONENTS as usize, "there must be fewer than 2^27 links");
         let longest = |f: Framing| (f.mtu + f.header).max(f.min_frame) + f.overhead;
@@ -112,8 +122,10 @@ impl World {
             touched: false,
             trace: plan.trace.clone().map(|trace| Box::new(Tracer::new(*trace, has_limiters(&plan)))),
             share,
+            faults,
             plan,
         };
+        world.install_users(factories);
         world.find_exits();
         world.mark_traced_ports();
         world.schedule_first_events();

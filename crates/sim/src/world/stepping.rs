@@ -32,9 +32,15 @@ impl World {
     }
 
     /// Does the work of [`World::run_until`], but handles at most `budget` events. [`Status::Done`]: all events at and
-    /// before `until` have been handled; [`Status::Running`]: the budget is used up, and events may remain.
+    /// before `until` have been handled, or a user-defined component has failed ([`World::fault`]); [`Status::Running`]:
+    /// the budget is used up, and events may remain.
     pub fn advance(&mut self, until: Time, budget: u64) -> Status {
         let until = until.min(self.plan.end);
+        if self.fault().is_some() {
+            // The run ends: its results are meaningless.
+            self.done = true;
+            return Status::Done;
+        }
         let status =
             if self.trace.is_some() { self.handle_traced(until, budget) } else { self.handle_events(until, budget) };
         if status == Status::Done {

@@ -217,6 +217,9 @@ impl Qdisc for Hfsc {
         f("virtual_time", self.tree.virtual_time() as f64 * 1e-12);
         self.classes.probe(f);
     }
+    fn each_user(&mut self, f: &mut dyn FnMut(&mut crate::discipline::user::User)) {
+        self.classes.each_user(f);
+    }
     fn state_bytes(&self) -> usize {
         let flags = size_of_val(self.withholding.as_slice()) + size_of_val(&self.served) + size_of_val(&self.wake_at);
         self.tree.state_bytes() + self.classes.state_bytes() + flags

@@ -287,6 +287,9 @@ impl Qdisc for Htb {
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.classes.probe(f);
     }
+    fn each_user(&mut self, f: &mut dyn FnMut(&mut crate::discipline::user::User)) {
+        self.classes.each_user(f);
+    }
     fn state_bytes(&self) -> usize {
         let node = |node: &Node| bytes_of!(node; deficit) + node.rate.state_bytes() + node.ceil.state_bytes();
         let nodes: usize = self.nodes.iter().map(node).sum();

@@ -1,0 +1,43 @@
+//! Faults of user-defined components.
+
+use core::fmt;
+use std::sync::{Arc, OnceLock};
+use tailback_units::{Dur, Time};
+
+/// A call of a component that failed: by an exception, by a crash, or by an answer that is no valid decision. A fault ends
+/// the run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Fault {
+    /// Name of the component and its place, such as "`MyLaw` of mylaw.py at sw1->sw2".
+    pub component: String,
+    /// Name of the call, such as "depart".
+    pub call: &'static str,
+    /// Simulated time of the call.
+    pub at: Time,
+    /// Description of the failure: a traceback, or the invalid value.
+    pub message: String,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Fault { component, call, at, message } = self;
+        write!(f, "{component}, in `{call}` at {}: {message}", Dur(at.0))
+    }
+}
+
+/// The first fault of a run; clones share it.
+#[derive(Clone, Debug, Default)]
+pub struct Faults(Arc<OnceLock<Fault>>);
+
+impl Faults {
+    /// Returns the first fault. `None`: there has been no fault.
+    pub fn first(&self) -> Option<&Fault> {
+        self.0.get()
+    }
+    /// Records a fault, unless there is one already.
+    #[cold]
+    pub fn record(&self, fault: Fault) {
+        // The first fault is the cause; later ones may follow from it.
+        let _ = self.0.set(fault);
+    }
+}
