@@ -17,6 +17,7 @@ from typing import cast
 
 from tailback import _native
 from tailback.errors import Cancelled, ExecutorError, OutputError, RunError, ScenarioError, TailbackError, UsageError
+from tailback.laws.law import DROP, MARK, PASS, Law
 from tailback.results.intervals import Interval
 from tailback.results.metrics import Measure
 from tailback.results.report import Report
@@ -36,6 +37,9 @@ from tailback.traces.selection import Trace
 __version__ = _native.version
 
 __all__ = [
+    "DROP",
+    "MARK",
+    "PASS",
     "Cancelled",
     "Capture",
     "ExecutorError",
@@ -43,6 +47,7 @@ __all__ = [
     "FailedRuns",
     "Interrupted",
     "Interval",
+    "Law",
     "Measure",
     "OutputError",
     "Precision",

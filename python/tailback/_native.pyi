@@ -1,11 +1,15 @@
 """The Rust core: scenarios, runs and the statistics that need special functions."""
 
 from collections.abc import Callable
-from typing import final
+from typing import Self, final
 
 __all__ = [
+    "Call",
     "Cancel",
     "Cancelled",
+    "Law",
+    "LawFault",
+    "LawMonitor",
     "Scenario",
     "ScenarioError",
     "Simulation",
@@ -16,6 +20,7 @@ __all__ = [
     "explain",
     "export_router",
     "import_router",
+    "maths",
     "mos",
     "names",
     "parse_bytes",
@@ -86,6 +91,134 @@ class Cancel:
         """`True` if `cancel` was called."""
 
 @final
+class _Maths:
+    """Functions with the same bits on every platform; see `tailback.maths`."""
+
+    @staticmethod
+    def ln(x: float) -> float:
+        """Return the natural logarithm."""
+    @staticmethod
+    def ln_1p(x: float) -> float:
+        """Return ln(1 + x)."""
+    @staticmethod
+    def log2(x: float) -> float:
+        """Return the logarithm to base 2."""
+    @staticmethod
+    def exp(x: float) -> float:
+        """Return e to the power x."""
+    @staticmethod
+    def exp_m1(x: float) -> float:
+        """Return exp(x) - 1."""
+    @staticmethod
+    def cos(x: float) -> float:
+        """Return the cosine of x radians."""
+    @staticmethod
+    def sin(x: float) -> float:
+        """Return the sine of x radians."""
+    @staticmethod
+    def ln_gamma(x: float) -> float:
+        """Return the logarithm of the gamma function."""
+    @staticmethod
+    def pow(x: float, y: float) -> float:
+        """Return x to the power y."""
+
+maths: _Maths
+"""Mathematical functions."""
+
+class LawFault(RuntimeError):
+    """A user-defined law has failed; the message names the law, its port, the call and the simulated time."""
+
+class Law:
+    """Base of `tailback.Law`: its timer and its random stream."""
+
+    wake_ps: int | None
+    """Time of the next call of `timer`, picoseconds since the start of the run, not before now; `None`: no call."""
+
+    def __new__(cls, *args: object, **kwargs: object) -> Self: ...
+    def random(self) -> float:
+        """Draw a uniform number on [0, 1); raises `RuntimeError` outside a call of the law."""
+    def below(self, n: int) -> int:
+        """Draw a uniform integer on [0, n); raises `ValueError` if n is 0."""
+    def exponential(self, mean: float) -> float:
+        """Draw an exponentially distributed number; raises `ValueError` if the mean is negative or not finite."""
+    def normal(self) -> float:
+        """Draw a number with the standard normal distribution."""
+
+@final
+class Call:
+    """Event that a law is called for: the time, the packet, the queue and the link.
+
+    The attributes of the packet are 0 unless it arrives or departs.
+    """
+
+    @property
+    def now_ps(self) -> int:
+        """Current time, picoseconds since the start of the run."""
+    @property
+    def now_s(self) -> float:
+        """Current time, s."""
+    @property
+    def sojourn_ps(self) -> int:
+        """Time that a departing packet has waited, picoseconds; 0 for other events."""
+    @property
+    def sojourn_s(self) -> float:
+        """Time that a departing packet has waited, s; 0 for other events."""
+    @property
+    def queue_packets(self) -> int:
+        """Number of waiting packets: without an arriving packet, and behind a departing one."""
+    @property
+    def queue_bytes(self) -> int:
+        """Buffer bytes of these packets."""
+    @property
+    def limit_packets(self) -> int | None:
+        """Limit of the queue in packets; `None`: it has none."""
+    @property
+    def limit_bytes(self) -> int | None:
+        """Limit of the queue in buffer bytes; `None`: it has none."""
+    @property
+    def rate_bps(self) -> int:
+        """Rate of the link, bit/s."""
+    @property
+    def size(self) -> int:
+        """Buffer bytes of the packet."""
+    @property
+    def payload(self) -> int:
+        """Payload bytes of the packet."""
+    @property
+    def flow(self) -> int:
+        """Index of the packet's flow; each direction of a connection has its own."""
+    @property
+    def sequence(self) -> int:
+        """Sequence number of the packet within its flow."""
+    @property
+    def traffic_class(self) -> int:
+        """Class of the packet, 0 (highest) to 7."""
+    @property
+    def ecn(self) -> int:
+        """ECN codepoint: 0 not ECN-capable, 1 ECT(1), 2 ECT(0), 3 CE (RFC 3168)."""
+    @property
+    def ect(self) -> bool:
+        """`True` if the packet is ECN-capable: MARK marks it."""
+    @property
+    def dscp(self) -> int:
+        """Differentiated services code point, 0 to 63 (RFC 2474)."""
+    @property
+    def colour(self) -> int:
+        """Colour: 0 green, 1 yellow, 2 red (RFC 2697)."""
+    @property
+    def full(self) -> bool:
+        """`True` if the queue has no room for the arriving packet."""
+
+@final
+class LawMonitor:
+    """Progress of the calls of laws on the thread that made the monitor."""
+
+    def __new__(cls) -> LawMonitor: ...
+    @property
+    def calls(self) -> int:
+        """Number of calls begun and ended: odd during a call."""
+
+@final
 class Scenario:
     """A checked scenario. Immutable, safe to run from several threads at once."""
 
@@ -97,6 +230,9 @@ class Scenario:
         """Read the same document as JSON; raises `ScenarioError`."""
     def with_set(self, assignments: list[tuple[str, str]]) -> Scenario:
         """Return a copy with `path = value` applied in order; a value that is not valid TOML is taken as a string."""
+    @property
+    def has_user_code(self) -> bool:
+        """`True` if the scenario names user-defined laws, whose code a run executes."""
     def to_json(self) -> str:
         """Return the canonical document with all defaults filled in."""
     def to_toml(self) -> str:

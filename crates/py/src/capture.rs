@@ -1,10 +1,10 @@
 //! Captures of runs.
 
 use crate::panics::whole;
-use crate::run::{Cancel, json, watched};
+use crate::run::{Cancel, json, undivided, watched};
 use crate::scenario::Scenario;
-use crate::user::with_lock;
 use crate::trace::{Chosen, traced};
+use crate::user::with_lock;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -53,6 +53,7 @@ pub fn capture(
         bytes.clear();
         Ok(())
     };
+    undivided(scenario.inner(), parallel)?;
     let factories = scenario.inner().factories();
     with_lock(py, scenario.inner().has_user_code(), || {
         whole(|| {

@@ -92,6 +92,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<study::Study>()?;
     module.add_class::<user::Law>()?;
     module.add_class::<user::Call>()?;
+    module.add_class::<user::LawMonitor>()?;
     module.add("LawFault", module.py().get_type::<run::LawFault>())?;
     module.add_submodule(&user::maths(module.py())?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;

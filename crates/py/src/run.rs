@@ -3,7 +3,7 @@
 use crate::panics::{guarded, whole};
 use crate::user::{take_interrupt, with_lock};
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyRuntimeError};
+use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -108,6 +108,7 @@ pub fn run<T: Send>(
     progress: Option<&Py<PyAny>>,
     extract: impl FnOnce(&Report) -> T + Send,
 ) -> PyResult<T> {
+    undivided(scenario, parallel)?;
     let flag = cancel.map(Cancel::flag);
     let factories = scenario.factories();
     with_lock(py, scenario.has_user_code(), || {
@@ -118,9 +119,20 @@ pub fn run<T: Send>(
     })
 }
 
-/// Runs a plan, which has no user-defined components, in at most `parts` partitions, one after the other on this thread;
-/// returns the report as JSON.
-pub fn in_turn(py: Python<'_>, plan: Plan, parts: usize) -> PyResult<String> {
+/// Raises `ValueError` if a run in more than one part is wanted and the scenario has user-defined components in Python,
+/// which run on one thread.
+pub fn undivided(scenario: &Scenario, parts: usize) -> PyResult<()> {
+    if parts > 1 && scenario.has_user_code() {
+        return Err(PyValueError::new_err(format!(
+            "parallel is {parts}, and the scenario has a law in Python, which runs on one thread; write 1"
+        )));
+    }
+    Ok(())
+}
+
+/// Runs a plan of `scenario` in at most `parts` partitions, one after the other on this thread; returns the report as JSON.
+pub fn in_turn(py: Python<'_>, scenario: &Scenario, plan: Plan, parts: usize) -> PyResult<String> {
+    undivided(scenario, parts.max(2))?;
     let done = py.detach(|| guarded(|| Parts::new(plan, parts).run_in_turn().report()));
     Ok(json(&done.map_err(PyRuntimeError::new_err)?))
 }

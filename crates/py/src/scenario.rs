@@ -142,7 +142,7 @@ impl Scenario {
 
     fn run_in_turn(&self, py: Python<'_>, seed: u64, parts: usize) -> PyResult<String> {
         let plan = whole(|| Ok(build(&self.0, seed, None)))?;
-        in_turn(py, plan, parts)
+        in_turn(py, &self.0, plan, parts)
     }
 
     fn parts(&self, most: usize, seed: u64) -> PyResult<String> {

@@ -4,8 +4,8 @@ use crate::error::raise;
 use crate::panics::{guarded, whole};
 use crate::run::{fault, json};
 use crate::scenario::{Scenario, engine_named, instant};
-use crate::user::with_lock;
 use crate::trace::{CHUNK_ROWS, Chosen, chunk, traced};
+use crate::user::with_lock;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::PyDict;
@@ -116,7 +116,8 @@ impl Simulation {
     fn jump(&mut self, py: Python<'_>, at_ps: u64) -> PyResult<bool> {
         let simulation = self.running()?;
         let held = simulation.has_user_code();
-        let replayed = with_lock(py, held, || guarded(|| simulation.jump(Time(at_ps)))).map_err(PyRuntimeError::new_err)?;
+        let replayed =
+            with_lock(py, held, || guarded(|| simulation.jump(Time(at_ps)))).map_err(PyRuntimeError::new_err)?;
         simulation.fault().map_or(Ok(replayed), |found| Err(fault(found)))
     }
 

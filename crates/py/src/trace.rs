@@ -1,7 +1,7 @@
 //! Packet traces: chunks of columns for Python, and columns read back.
 
 use crate::panics::{guarded, whole};
-use crate::run::{Cancel, json, watched};
+use crate::run::{Cancel, json, undivided, watched};
 use crate::scenario::Scenario;
 use crate::user::with_lock;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -89,6 +89,7 @@ pub fn trace(
     let selection = traced(scenario.inner(), seed, chosen)?;
     let plan = Plan { trace: Some(Box::new(selection)), ..scenario.plan(seed, engine, warmup_s)? };
     let flag = cancel.map(|cancel| cancel.flag());
+    undivided(scenario.inner(), parallel)?;
     let factories = scenario.inner().factories();
     with_lock(py, scenario.inner().has_user_code(), || {
         whole(|| {
@@ -105,7 +106,8 @@ pub fn trace(
 /// Raises `ValueError` if a pattern of `chosen` matches nothing.
 #[pyfunction]
 pub fn trace_network(scenario: &Scenario, seed: u64, chosen: Chosen) -> PyResult<String> {
-    let network = whole(|| Ok(Network::with_factories(&build(scenario.inner(), seed, None), scenario.inner().factories())))?;
+    let network =
+        whole(|| Ok(Network::with_factories(&build(scenario.inner(), seed, None), scenario.inner().factories())))?;
     selected(&network, chosen)?;
     let names: BTreeMap<&str, Vec<String>> = Names::ALL.iter().map(|list| (list.name(), list.of(&network))).collect();
     let state: BTreeMap<&str, _> = (network.ports.iter())

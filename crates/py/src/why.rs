@@ -1,7 +1,7 @@
 //! Explanations of packets and queues ([`tailback_trace::why`]): runs with traces, without the interpreter lock.
 
 use crate::panics::whole;
-use crate::run::{Cancel, watched};
+use crate::run::{Cancel, undivided, watched};
 use crate::scenario::Scenario;
 use crate::user::with_lock;
 use pyo3::exceptions::PyValueError;
@@ -58,6 +58,7 @@ fn runs<'a>(
     parallel: usize,
     cancel: Option<&Cancel>,
 ) -> PyResult<Runs<'a>> {
+    undivided(scenario.inner(), parallel)?;
     let plan = scenario.plan(seed, None, warmup_s)?;
     Ok(Runs { scenario: scenario.inner(), plan, parallel, cancel: cancel.map(Cancel::flag) })
 }

@@ -5,8 +5,8 @@ use crate::discipline::managed::{Build, Managed};
 use crate::discipline::user::Build as _;
 use crate::discipline::{
     Part, choke, class_based, cobalt, codel, drop_head, drop_tail, drr, dualpi2, fair_queue, fair_queue_wred, fq,
-    fq_codel, fq_pie, fred, hfsc, htb, netem, priority, red, red_pd, scfq, sfb, sfq, sfq_red, shaper, stfq,
-    user, virtual_clock, weighted_tail_drop, wf2q_plus, wfq, wrr,
+    fq_codel, fq_pie, fred, hfsc, htb, netem, priority, red, red_pd, scfq, sfb, sfq, sfq_red, shaper, stfq, user,
+    virtual_clock, weighted_tail_drop, wf2q_plus, wfq, wrr,
 };
 use crate::law;
 use crate::retune::{Fixed, Retune, other_kind};

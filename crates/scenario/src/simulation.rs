@@ -64,7 +64,14 @@ impl Simulation {
     pub fn new(scenario: &Scenario, run: Setting) -> Simulation {
         let plan = run.plan(scenario);
         let tuned = scenario.tuned();
-        Simulation { scenario: scenario.clone(), run, world: World::with_factories(plan, scenario.factories()), tuned, made: Vec::new(), replays: 0 }
+        Simulation {
+            scenario: scenario.clone(),
+            run,
+            world: World::with_factories(plan, scenario.factories()),
+            tuned,
+            made: Vec::new(),
+            replays: 0,
+        }
     }
 
     /// Returns the time up to which all events have been handled.

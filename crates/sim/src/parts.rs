@@ -109,7 +109,7 @@ impl Parts {
         World::gather(worlds.collect(), &self.partition).expect("there is at least one partition")
     }
 
-    /// Runs all partitions to the end on one thread.
+    /// Runs all partitions to the end on one thread; the plan has no user-defined components.
     pub fn run_in_turn(&self) -> World {
         let mut parts: Vec<Part> = (0..self.partition.parts()).map(|number| self.part(number)).collect();
         loop {

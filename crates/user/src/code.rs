@@ -35,7 +35,10 @@ impl Code {
             return Err(Invalid::new("file", "it is empty; write the path of the file, such as \"mylaw.py\""));
         }
         if self.class.is_empty() {
-            return Err(Invalid::new("class", "it is empty; write the name of the class in the file, such as \"MyLaw\""));
+            return Err(Invalid::new(
+                "class",
+                "it is empty; write the name of the class in the file, such as \"MyLaw\"",
+            ));
         }
         Ok(())
     }

@@ -8,13 +8,14 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar
 
 from tailback import _native
 from tailback.errors import Cancelled, ExecutorError, RunError
+from tailback.laws.watchdog import watched
 from tailback.results.report import Report
 from tailback.run.capture import Capture, captured
 from tailback.run.executors import Backend, default_threads, given, open_backend
@@ -375,6 +376,22 @@ def _run(
 ) -> Done[Key, Value]:
     start = time.thread_time()
     native = task.scenario.native
+    with watched(cancel) if native.has_user_code else nullcontext():
+        text = _report(task, native, cancel, on_progress)
+    cpu_s = time.thread_time() - start
+    value = keep(task.key, Report.from_json(text))
+    if on_progress:
+        on_progress(1.0)
+    return Done(task.key, value, cpu_s)
+
+
+def _report(
+    task: Task[Key],
+    native: _native.Scenario,
+    cancel: _native.Cancel | None,
+    on_progress: Callable[[float], None] | None,
+) -> str:
+    """Run a task and return its report as JSON; raises RunError if the run fails."""
     try:
         if task.trace is None and task.capture is None:
             text = native.run(task.seed, cancel, on_progress, task.engine, task.warmup_s, task.parallel)
@@ -398,8 +415,4 @@ def _run(
             )
     except RuntimeError as error:
         raise RunError(f"the run with seed {task.seed} failed: {error}") from error
-    cpu_s = time.thread_time() - start
-    value = keep(task.key, Report.from_json(text))
-    if on_progress:
-        on_progress(1.0)
-    return Done(task.key, value, cpu_s)
+    return text

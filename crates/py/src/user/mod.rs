@@ -5,15 +5,19 @@
 
 mod base;
 mod maths;
+mod monitor;
 mod queue;
 
 pub use base::Law;
 pub use maths::module as maths;
+pub use monitor::LawMonitor;
 pub use queue::Call;
 
+use crate::run::Cancelled;
 use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
@@ -136,20 +140,24 @@ fn lasting(name: &str) -> &'static str {
     lasting
 }
 
+thread_local! {
+    /// An exception of a component that is no error; the run on this thread that it ends raises it again.
+    static INTERRUPT: RefCell<Option<PyErr>> = const { RefCell::new(None) };
+}
+
 /// Returns the message of an exception of a component. One that is no error, such as Ctrl-C, is raised again by
 /// [`crate::run`] after the run has ended.
 fn failure(py: Python<'_>, error: PyErr) -> String {
     let message = traceback(py, &error);
-    if !error.is_instance_of::<PyException>(py) {
-        INTERRUPT.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
+    if !error.is_instance_of::<PyException>(py) || error.is_instance_of::<Cancelled>(py) {
+        INTERRUPT.with(|interrupt| {
+            interrupt.borrow_mut().get_or_insert(error);
+        });
     }
     message
 }
 
-/// An exception of a component that is no error; the run that it ends raises it again.
-static INTERRUPT: Mutex<Option<PyErr>> = Mutex::new(None);
-
 /// Removes and returns the exception of a component that is no error, such as KeyboardInterrupt. `None`: there is none.
 pub fn take_interrupt() -> Option<PyErr> {
-    INTERRUPT.lock().unwrap_or_else(PoisonError::into_inner).take()
+    INTERRUPT.with(|interrupt| interrupt.borrow_mut().take())
 }

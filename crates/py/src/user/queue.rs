@@ -1,5 +1,6 @@
 //! Queue laws in Python.
 
+use super::monitor::InCall;
 use super::{Law, failure, lasting};
 use core::fmt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -106,7 +107,9 @@ impl PyLaw {
             return Ok(QueueAnswer { wake_ps: law.borrow().wake_ps, verdict: 0, reserved: 0 });
         };
         law.borrow_mut().draws.exchange(rng);
+        let in_call = InCall::begin();
         let verdict = method.bind(py).call1((Call(*call),));
+        drop(in_call);
         let mut state = law.borrow_mut();
         state.draws.exchange(rng);
         let verdict = verdict?;

@@ -1,0 +1,1 @@
+"""Laws that the user writes: their interface, and the loader of their files."""

@@ -1,0 +1,171 @@
+"""Loading of files with user-defined laws; the extension calls `load`."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib.machinery
+import importlib.util
+import sys
+import traceback
+from dataclasses import dataclass
+from pathlib import Path
+from threading import RLock
+from types import ModuleType
+
+from tailback import _native
+from tailback.laws.law import Law
+
+__all__ = ["Problem", "load", "local_modules", "traceback_text"]
+
+Problem = tuple[str, str, str]
+"""Key of the document that is wrong ("file" or "class"), message, and advice."""
+
+EVENTS = ("start", "arrive", "depart", "empty", "timer", "idle")
+"""Methods of a queue law, in the order of the bits of `Loaded.events`."""
+
+_LOCK = RLock()
+"""Guards the loaded modules: scenarios may be loaded in several threads."""
+
+
+@dataclass(frozen=True)
+class _Module:
+    """A file that has been run."""
+
+    module: ModuleType
+    digest: str
+    sources: dict[Path, bytes]
+    """Sources of the file and of the modules that it imported from its folder."""
+
+
+_MODULES: dict[Path, _Module] = {}
+_LOCAL: dict[str, Path] = {}
+"""Modules of users' folders in `sys.modules`, with their files."""
+
+
+def load(
+    role: str, folder: Path, file: str, name: str, allow_files: bool
+) -> tuple[type | None, str, int, bool, Problem | None]:
+    """Load the class `name` of a file, for the interface `role`.
+
+    Returns:
+        The class, the hash of everything that its decisions depend on, a bit for each event that it handles, `True` if
+        it may mark packets, and `None`; or, if the class cannot be loaded, a description of the problem at the end.
+
+    """
+    assert role == "queue-law"
+    path = folder / file
+    problem = _refused(folder, path, allow_files)
+    if problem is not None:
+        return None, "", 0, False, problem
+    with _LOCK:
+        try:
+            found = _module(path.resolve())
+        except Exception as error:
+            message = f"{path} does not run:\n{traceback_text(error)}"
+            return None, "", 0, False, ("file", message, "mend the file; it is run when the scenario is loaded")
+    law = getattr(found.module, name, None)
+    if not (isinstance(law, type) and issubclass(law, Law) and law is not Law):
+        return None, "", 0, False, _no_class(found.module, path, name, law)
+    handled = [event for event in EVENTS if getattr(law, event) is not getattr(Law, event)]
+    if not handled:
+        advice = f"define at least one of {', '.join(EVENTS)}"
+        return None, "", 0, False, ("class", f"`{name}` handles no event", advice)
+    events = sum(1 << EVENTS.index(event) for event in handled)
+    return law, found.digest, events, bool(law.marks), None
+
+
+def _refused(folder: Path, path: Path, allow_files: bool) -> Problem | None:
+    """Return the problem of a path that may not be read or has another suffix, `None` if there is none."""
+    if path.suffix != ".py":
+        return "file", f"`{path.name}` is not Python source", "write the path of a file that ends with .py"
+    if not path.is_file():
+        return "file", f"there is no file `{path}`", "give the path relative to the scenario's file"
+    if not allow_files and not path.resolve().is_relative_to(folder.resolve()):
+        return (
+            "file",
+            f"`{path}` is outside the scenario's folder",
+            "its code would be run; if you trust this scenario, allow it with --allow-files (in Python: allow_files=True)",
+        )
+    return None
+
+
+def _no_class(module: ModuleType, path: Path, name: str, found: object) -> Problem:
+    """Return the problem that the file has no law of this name."""
+    laws = [key for key, value in vars(module).items() if isinstance(value, type) and issubclass(value, Law)]
+    laws = [key for key in laws if key != "Law"]
+    if found is not None:
+        return "class", f"`{name}` of {path.name} is not derived from tailback.Law", "write `class MyLaw(tailback.Law):`"
+    near = difflib.get_close_matches(name, laws, 1)
+    if near:
+        advice = f"did you mean `{near[0]}`?"
+    elif laws:
+        advice = f"its laws are {', '.join(laws)}"
+    else:
+        advice = "write `class MyLaw(tailback.Law):` in the file"
+    return "class", f"{path.name} has no class `{name}`", advice
+
+
+def _module(path: Path) -> _Module:
+    """Return the module of a file; it is run again if it, or a module that it imported, has changed."""
+    known = _MODULES.get(path)
+    if known is not None and all(_read(source) == text for source, text in known.sources.items()):
+        return known
+    # Modules of another folder may have the same names, and those of this folder may have changed.
+    for name in _LOCAL:
+        sys.modules.pop(name, None)
+    _LOCAL.clear()
+    before = set(sys.modules)
+    text = path.read_bytes()
+    name = f"_tailback_user_{hashlib.sha256(str(path).encode()).hexdigest()[:16]}"
+    loader = importlib.machinery.SourceFileLoader(name, str(path))
+    spec = importlib.util.spec_from_loader(name, loader)
+    assert spec is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    sys.path.insert(0, str(path.parent))
+    # A cached bytecode file is chosen by the time of the source, which may be equal after a quick change.
+    importlib.invalidate_caches()
+    try:
+        exec(compile(text, str(path), "exec"), module.__dict__)  # noqa: S102: the file is the user's law
+    finally:
+        sys.path.remove(str(path.parent))
+    _LOCAL.update(local_modules(path.parent, before))
+    sources = {path: text, **{source: _read(source) for source in _LOCAL.values()}}
+    made = _Module(module, _digest(path.parent, sources), sources)
+    _MODULES[path] = made
+    return made
+
+
+def local_modules(folder: Path, before: set[str]) -> dict[str, Path]:
+    """Return the files of the modules below `folder` that are imported now and were not among `before`, by name."""
+    found = {}
+    for name, module in list(sys.modules.items()):
+        source = getattr(module, "__file__", None)
+        if name not in before and source and Path(source).resolve().is_relative_to(folder):
+            found[name] = Path(source).resolve()
+    return {name: path for name, path in found.items() if not name.startswith("_tailback_user_")}
+
+
+def _read(path: Path) -> bytes:
+    """Return the content of a file, empty if it does not exist any more."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
+def _digest(folder: Path, sources: dict[Path, bytes]) -> str:
+    """Return the hash of the sources, the version of this package and that of the interpreter."""
+    found = hashlib.sha256(f"{_native.version}\n{sys.implementation.name} {sys.version}\n".encode())
+    for path in sorted(sources):
+        found.update(f"{path.relative_to(folder)}\n{len(sources[path])}\n".encode())
+        found.update(sources[path])
+    return found.hexdigest()
+
+
+def traceback_text(error: BaseException) -> str:
+    """Return the traceback of an exception, without the frames of this module."""
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    lines = [*traceback.format_list(frames), *traceback.format_exception_only(error)]
+    return "".join(lines).rstrip()
