@@ -67,7 +67,7 @@ mod tests {
     #[test]
     fn kleinrocks_conservation_law_holds() {
         let waits = cobham_waits(&CLASSES);
-        let load: f64 = CLASSES.iter().map(|c| c.load()).sum();
+        let load: f64 = CLASSES.iter().map(Class::load).sum();
         let residual: f64 = CLASSES.iter().map(|c| 0.5 * c.rate * c.second_moment).sum();
         let weighted: f64 = CLASSES.iter().zip(&waits).map(|(c, w)| c.load() * w).sum();
         assert!((weighted - load * residual / (1.0 - load)).abs() < 1e-12);
