@@ -137,20 +137,24 @@ impl Actions {
     fn pedit(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
         let at = args.at();
         let other = || Trouble::unsupported(at, "pedit of a field other than the DS field");
-        let _ = args.is("ex");
-        while args.is("munge") || args.is("pedit") {
-            if !(args.is("ip") || args.is("ip6")) {
+        let _ = args.take_if("ex");
+        while args.take_if("munge") || args.take_if("pedit") {
+            if !(args.take_if("ip") || args.take_if("ip6")) {
                 return Err(other());
             }
-            if !(args.is("dsfield") || args.is("tos") || args.is("precedence") || args.is("traffic_class")) {
+            if !(args.take_if("dsfield")
+                || args.take_if("tos")
+                || args.take_if("precedence")
+                || args.take_if("traffic_class"))
+            {
                 return Err(other());
             }
-            if !args.is("set") {
+            if !args.take_if("set") {
                 return Err(other());
             }
             let word = args.word("value")?;
             let value = units::based(&word.text).filter(|value| *value < 256).ok_or_else(other)?;
-            let retain = if args.is("retain") {
+            let retain = if args.take_if("retain") {
                 let word = args.word("mask")?;
                 units::based(&word.text).ok_or_else(other)?
             } else {
@@ -166,12 +170,12 @@ impl Actions {
 
     /// `mirred egress redirect|mirror dev NAME`
     fn mirred(&mut self, at: Place, args: &mut Args<'_>, report: &mut Report) -> Result<(), Trouble> {
-        let _ = args.is("ingress") || args.is("egress");
-        let mirror = args.is("mirror");
-        if !mirror && !args.is("redirect") {
+        let _ = args.take_if("ingress") || args.take_if("egress");
+        let mirror = args.take_if("mirror");
+        if !mirror && !args.take_if("redirect") {
             return Err(Trouble::unsupported(at, "the action mirred without `redirect` or `mirror`"));
         }
-        if !args.is("dev") {
+        if !args.take_if("dev") {
             return Err(Trouble::wrong(at, "mirred needs a device", "write `mirred egress redirect dev ifb0`"));
         }
         let name = args.word("name of the device")?;
