@@ -62,11 +62,11 @@ impl Dur {
     pub const fn from_secs(n: u64) -> Dur {
         Dur(checked_ps(n, 1_000_000_000_000))
     }
-    /// Returns the duration nearest to `s` seconds; negative values and NaN give zero, values above the range 2^64 − 1
-    /// ps.
+    /// Returns `s` seconds as an integer number of picoseconds: `s * 1e12` in `f64`, rounded to the nearest integer.
+    /// Negative values and NaN give 0 ps, values above the range 2^64 − 1 ps.
     pub fn from_secs_f64(s: f64) -> Dur {
         // A float-to-integer cast saturates and maps NaN to 0.
-        Dur((s * 1e12 + 0.5) as u64)
+        Dur((s * 1e12).round() as u64)
     }
     /// Returns the duration in seconds, rounded to an `f64`; for reports and for models whose reference uses real
     /// numbers.
@@ -187,6 +187,18 @@ mod tests {
         assert_eq!(Dur(MAX_PS / 2 + 1) * 2, Dur(MAX_PS));
         assert_eq!(Dur(1) - Dur(2), Dur::ZERO);
         assert_eq!(Time(1).since(Time(2)), Dur::ZERO);
+    }
+
+    #[test]
+    fn seconds_as_a_real_number_are_rounded_to_the_nearest_picosecond() {
+        assert_eq!(Dur::from_secs_f64(1.5e-12), Dur(2));
+        assert_eq!(Dur::from_secs_f64(1.4e-12), Dur(1));
+        // Between 2^52 and 2^53 ps, 4504 s to 9007 s, each product is an integer; an odd one plus 0.5 would be rounded up
+        // to the even one above.
+        for s in [4_503.599_627_370_497_f64, 7_000.000_000_000_007] {
+            let product = s * 1e12;
+            assert_eq!((product % 2.0, Dur::from_secs_f64(s).0 as f64), (1.0, product));
+        }
     }
 
     #[test]
