@@ -2,7 +2,7 @@
 
 use crate::cc::{
     Acked, Build, CongestionControl, CongestionEvent, Feedback, Needs, Pacing, Profile, Sent, Setup, Timer, Window,
-    bbr, bbr3, cubic, dcqcn, dctcp, fixed, hpcc, packet_marking, reno, subtcp, swift, timely,
+    bbr, bbr3, cubic, dcqcn, dctcp, fixed, hpcc, ledbat, packet_marking, reno, subtcp, swift, timely,
 };
 use tailback_random::Rng;
 use tailback_units::Time;
@@ -90,6 +90,7 @@ controls! {
     "timely" => Timely(timely::Params => Box<timely::Timely>),
     "hpcc" => Hpcc(hpcc::Params => Box<hpcc::Hpcc>),
     "swift" => Swift(swift::Params => Box<swift::Swift>),
+    "ledbat" => Ledbat(ledbat::Params => Box<ledbat::Ledbat>),
     "fixed" => Fixed(fixed::Params => fixed::Fixed),
 }
 

@@ -15,6 +15,7 @@ pub mod dctcp;
 pub mod fixed;
 pub mod hpcc;
 mod hystart;
+pub mod ledbat;
 mod model;
 pub mod packet_marking;
 pub mod reno;
@@ -82,6 +83,8 @@ pub struct Needs {
     /// acknowledgement with ECE set, sent at once when a marked segment arrives; other acknowledgements have no ECE.
     /// `None`: echoes.
     pub notification: Option<Dur>,
+    /// `true` if acknowledgements carry one-way delays ([`Feedback::delay`]).
+    pub delay: bool,
     /// `true` if switches write telemetry into the packets ([`Feedback::hops`]).
     pub telemetry: bool,
     /// `true` if the control works only with queues that mark.
@@ -223,6 +226,11 @@ pub enum BackOff {
 /// Content of an acknowledgement as it arrives, before loss detection.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback<'a> {
+    /// Arrival of the acknowledgement.
+    pub now: Time,
+    /// One-way delay of the last segment that the receiver received before it sent the acknowledgement, of the
+    /// direction of the data alone. Zero without [`Needs::delay`].
+    pub delay: Dur,
     /// Number of segments newly acknowledged cumulatively; 0 for a duplicate.
     pub advanced: u32,
     /// `true` if the acknowledgement echoes congestion experienced.
