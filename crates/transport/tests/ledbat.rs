@@ -79,7 +79,8 @@ fn near(got: f64, expected: f64) {
 /// Delay in ms, segments acknowledged and segments outstanding before the acknowledgement of 15 acknowledgements; the
 /// queueing delay in ms and the window in segments after each.
 ///
-/// With W the window before, n the segments acknowledged, q the queueing delay (minimum of the last four delays minus
+/// An acknowledgement arrives every 25 ms, so that the last four are within the round-trip time of 100 ms. With W the
+/// window before, n the segments acknowledged, q the queueing delay (minimum of the last four delays minus
 /// the minimum of all) and F the segments outstanding: max(2, min(W + (1 − q/100) n/W, F + 1)).
 const BY_HAND: [(u64, u32, u32, f64, f64); 15] = [
     (20, 2, 2, 0.0, 3.0),                  // 2 + 2/2
@@ -104,7 +105,7 @@ fn the_window_is_that_of_the_pseudo_code_of_rfc_6817_over_fifteen_acknowledgemen
     let mut flow = Flow::new(&Params::default());
     assert_eq!(flow.window.cwnd, 2.0);
     for (i, (delay, delivered, flight, queueing, window)) in BY_HAND.into_iter().enumerate() {
-        let got = flow.ack(at(100 * (i as u64 + 1)), MS(delay), delivered, flight);
+        let got = flow.ack(at(25 * (i as u64 + 1)), MS(delay), delivered, flight);
         assert!((got - window).abs() < 1e-11, "acknowledgement {}: {got} instead of {window}", i + 1);
         near(flow.variable("queueing-delay"), queueing * 1e-3);
         near(flow.variable("base-delay"), if i < 14 { 0.02 } else { 0.016 });
@@ -164,13 +165,34 @@ fn minutes_without_samples_do_not_shorten_the_history() {
     near(flow.variable("base-delay"), 0.020);
     flow.sample(at(3_660_000), MS(60));
     near(flow.variable("base-delay"), 0.050);
-    // The history is now shorter than the filter, whose four samples have a minimum of 20 ms.
-    flow.sample(at(3_720_000), MS(70));
-    near(flow.variable("base-delay"), 0.060);
-    near(flow.variable("queueing-delay"), -0.040);
-    // The next minimum is 50 ms. RFC 6817 does not limit the offset: 2 + (1 + 10/100)·2/2.
-    let window = flow.ack(at(3_720_001), MS(70), 2, 9);
-    near(window, 3.1);
+    // Two samples of a round trip, the second in the next minute: the base delay is then newer than one of the filter.
+    let mut flow = Flow::new(&Params { base_history: 1, ..Params::default() });
+    flow.window.cwnd = 4.0;
+    near(flow.ack(at(59_990), MS(50), 2, 9), 4.5);
+    // RFC 6817 does not limit the offset: 4.5 + (1 + 10/100)·2/4.5.
+    near(flow.ack(at(60_010), MS(60), 2, 9), 4.5 + 2.2 / 4.5);
+    near(flow.variable("queueing-delay"), -0.010);
+}
+
+// RFC 6817 section 2.4.2: "CURRENT_FILTER MUST be limited such that samples in the list are not older than an RTT".
+#[test]
+fn a_sample_older_than_a_round_trip_is_not_part_of_the_current_delay() {
+    let mut flow = Flow::new(&Params::default());
+    let mut queueing = |ms: u64, delay: u64| {
+        flow.ack(at(ms), MS(delay), 1, 9);
+        flow.variable("queueing-delay")
+    };
+    near(queueing(1000, 20), 0.0);
+    near(queueing(1050, 60), 0.0);
+    near(queueing(1100, 90), 0.0);
+    // 20 ms is 101 ms old, and the round-trip time is 100 ms.
+    near(queueing(1101, 80), 0.040);
+    // All are older.
+    near(queueing(1301, 95), 0.075);
+    // The fifth of five samples within a round trip removes the first.
+    for (ms, delay, expected) in [(1310, 99, 0.075), (1320, 98, 0.075), (1330, 97, 0.075), (1340, 97, 0.077)] {
+        near(queueing(ms, delay), expected);
+    }
 }
 
 // RFC 6817 section 2.4.2, "on data loss": min(cwnd, max(cwnd/2, 2)), at most once per round trip (here 100 ms).

@@ -27,7 +27,8 @@ pub struct Params {
     pub allowed_increase: u32,
     /// Number of minutes with segments whose minimum is the base delay (BASE_HISTORY), 1 to 1000. Default 10.
     pub base_history: u32,
-    /// Number of samples whose minimum is the current delay (CURRENT_FILTER), 1 to 1000. Default 4.
+    /// Maximum number of samples whose minimum is the current delay (CURRENT_FILTER), 1 to 1000; samples older than a
+    /// smoothed round-trip time do not count. Default 4.
     pub current_filter: u32,
     /// Window before the first acknowledgement, instead of the connection's `initial-window`, segments (INIT_CWND), 1
     /// to 4. Default 2.
@@ -114,8 +115,8 @@ pub struct Ledbat {
     /// Minimum of the one-way delays of each minute with samples, the oldest first. RFC 6817 fills the list with
     /// infinite delays, which do not change its minimum.
     base_delays: VecDeque<Dur>,
-    /// Last one-way delays, the oldest first.
-    current_delays: VecDeque<Dur>,
+    /// Last one-way delays, each with the time of its acknowledgement, the oldest first.
+    current_delays: VecDeque<(Time, Dur)>,
     /// Number of the minute of the last element of `base_delays`, since the start of the run. `None`: there was no
     /// sample.
     minute: Option<u64>,
@@ -136,20 +137,29 @@ impl Ledbat {
         self.minute = Some(minute);
     }
 
+    /// Adds a sample to the filter (`update_current_delay`), and removes those older than a round trip (RFC 6817 section
+    /// 2.4.2: "samples in the list are not older than an RTT in the past").
+    fn update_current_delay(&mut self, now: Time, delay: Dur) {
+        while self.current_delays.front().is_some_and(|(at, _)| now.since(*at) > self.srtt) {
+            self.current_delays.pop_front();
+        }
+        push(&mut self.current_delays, self.current_filter, (now, delay));
+    }
+
     /// Returns the queueing delay in seconds: the filtered current delay minus the base delay. It is negative if the
     /// base delay is newer than a sample of the filter. `None`: there was no sample.
     fn queueing_delay(&self) -> Option<f64> {
-        let current = self.current_delays.iter().min()?;
+        let current = self.current_delays.iter().map(|(_, delay)| delay).min()?;
         Some(current.as_secs() - self.base_delays.iter().min()?.as_secs())
     }
 }
 
-/// Appends a delay to a list of at most `length` elements, from which the oldest is removed.
-fn push(list: &mut VecDeque<Dur>, length: usize, delay: Dur) {
+/// Appends an element to a list of at most `length` elements, from which the oldest is removed.
+fn push<T>(list: &mut VecDeque<T>, length: usize, element: T) {
     if list.len() == length {
         list.pop_front();
     }
-    list.push_back(delay);
+    list.push_back(element);
 }
 
 impl CongestionControl for Ledbat {
@@ -157,7 +167,7 @@ impl CongestionControl for Ledbat {
     fn on_feedback(&mut self, _: &mut Window, feedback: &Feedback<'_>) {
         if feedback.delay != Dur::ZERO {
             self.update_base_delay(feedback.now, feedback.delay);
-            push(&mut self.current_delays, self.current_filter, feedback.delay);
+            self.update_current_delay(feedback.now, feedback.delay);
         }
     }
 
