@@ -187,12 +187,10 @@ impl CongestionControl for Ledbat {
     /// data loss"). After an expiry of the retransmission timer the sender sets it to one segment.
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
         let again = self.reduced_at.is_some_and(|at| event.now.since(at) < self.srtt);
-        let reduced = if again && event.sign != Congestion::Timeout {
-            window.cwnd
-        } else {
+        let reduced = if again { window.cwnd } else { window.cwnd.min((window.cwnd / 2.0).max(self.min_cwnd)) };
+        if !again {
             self.reduced_at = Some(event.now);
-            window.cwnd.min((window.cwnd / 2.0).max(self.min_cwnd))
-        };
+        }
         window.ssthresh = reduced.max(1.0);
         if event.sign == Congestion::Ecn {
             window.cwnd = reduced;
