@@ -5,7 +5,7 @@ use crate::cc::{
     bbr, bbr3, cubic, dcqcn, dctcp, fixed, hpcc, ledbat, packet_marking, reno, subtcp, swift, timely,
 };
 use tailback_random::Rng;
-use tailback_units::Time;
+use tailback_units::{Dur, Time};
 
 /// Generates the scenario's enum ([`Cc`]) and the run-time enum ([`Control`]) from one list.
 ///
@@ -49,6 +49,10 @@ macro_rules! controls {
             #[inline]
             fn on_feedback(&mut self, window: &mut Window, feedback: &Feedback<'_>) {
                 match self { $(Control::$variant(c) => c.on_feedback(window, feedback),)+ }
+            }
+            #[cold]
+            fn on_delay(&mut self, now: Time, delay: Dur) {
+                match self { $(Control::$variant(c) => c.on_delay(now, delay),)+ }
             }
             #[inline]
             fn on_ack(&mut self, window: &mut Window, acked: &Acked) {

@@ -515,15 +515,7 @@ fn compare(seed: u64, acks: u32) -> Seen {
             acked.recovering = false;
             path.fast = false;
             let next = *repaired_at.get_or_insert(path.una + 40);
-            let feedback = Feedback {
-                now: Time::ZERO,
-                delay: Dur::ZERO,
-                advanced: acked.advanced,
-                ece: false,
-                una: path.una,
-                next,
-                hops: None,
-            };
+            let feedback = Feedback { advanced: acked.advanced, ece: false, una: path.una, next, hops: None };
             control.on_feedback(&mut window, &feedback);
             if path.una >= next {
                 draft.on_exit_recovery();

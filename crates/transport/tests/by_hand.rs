@@ -79,8 +79,7 @@ impl Engine {
         self.control.on_ack(&mut self.window, &acked(now, advanced));
     }
     fn feedback(&mut self, advanced: u32) {
-        let feedback =
-            Feedback { now: Time::ZERO, delay: Dur::ZERO, advanced, ece: false, una: 0, next: 0, hops: None };
+        let feedback = Feedback { advanced, ece: false, una: 0, next: 0, hops: None };
         self.control.on_feedback(&mut self.window, &feedback);
     }
     fn congestion(&mut self, sign: Congestion, in_flight: u32, marked: bool) {

@@ -51,7 +51,7 @@ fn acked(now: Time, rtt: Dur, ece: bool) -> Acked {
 
 /// Returns an acknowledgement of one segment with the telemetry `hops`.
 fn telemetry(hops: &[Hop]) -> Feedback<'_> {
-    Feedback { now: Time::ZERO, delay: Dur::ZERO, advanced: 1, ece: false, una: 1, next: 10, hops: Some(hops) }
+    Feedback { advanced: 1, ece: false, una: 1, next: 10, hops: Some(hops) }
 }
 
 /// Returns variable `name` of a control; NaN if there is none of this name.

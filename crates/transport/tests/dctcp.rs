@@ -17,7 +17,7 @@ fn build() -> dctcp::Dctcp {
 
 /// Returns an acknowledgement of one segment.
 fn feedback(ece: bool, una: u32, next: u32) -> Feedback<'static> {
-    Feedback { now: Time::ZERO, delay: Dur::ZERO, advanced: 1, ece, una, next, hops: None }
+    Feedback { advanced: 1, ece, una, next, hops: None }
 }
 
 /// Returns the estimate of the marked fraction.

@@ -155,15 +155,7 @@ fn hpcc_sets_the_window_of_algorithm_1_at_each_of_20_000_acknowledgements() {
             falling += u32::from(new.qlen < old.qlen);
         }
         let round = rng.chance(0.1);
-        let feedback = Feedback {
-            now: Time::ZERO,
-            delay: Dur::ZERO,
-            advanced: 1,
-            ece: false,
-            una: i,
-            next: i + 10,
-            hops: Some(&hops),
-        };
+        let feedback = Feedback { advanced: 1, ece: false, una: i, next: i + 10, hops: Some(&hops) };
         control.on_feedback(&mut window, &feedback);
         control.on_ack(&mut window, &acked(now, round));
         paper.new_ack(&links, round);

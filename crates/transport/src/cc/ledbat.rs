@@ -1,6 +1,6 @@
 //! LEDBAT, low extra delay background transport: window control by the one-way delay of the data (RFC 6817).
 
-use super::{Acked, Build, Congestion, CongestionControl, CongestionEvent, Feedback, Needs, Setup, Window};
+use super::{Acked, Build, Congestion, CongestionControl, CongestionEvent, Needs, Setup, Window};
 use crate::check::{number, time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -150,7 +150,12 @@ impl Ledbat {
     /// base delay is newer than a sample of the filter. `None`: there was no sample.
     fn queueing_delay(&self) -> Option<f64> {
         let current = self.current_delays.iter().map(|(_, delay)| delay).min()?;
-        Some(current.as_secs() - self.base_delays.iter().min()?.as_secs())
+        Some(current.as_secs() - self.base_delay()?.as_secs())
+    }
+
+    /// Returns the minimum of the last minutes. `None`: there was no sample.
+    fn base_delay(&self) -> Option<Dur> {
+        self.base_delays.iter().min().copied()
     }
 }
 
@@ -164,11 +169,9 @@ fn push<T>(list: &mut VecDeque<T>, length: usize, element: T) {
 
 impl CongestionControl for Ledbat {
     /// Takes the delay sample, also in recovery and from duplicates.
-    fn on_feedback(&mut self, _: &mut Window, feedback: &Feedback<'_>) {
-        if feedback.delay != Dur::ZERO {
-            self.update_base_delay(feedback.now, feedback.delay);
-            self.update_current_delay(feedback.now, feedback.delay);
-        }
+    fn on_delay(&mut self, now: Time, delay: Dur) {
+        self.update_base_delay(now, delay);
+        self.update_current_delay(now, delay);
     }
 
     /// Sets the window (RFC 6817 section 2.4.2, "on acknowledgment").
@@ -198,8 +201,9 @@ impl CongestionControl for Ledbat {
     }
 
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
-        let Some(queueing_delay) = self.queueing_delay() else { return };
-        f("queueing-delay", queueing_delay);
-        f("base-delay", self.base_delays.iter().min().map_or(0.0, |delay| delay.as_secs()));
+        if let (Some(queueing_delay), Some(base_delay)) = (self.queueing_delay(), self.base_delay()) {
+            f("queueing-delay", queueing_delay);
+            f("base-delay", base_delay.as_secs());
+        }
     }
 }

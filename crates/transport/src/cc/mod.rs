@@ -83,7 +83,7 @@ pub struct Needs {
     /// acknowledgement with ECE set, sent at once when a marked segment arrives; other acknowledgements have no ECE.
     /// `None`: echoes.
     pub notification: Option<Dur>,
-    /// `true` if acknowledgements carry one-way delays ([`Feedback::delay`]).
+    /// `true` if acknowledgements carry one-way delays ([`CongestionControl::on_delay`]).
     pub delay: bool,
     /// `true` if switches write telemetry into the packets ([`Feedback::hops`]).
     pub telemetry: bool,
@@ -226,11 +226,6 @@ pub enum BackOff {
 /// Content of an acknowledgement as it arrives, before loss detection.
 #[derive(Clone, Copy, Debug)]
 pub struct Feedback<'a> {
-    /// Arrival of the acknowledgement.
-    pub now: Time,
-    /// One-way delay of the last segment that the receiver received before it sent the acknowledgement, of the
-    /// direction of the data alone. Zero without [`Needs::delay`].
-    pub delay: Dur,
     /// Number of segments newly acknowledged cumulatively; 0 for a duplicate.
     pub advanced: u32,
     /// `true` if the acknowledgement echoes congestion experienced.
@@ -363,6 +358,10 @@ pub trait CongestionControl {
     /// Processes the content of every acknowledgement, duplicates included, before the sender detects losses and
     /// responds to the echo.
     fn on_feedback(&mut self, _window: &mut Window, _feedback: &Feedback<'_>) {}
+    /// Processes the one-way delay of the last segment that arrived before the receiver sent an acknowledgement, which
+    /// arrives at `now`; called for every acknowledgement, duplicates included, before
+    /// [`CongestionControl::on_feedback`]. Only with [`Needs::delay`].
+    fn on_delay(&mut self, _now: Time, _delay: Dur) {}
     /// Processes an acknowledgement that delivered at least one segment. Called outside loss recovery only or, with
     /// [`RecoveryWindow::Control`], always.
     fn on_ack(&mut self, window: &mut Window, acked: &Acked);
