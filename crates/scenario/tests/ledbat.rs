@@ -13,34 +13,37 @@ const BASE: f64 = 0.020 + SEGMENT + 12e-6;
 /// round-trip time of 40 ms, 33 segments, and a tail-drop buffer of `buffer` packets. Measured is from `warmup` to
 /// `duration`, both in seconds.
 fn share(buffer: u32, [warmup, duration]: [u32; 2], flows: &[(&str, u32)]) -> Report {
-    let mut text = format!(
+    let hosts = flows.len();
+    let flow = |(i, (control, start)): (usize, &(&str, u32))| {
+        let host = i + 1;
+        format!(
+            r#"
+[[flows]]
+name = "f{i}"
+from = "h{host}"
+to = "d"
+start = "{start}s"
+source = {{ kind = "bulk" }}
+transport = {{ kind = "tcp", congestion-control = {{ kind = "{control}" }} }}
+"#
+        )
+    };
+    let flows: Vec<String> = flows.iter().enumerate().map(flow).collect();
+    let text = format!(
         r#"
 tailback = 1
 run = {{ duration = "{duration}s", warmup = "{warmup}s" }}
 network = {{ framing = "none" }}
-hosts = {{ h = {{ count = {} }}, d = {{}} }}
+hosts = {{ h = {{ count = {hosts} }}, d = {{}} }}
 switches = {{ s = {{ ports = {{ d = {{ buffer = "{buffer}packets" }} }} }} }}
 links = [
   {{ between = ["h*", "s"], rate = "1Gbit/s", delay = "0s" }},
   {{ between = ["s", "d"], rate = "10Mbit/s", delay = "20ms" }},
 ]
+{}
 "#,
-        flows.len()
+        flows.concat()
     );
-    for (i, (control, start)) in flows.iter().enumerate() {
-        text += &format!(
-            r#"
-[[flows]]
-name = "f{i}"
-from = "h{}"
-to = "d"
-start = "{start}s"
-source = {{ kind = "bulk" }}
-transport = {{ kind = "tcp", congestion-control = {{ kind = "{control}" }} }}
-"#,
-            i + 1
-        );
-    }
     let scenario = Scenario::from_toml(&text, "ledbat.toml").unwrap_or_else(|e| panic!("{}", e.rendered()));
     let mut world = World::new(build(&scenario, 1, None));
     crate::common::to_end(&mut world);
