@@ -1,4 +1,4 @@
-"""Metrics on the command line: their names, the columns of tables, and the shown precision of numbers."""
+"""Metrics: their names, tables, JSON and series on the command line, their values, comparisons, and shown numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, cast
 
 import pytest
 
-import tailback as package
+import tailback as package  # The fixture `tailback` is the command.
 from tailback.results.formatting import digits, quantity
 from tailback.results.intervals import Interval, mean_interval
 from tailback.results.metrics import METRICS, Measure, estimates, measures, resolution
@@ -82,6 +82,7 @@ def test_the_table_shows_the_requested_metrics(tailback: Cli, marked: Path) -> N
     found = tailback("run", marked, "--metric", "goodput,jain", "--metric", "marks", "--quiet")
     assert headings(found.out) == ["flows", "goodput", "jain", "marks"]
     rows = {line.split("   ")[0].strip(): line for line in found.out.splitlines() if "±" in line}
+    # No row for "datagrams": goodput and Jain's index need a transport, and marks are counted in total only.
     assert rows.keys() == {"bulk", "all flows"}
     assert "Mbit/s" in rows["bulk"]
     summary = tailback("run", marked, "--json").json["summary"]
@@ -93,11 +94,11 @@ def test_the_table_shows_the_requested_metrics(tailback: Cli, marked: Path) -> N
 def test_by_default_tables_show_goodput_and_marks_only_if_there_are_any(
     tailback: Cli, marked: Path, merge: Path
 ) -> None:
-    packets = ["flows", "offered", "loss", "mean delay", "99 % delay", "throughput"]
-    assert headings(tailback("run", merge, "--quiet").out) == packets
+    default_columns = ["flows", "offered", "loss", "mean delay", "99 % delay", "throughput"]
+    assert headings(tailback("run", merge, "--quiet").out) == default_columns
     assert "marked" not in tailback("run", merge).out
     found = tailback("run", marked, "--quiet").out
-    assert headings(found) == [*packets, "goodput"]
+    assert headings(found) == [*default_columns, "goodput"]
     ports = found[found.index("Ports with") :].splitlines()
     assert "marked" in next(line for line in ports if "busy" in line).split()
 
@@ -112,6 +113,7 @@ def test_transfers_show_their_times_and_slowdown(tailback: Cli, marked: Path) ->
 @pytest.mark.parametrize(
     ("name", "advice"),
     [
+        # Near a name; a term with two metrics; near none, so that all are listed, from `offered` on; a malformed group.
         ("godput", "`goodput`"),
         ("fct", "`completion` or `response`"),
         ("zzz", "the metrics are offered"),
@@ -182,43 +184,61 @@ def test_marks_are_the_sum_over_all_ports(marked: Path) -> None:
     assert measures(report)[Measure("total", "", "marks")] == sum(counted)
 
 
-P99 = Measure("group", "data", "delay_p99")
+DELAY_P99 = Measure("group", "data", "delay_p99")
 
 
 def test_the_interval_of_a_quantile_is_never_shown_narrower_than_a_bucket_of_its_histogram() -> None:
-    # With 128 buckets per octave the relative error of a value is up to 1/256: of 256 ms that is 1 ms.
-    (found,) = estimates([{P99: 0.256}] * 3, 0.95)
+    # With 128 buckets per octave the relative error of a value is up to 1/256: 1 ms at 256 ms.
+    (found,) = estimates([{DELAY_P99: 0.256}] * 3, 0.95)
     assert found.interval.half_width == 0
-    assert quantity(found.interval, P99, found.resolution) == "256 ± <1 ms"
-    # A wider interval is shown unchanged, and so is the interval of a mean, which does not come from a histogram.
+    # "± <1": half the interval is below 1 ms, the resolution.
+    assert quantity(found.interval, DELAY_P99, found.resolution) == "256 ± <1 ms"
+    # 400 ms / 256 = 1.5625 ms, shown with two significant digits.
+    (found,) = estimates([{DELAY_P99: 0.4}] * 3, 0.95)
+    assert quantity(found.interval, DELAY_P99, found.resolution) == "400 ± <1.6 ms"
+
+
+def test_an_interval_wider_than_the_resolution_is_shown_unchanged() -> None:
+    # Half the interval is 4.3027 s / √3 with s = 50.1 ms: 124.5 ms, shown with two digits.
     wide = mean_interval([0.2, 0.256, 0.3], 0.95)
-    assert quantity(wide, P99, resolution(P99, {P99: wide.mean})).startswith("252 ± 1")
+    assert quantity(wide, DELAY_P99, resolution(DELAY_P99, {DELAY_P99: wide.mean})) == "252 ± 120 ms"
+
+
+def test_a_mean_has_no_resolution() -> None:
+    # It is computed from all packets, not from a histogram.
     mean = Measure("group", "data", "delay")
     (exact,) = estimates([{mean: 0.256}] * 3, 0.95)
     assert quantity(exact.interval, mean, exact.resolution) == "256 ± 0 ms"
-    assert quantity(Interval(0.256, float("-inf"), float("inf"), 1), P99, 0.001) == "256 ms"
+
+
+def test_one_replication_shows_no_interval() -> None:
+    single = Interval(0.256, lo=float("-inf"), hi=float("inf"), n=1)
+    assert quantity(single, DELAY_P99, 0.001) == "256 ms"
 
 
 def test_the_resolution_of_a_delay_variation_is_that_of_the_delays() -> None:
-    # The minimum delay is 230.4 ms. A PDV of 25.6 ms is 256 ms minus the minimum, with the error of 256 ms, 1 ms.
+    # The minimum delay is 230.4 ms. A PDV of 25.6 ms is 256 ms minus the minimum, with the resolution of 256 ms, 1 ms.
     pdv = Measure("group", "data", "pdv_p99")
-    assert resolution(pdv, {pdv: 0.0256, P99: 0.256}) == pytest.approx(0.001)
+    assert resolution(pdv, {pdv: 0.0256, DELAY_P99: 0.256}) == pytest.approx(0.001)
 
 
-def test_a_comparison_of_quantiles_has_the_sum_of_both_resolutions(tailback: Cli, merge: Path) -> None:
-    # The difference of equal runs is 0; its shown half-width is the sum of the resolutions, delay/256 each.
+def test_the_interval_of_a_difference_of_quantiles_is_never_shown_narrower_than_both_resolutions(
+    tailback: Cli, merge: Path
+) -> None:
+    # The difference of equal runs is 0 in each replication; each quantile has a resolution of 1/256 of its value.
     compared = package.compare(package.run(merge), package.run(merge))
     found = next(d for d in compared.differences if d.measure.metric == "delay_p99")
     assert found.difference.half_width == 0
     assert sum(found.resolutions) == pytest.approx(2 * found.a.mean / 256)
-    # Shown in us, with one digit.
-    (shown,) = re.findall(r"^0 ± <(\d+) µs$", quantity(found.difference, found.measure, sum(found.resolutions)))
-    assert float(shown) * 1e-6 == pytest.approx(sum(found.resolutions), rel=0.05)
+    # The sum, some hundreds of µs, is shown with two significant digits: 303.04 as 300.
+    (shown,) = re.findall(r"^0 ± <([1-9][0-9]0) µs$", quantity(found.difference, found.measure, sum(found.resolutions)))
+    assert float(shown) == round(sum(found.resolutions) * 1e6, -1)
     assert "± <" in tailback("compare", merge, merge).out
 
 
 def test_numbers_are_written_without_an_exponent() -> None:
-    assert [digits(value, 6) for value in (1245840.0, 2957.0, 0.5, 0.0, 3e15)] == [
+    # 1245844 rounded to six significant digits; the last zero gives the magnitude.
+    assert [digits(value, 6) for value in (1245844.0, 2957.0, 0.5, 0.0, 3e15)] == [
         "1245840",
         "2957",
         "0.5",

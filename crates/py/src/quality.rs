@@ -42,7 +42,7 @@ pub fn speech_rating(delay_s: f64, loss: f64, burst_ratio: f64, codec: &str) -> 
 /// Returns the mean opinion score of a rating, 1 to 4.5.
 #[pyfunction]
 pub fn mos(rating: f64) -> f64 {
-    quality::mos(rating)
+    quality::speech_mos(rating)
 }
 
 /// Returns the video quality by ITU-T G.1070, 1 to 5. Raises `ValueError` for an unknown codec or a value out of range.

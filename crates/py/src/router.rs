@@ -26,13 +26,22 @@ fn writer(name: &str) -> PyResult<Writer> {
 fn overhead(text: &str) -> PyResult<Overhead> {
     Overhead::named(text).ok_or_else(|| {
         PyValueError::new_err(format!(
-            "`{text}` is not an overhead; use none, ethernet, dot1q, mpls, ppp, pppoe, atm, atm-vc, or 0 to 255 bytes"
+            "`{text}` is not an overhead; use none, ethernet, dot1q, mpls, ppp, pppoe, atm, atm-vc, or a number \
+             of bytes from 0 to 255, such as 18"
         ))
     })
 }
 
-/// Imports a configuration as a scenario; returns the scenario, the configuration and the reports as JSON. Raises
-/// `ValueError` for an unknown language, overhead or platform.
+/// Imports a configuration as a scenario. `traffic` is the CSV text of a traffic table, `overhead` a name or a number of
+/// bytes such as "18", `duration` a time with its unit such as "20s"; `None`: the default of [`Options`], and without
+/// `traffic` an example.
+///
+/// Returns a JSON object: `config`, `configuration_report`, `traffic_report`, `scenario_report`, `document`, `classes`,
+/// `targets` (objective by name of the traffic row, for rows that have one), `interface` and `link`. After an error in
+/// configuration or traffic table there is no scenario: `document`, `interface` and `link` are null, and `classes` and
+/// `scenario_report` are empty. After an error in `scenario_report`, `document` is null.
+///
+/// Raises `ValueError` for an unknown language, overhead or platform.
 #[pyfunction]
 #[pyo3(signature = (language, text, traffic = None, interface = None, policy = None, rate_bps = None, overhead = None, title = None, duration = None, platform = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -61,10 +70,11 @@ pub fn import_router(
             })
             .transpose()?;
         let Imported { config, mut report } = import(text);
-        let (traffic, table) = traffic.map_or_else(|| (Traffic::default(), Report::default()), Traffic::from_csv);
+        let (traffic, traffic_report) =
+            traffic.map_or_else(|| (Traffic::default(), Report::default()), Traffic::from_csv);
         let options = Options { interface, policy, rate: rate_bps, overhead, title, duration, platform };
         // A configuration with errors gives no scenario, since its behaviour is not known.
-        let lowered = (!report.has_errors() && !table.has_errors()).then(|| {
+        let lowered = (!report.has_errors() && !traffic_report.has_errors()).then(|| {
             let mut lowered = lower(&config, &traffic, &options);
             lowered.report.quote(text);
             report.settle(&lowered.reached);
@@ -73,7 +83,7 @@ pub fn import_router(
         let value = json!({
             "config": config,
             "configuration_report": report,
-            "traffic_report": table,
+            "traffic_report": traffic_report,
             "scenario_report": lowered.as_ref().map_or_else(Report::default, |lowered| lowered.report.clone()),
             "document": lowered.as_ref().and_then(|lowered| lowered.document.clone()),
             "classes": lowered.as_ref().map_or_else(Vec::new, |lowered| lowered.classes.clone()),
@@ -89,8 +99,10 @@ pub fn import_router(
     })
 }
 
-/// Translates a configuration from one language to another; returns text and reports as JSON. Raises `ValueError` for
-/// an unknown language, or one that can only be imported.
+/// Translates a configuration from one language to another. Returns a JSON object: `text`, `configuration_report` and
+/// `export_report`. The supported part is exported even if the configuration has errors: `text` may be incomplete then.
+///
+/// Raises `ValueError` for an unknown language, and if `to` can only be imported.
 #[pyfunction]
 pub fn translate_router(from_: &str, text: &str, to: &str) -> PyResult<String> {
     whole(|| {
@@ -102,8 +114,12 @@ pub fn translate_router(from_: &str, text: &str, to: &str) -> PyResult<String> {
     })
 }
 
-/// Exports the policy of a port of a scenario, which is given as its canonical JSON; returns text and report as JSON.
-/// `name` is the name of the interface or device in the exported text.
+/// Exports the policy of a port of a scenario, which is given as its canonical JSON. `port` is `NODE:NEIGHBOUR` or either
+/// of them; `None`: the only port with a policy. `name` is that of the interface or device in the exported text; `None`:
+/// a default name, which is reported.
+///
+/// Returns a JSON object: `text`, empty after an error such as an unknown port, and `export_report`. Raises `ValueError`
+/// for an unknown language, one that can only be imported, and a `document` that is not JSON.
 #[pyfunction]
 #[pyo3(signature = (language, document, port = None, name = None))]
 pub fn export_router(language: &str, document: &str, port: Option<&str>, name: Option<&str>) -> PyResult<String> {
@@ -112,7 +128,8 @@ pub fn export_router(language: &str, document: &str, port: Option<&str>, name: O
         let document =
             serde_json::from_str(document).map_err(|e| PyValueError::new_err(format!("this is not JSON: {e}")))?;
         let Imported { mut config, mut report } = lift(&document, port);
-        report.append((writer.name)(&mut config, name));
+        let name_port = writer.name;
+        report.append(name_port(&mut config, name));
         if report.has_errors() {
             return Ok(json!({ "text": "", "export_report": report }).to_string());
         }
@@ -122,8 +139,15 @@ pub fn export_router(language: &str, document: &str, port: Option<&str>, name: O
     })
 }
 
-/// Writes the values of a scenario, which is given as its canonical JSON, into the text from which it was imported.
-/// Returns the new text, the replacements, the commands for a router's session, and the report, as JSON.
+/// Writes the values of a scenario, which is given as its canonical JSON, into the text from which it was imported. The
+/// other arguments are those of the import.
+///
+/// Returns a JSON object: `text`, the new text; `changes`, the replaced words; `paste`, the commands that make the changes
+/// in a session of a router, empty except for mqc; and the reports `traffic_report` and `export_report`. After an error in
+/// a report, `text` is empty.
+///
+/// Raises `ValueError` for an unknown language, one that can only be imported, an unknown overhead, and a `document` that
+/// is not JSON.
 #[pyfunction]
 #[pyo3(signature = (language, original, document, traffic = None, interface = None, policy = None, rate_bps = None, overhead = None))]
 #[expect(clippy::too_many_arguments, reason = "keywords in Python")]
@@ -141,7 +165,7 @@ pub fn patch_router(
         let syntax = writer(language)?.syntax;
         let scenario =
             serde_json::from_str(document).map_err(|e| PyValueError::new_err(format!("this is not JSON: {e}")))?;
-        let (traffic, table) = match traffic.map(Traffic::from_csv) {
+        let (traffic, traffic_report) = match traffic.map(Traffic::from_csv) {
             Some((traffic, report)) => (Some(traffic), report),
             None => (None, Report::default()),
         };
@@ -151,19 +175,19 @@ pub fn patch_router(
             let scenario = tailback_scenario::Scenario::from_json(&document.to_string()).ok()?;
             serde_json::from_str(&scenario.to_json()).ok()
         };
-        let made = if table.has_errors() {
+        let patched = if traffic_report.has_errors() {
             tailback_router::Patched::default()
         } else {
             patch(syntax, original, &scenario, traffic.as_ref(), &options, &canonical)
         };
-        let lines = made.changes.iter().map(|change| change.line).collect();
-        let paste = if syntax == Syntax::Mqc { mqc::paste(&made.text, &lines) } else { String::new() };
+        let changed_lines = patched.changes.iter().map(|change| change.line).collect();
+        let paste = if syntax == Syntax::Mqc { mqc::paste(&patched.text, &changed_lines) } else { String::new() };
         Ok(json!({
-            "text": made.text,
-            "changes": made.changes,
+            "text": patched.text,
+            "changes": patched.changes,
             "paste": paste,
-            "traffic_report": table,
-            "export_report": made.report,
+            "traffic_report": traffic_report,
+            "export_report": patched.report,
         })
         .to_string())
     })

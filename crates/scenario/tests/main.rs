@@ -8,6 +8,7 @@ mod drops;
 mod edge;
 mod fabrics;
 mod golden;
+mod ledbat;
 mod mpls;
 mod parameters;
 mod pfc;

@@ -1,17 +1,17 @@
-//! Warnings about valid scenarios, each compared with a scenario just within bounds. The numbers are calculated by
-//! hand: a payload of P bytes is a frame of P + 18 bytes and takes P + 38 bytes on the wire.
+//! Warnings about valid scenarios, each with a nearby scenario that gives none. The numbers are calculated by hand: a
+//! payload of P bytes is a frame of P + 18 bytes and takes P + 38 bytes on the wire.
 
 use tailback_scenario::Scenario;
 use tailback_scenario::document::WarningName::{self, *};
 
-/// Returns a document with two hosts, a switch and a receiver, all links at 10 Mbit/s; `network` follows `[run]`, and
-/// `more` is the end of the document.
-fn two_into_one(network: &str, more: &str) -> String {
+/// Returns a document with two hosts, a switch and a receiver, all links at 10 Mbit/s. `after_run` is the end of the
+/// table `[run]` and may have further tables, each complete; `more` is the end of the document.
+fn two_into_one(after_run: &str, more: &str) -> String {
     format!(
         r#"tailback = 1
 [run]
 duration = "10s"
-{network}
+{after_run}
 [hosts]
 h = {{ count = 2 }}
 d = {{}}
@@ -58,7 +58,7 @@ fn none(text: &str) {
 }
 
 #[test]
-fn load_above_a_links_rate_includes_headers_and_gaps() {
+fn load_includes_headers_and_gaps() {
     // 2 × 4.9 Mbit/s × 1038/1000 = 10.1724 Mbit/s, of which 1.695 % is too much; 2 × 4.8 Mbit/s make 9.9648 Mbit/s.
     let message = only(&two_into_one("", &cbr("4.9Mbit/s")), Overload, "links[1].rate");
     for part in ["sw->d is offered 10.17Mbit/s", "carries 10Mbit/s", "1.695% of it cannot pass"] {
@@ -81,7 +81,7 @@ fn a_host_above_its_own_link_is_reported_and_ports_behind_it_are_not() {
 }
 
 #[test]
-fn load_is_that_of_the_measured_time() {
+fn load_is_averaged_over_the_measured_time() {
     // On for 5 of 10 s, 2 × 9 Mbit/s are 9 Mbit/s × 1.038 = 9.342 Mbit/s on average; for 6 s, 11.21 Mbit/s.
     none(&two_into_one("", &cbr("9Mbit/s").replace("to = \"d\"", "to = \"d\"\nstop = \"5s\"")));
     let six = cbr("9Mbit/s").replace("to = \"d\"", "to = \"d\"\nstop = \"6s\"");
@@ -109,12 +109,13 @@ fn sizes_that_vary_are_counted_as_if_all_packets_were_full() {
         )
     };
     none(&two_into_one("", &varied("9.75Mbit/s")));
-    let message = warnings(&two_into_one("", &varied("9.76Mbit/s")));
-    assert!(message[0].2.contains("at least 10.01Mbit/s"), "{message:?}");
+    // The host's own link and the shared one have the same rate and load.
+    let message = only(&two_into_one("", &varied("9.76Mbit/s")), Overload, "flows[0].source");
+    assert!(message.contains("at least 10.01Mbit/s"), "{message}");
 }
 
 #[test]
-fn transfers_have_a_load_and_other_flows_with_a_transport_adapt() {
+fn transfers_have_a_load_and_other_flows_with_a_transport_are_not_counted() {
     // Segments of 1460 B are 1500 B with headers and 1538 B on the wire: × 1.05342.
     let transfers = |rate| {
         format!(
@@ -128,8 +129,8 @@ fn transfers_have_a_load_and_other_flows_with_a_transport_adapt() {
 }
 
 #[test]
-fn a_shaper_is_compared_with_buffer_bytes() {
-    // Frames of 1018 B: 2 × 2.45 Mbit/s × 1.018 = 4.9882 Mbit/s below a shaper of 5 Mbit/s, 2 × 2.46 Mbit/s above it.
+fn a_shaper_is_compared_with_the_load_of_frames_without_preamble_and_gap() {
+    // A shaper counts the lengths in the buffer, frames of 1018 B: 2 × 2.45 Mbit/s × 1.018 = 4.9882 Mbit/s below a shaper of 5 Mbit/s, 2 × 2.46 Mbit/s above it.
     let shaped = |rate| {
         two_into_one("", &cbr(rate)).replace("sw = {}", "sw = { ports = { d = { shaper = { rate = \"5Mbit/s\" } } } }")
     };
@@ -200,12 +201,12 @@ fn a_threshold_above_the_buffer_is_never_reached() {
 }
 
 #[test]
-fn a_threshold_that_follows_the_link_is_named_as_such() {
+fn a_default_derived_from_the_link_rate_is_named_as_a_default() {
     // 5 ms at 10 Mbit/s are 6.25 kB: min is half of it, and max is three times min, 9.375 kB; at 10 Gbit/s all are a
     // thousand times larger.
     let fast = two_into_one(RED, &cbr("4Mbit/s")).replace("10Mbit/s", "10Gbit/s");
     let message = only(&fast, Unreachable, "network.discipline.min");
-    assert!(message.contains("`min`, its default, of 3.125MB"), "{message}");
+    assert!(message.contains("the default `min` of 3.125MB"), "{message}");
     none(&two_into_one(RED, &cbr("4Mbit/s")));
 }
 
@@ -223,15 +224,16 @@ fn a_queue_in_shared_memory_is_limited_by_alpha() {
 
 #[test]
 fn a_delay_is_reachable_if_the_buffer_holds_it() {
-    // 50 kB of minimum frames (64 B, 84 B on the wire) and a frame of 1538 B: 67,163 B take 5.37 ms at 100 Mbit/s, and
-    // 4.88 ms at 110 Mbit/s.
+    // The longest wait is that behind 50 kB of minimum frames (64 B, 84 B on the wire), which have the most wire bytes per
+    // buffer byte, and behind the frame in transmission, at most 1518 B, 1538 B on the wire: 67,163 B take 5.37 ms at
+    // 100 Mbit/s, and 4.88 ms at 110 Mbit/s.
     let codel = |rate| {
         let network = "[network]\nbuffer = \"50kB\"\ndiscipline = { kind = \"codel\" }\n";
         two_into_one(network, &cbr("4Mbit/s")).replace("10Mbit/s", rate)
     };
     none(&codel("100Mbit/s"));
     let message = only(&codel("110Mbit/s"), Unreachable, "network.discipline.target");
-    assert!(message.contains("`target`, its default, of 5ms") && message.contains("4.885ms of waiting"), "{message}");
+    assert!(message.contains("the default `target` of 5ms") && message.contains("4.885ms of waiting"), "{message}");
 }
 
 #[test]
@@ -250,7 +252,7 @@ fn a_threshold_inside_a_class_is_compared_with_the_limit_of_the_class() {
 
 #[test]
 fn a_congestion_point_has_thresholds_too() {
-    // 90 frames of 1500 B are 135 kB.
+    // The default of `full` is 90 frames; of 1500 B each they are 135 kB.
     let bcn = |buffer| {
         two_into_one(&format!("[network]\nbuffer = \"{buffer}\"\n"), &cbr("4Mbit/s"))
             .replace("sw = {}", "sw = { congestion-notification = { kind = \"bcn\", frame = \"1500B\" } }")
@@ -275,19 +277,21 @@ fn a_transport_that_needs_marks_needs_a_queue_that_marks() {
     let dctcp = tcp("congestion-control = { kind = \"dctcp\" }, ecn = \"classic\"");
     let message = only(&two_into_one("", &dctcp), NoMarks, "flows[0].transport.congestion-control");
     assert!(message.contains("no queue on the path of `data` marks: h1->sw, sw->d"), "{message}");
-    // One queue that marks is enough; one that could mark but is not configured to is not.
+    // One queue that marks is enough: the host's does not, and sw->d has RED. Without `ecn` RED drops instead.
     let marking = |ecn| format!("[network.discipline]\nkind = \"red\"\nmin = \"5kB\"\nmax = \"10kB\"\necn = {ecn}\n");
     none(&two_into_one(&marking("true"), &dctcp));
     only(&two_into_one(&marking("false"), &dctcp), NoMarks, "flows[0].transport.congestion-control");
-    // L4S requires marks; a control that ignores marks does not.
-    let l4s = tcp("ecn = \"classic\", ect = \"ect1\"");
-    assert!(only(&two_into_one("", &l4s), NoMarks, "flows[0].transport.ect").contains("requests L4S"));
-    none(&two_into_one("[network.discipline]\nkind = \"dualpi2\"\n", &l4s));
+    // Without `ecn` in the transport its packets are not ECN-capable, and a queue that marks drops them.
     only(
         &two_into_one(&marking("true"), &tcp("congestion-control = { kind = \"dctcp\" }")),
         NoMarks,
         "flows[0].transport.congestion-control",
     );
+    // Packets with ECT(1) request L4S and require marks.
+    let l4s = tcp("ecn = \"classic\", ect = \"ect1\"");
+    assert!(only(&two_into_one("", &l4s), NoMarks, "flows[0].transport.ect").contains("requests L4S"));
+    none(&two_into_one("[network.discipline]\nkind = \"dualpi2\"\n", &l4s));
+    // The default congestion control uses marks if there are any, but works without.
     none(&two_into_one("", &tcp("ecn = \"classic\"")));
 }
 
@@ -315,8 +319,8 @@ fn samples_further_apart_than_changes_or_the_measured_time_are_reported() {
 }
 
 #[test]
-fn a_packet_must_be_able_to_arrive_in_the_measured_time() {
-    // Two links of 100 ms.
+fn a_measured_time_below_the_propagation_delay_of_the_path_is_reported() {
+    // Two links of 100 ms. Transmission times are not counted: a packet sent at the start needs more than 200 ms.
     let far = |duration| {
         two_into_one("", &cbr("4Mbit/s"))
             .replace("rate = \"10Mbit/s\"", "rate = \"10Mbit/s\"\ndelay = \"100ms\"")
@@ -332,10 +336,10 @@ fn a_setting_that_another_one_overrides_has_no_effect() {
     let base = scenario(&two_into_one("", &cbr("4Mbit/s")).replace("sw = {}", "sw = { buffer = \"50kB\" }"));
     let without_effect =
         |path: &str, value: &str| base.without_effect(&[(path, value)]).unwrap_or_else(|e| panic!("{e}"));
-    let idle = without_effect("network.buffer", "20kB");
-    assert_eq!(idle.len(), 1);
-    assert_eq!(idle[0].name, NoEffect);
-    let rendered = &idle[0].problem.rendered;
+    let overridden = without_effect("network.buffer", "20kB");
+    assert_eq!(overridden.len(), 1);
+    assert_eq!(overridden[0].name, NoEffect);
+    let rendered = &overridden[0].problem.rendered;
     assert!(
         rendered.contains("`network.buffer=20kB` changes nothing") && rendered.contains("--> --set:1:16"),
         "{rendered}"
@@ -344,10 +348,12 @@ fn a_setting_that_another_one_overrides_has_no_effect() {
     assert_eq!(without_effect("switches.sw.buffer", "20kB"), []);
     // A setting that equals the present value is not a mistake.
     assert_eq!(without_effect("switches.sw.buffer", "50000B"), []);
-    // The documents differ, but their effects are equal.
+    // The documents differ, and so do their hashes. `effect` is a hash of the simulated network, the replications and
+    // the text of the report, in which the unused buffer does not occur.
     let other = base.with_set(&[("network.buffer", "20kB")]).unwrap();
     assert_ne!(base.hash(), other.hash());
     assert_eq!(base.effect(), other.effect());
+    // The title has an effect, since the report shows it.
     for (path, value) in
         [("run.replications", "7"), ("run.seed", "9"), ("flows[0].source.packet", "1001B"), ("title", "other")]
     {
@@ -363,10 +369,11 @@ fn intended_settings_are_accepted_by_name() {
     assert_eq!(warnings(&text.replace("overload", "no-marks")).len(), 1);
     let wrong = Scenario::from_toml(&text.replace("overload", "overlaod"), "net.toml").unwrap_err();
     assert!(wrong.to_string().contains("overload"), "{wrong}");
-    // The names are those in documents.
+    // `text` spells the names as documents do.
     for name in WarningName::ALL {
         assert_eq!(serde_json::to_value(name).unwrap(), name.text());
     }
+    // An empty list is the default, and does not change the hash.
     assert_eq!(
         scenario(&two_into_one("", &cbr("4Mbit/s"))).hash(),
         scenario(&two_into_one("accept = []\n", &cbr("4Mbit/s"))).hash()

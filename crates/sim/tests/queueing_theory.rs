@@ -79,7 +79,11 @@ fn three_classes_wait_as_cobham_says_and_keep_kleinrocks_conservation_law() {
     net.plan.end = ms(250_000);
     let service = |class: usize| sizes[class] as f64 * BYTE_S;
     let classes: Vec<Class> = (0..3)
-        .map(|k| Class { rate: loads[k] / service(k), mean: service(k), second_moment: service(k) * service(k) })
+        .map(|k| Class {
+            rate: loads[k] / service(k),
+            mean_service: service(k),
+            second_moment: service(k) * service(k),
+        })
         .collect();
     let waits = cobham_waits(&classes);
     let wait = |report: &Report, k: usize| report.classes[k].delay.mean_s.unwrap() - service(k);

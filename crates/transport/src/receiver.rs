@@ -31,14 +31,14 @@ pub struct Receiver {
     delivered: u64,
     /// Segments received out of order; `None` if there are none.
     held: Option<Box<Reassembly>>,
-    /// State of congestion notifications, which DCQCN uses instead of echoes; `None`: echoes.
-    notification: Option<Box<Notification>>,
+    /// State for congestion controls that need more than echoes of marks; `None`: there is none.
+    special: Option<Box<Special>>,
     /// Number of arrivals of segments that had been received before.
     duplicates: u32,
     /// Number of segments per acknowledgement, 1 to 1000.
     every: u16,
-    /// `true` if the receiver echoes marks.
-    ecn: bool,
+    /// `true` if the receiver echoes marks or has `special` state.
+    observes: bool,
     /// `true` for accurate echoes, `false` for classic ones.
     accurate: bool,
     /// Classic echo: `true` if the next acknowledgement has ECE. Accurate echo: `true` if the last segment was marked.
@@ -55,6 +55,19 @@ pub struct Receiver {
 
 const _: () = assert!(size_of::<Receiver>() <= 72);
 
+/// State for congestion controls that need more than echoes of marks.
+#[derive(Clone, Copy, Debug)]
+struct Special {
+    /// `true` if the receiver echoes marks.
+    ecn: bool,
+    /// `true` if acknowledgements carry one-way delays.
+    measures: bool,
+    /// One-way delay of the last segment that arrived, if `measures` is `true`; zero before the first segment.
+    delay: Dur,
+    /// State of congestion notifications, which DCQCN uses instead of echoes; `None`: echoes.
+    notification: Option<Notification>,
+}
+
 /// State of congestion notifications.
 #[derive(Clone, Copy, Debug)]
 struct Notification {
@@ -67,6 +80,10 @@ struct Notification {
 impl Receiver {
     /// Returns the receiving end of a connection of `tcp`, which has passed `check`.
     pub fn new(tcp: &Tcp) -> Receiver {
+        let (ecn, needs) = (tcp.ecn != EcnMode::Off, tcp.congestion_control.needs());
+        let notification = needs.notification.map(|interval| Notification { interval, earliest: Time::ZERO });
+        let special = Special { ecn, measures: needs.delay, delay: Dur::ZERO, notification };
+        let special = (needs.delay || notification.is_some()).then(|| Box::new(special));
         Receiver {
             next: 0,
             acknowledged: 0,
@@ -77,11 +94,10 @@ impl Receiver {
             recent: Time::ZERO,
             delivered: 0,
             duplicates: 0,
-            ecn: tcp.ecn != EcnMode::Off,
+            observes: ecn || special.is_some(),
             accurate: tcp.echo() == EcnEcho::Accurate,
             ece: false,
-            notification: (tcp.congestion_control.needs().notification)
-                .map(|interval| Box::new(Notification { interval, earliest: Time::ZERO })),
+            special,
             reassembles: !matches!(tcp.recovery, Recovery::GoBackN(_)),
             selective: matches!(tcp.recovery, Recovery::Sack(_)),
             heartbeat: tcp.delayed_ack.clock == AckClock::Heartbeat,
@@ -102,11 +118,11 @@ impl Receiver {
         if !before(self.acknowledged, seq) {
             self.recent = sent;
         }
-        let early = self.process_ecn(now, ce, cwr);
+        let early = self.observe(now, sent, ce, cwr);
         self.next = seq.wrapping_add(1);
         self.delivered += u64::from(payload);
         self.pending += 1;
-        let at_once = self.pending >= self.every.into() || (self.ece && self.notification.is_some());
+        let at_once = self.pending >= self.every.into() || (self.ece && self.notifies());
         if early.is_none() && at_once {
             return Some(self.acknowledge(Block::default(), self.recent));
         }
@@ -121,9 +137,10 @@ impl Receiver {
         if payload == 0 {
             return Some(Ack {
                 next: self.next,
-                ece: self.ecn && cwr,
+                ece: self.observes && self.special.as_ref().is_none_or(|special| special.ecn) && cwr,
                 syn: true,
                 echo: sent,
+                delay: Dur::ZERO,
                 sack: Default::default(),
             });
         }
@@ -132,7 +149,7 @@ impl Receiver {
         if earliest {
             self.recent = sent;
         }
-        let early = self.process_ecn(now, ce, cwr);
+        let early = self.observe(now, sent, ce, cwr);
         let mut duplicate = Block::default();
         let mut at_once = true;
         let in_order = seq == self.next;
@@ -149,7 +166,7 @@ impl Receiver {
                 }
             }
             self.pending += 1;
-            at_once |= self.pending >= self.every.into() || (self.ece && self.notification.is_some());
+            at_once |= self.pending >= self.every.into() || (self.ece && self.notifies());
         } else if before(seq, self.next) || (self.reassembles && !self.hold(seq, payload)) {
             self.duplicates += 1;
             duplicate = Block { start: seq, end: seq.wrapping_add(1) };
@@ -195,20 +212,44 @@ impl Receiver {
         (now >= self.deadline).then(|| self.acknowledge(Block::default(), self.recent))
     }
 
-    /// Processes the ECN flags of a segment. If the echo is accurate and the mark differs from that of the last
-    /// segment, returns an acknowledgement of the pending segments before this one (RFC 8257 section 3.2).
+    /// Returns `true` if the receiver sends congestion notifications instead of echoes.
+    fn notifies(&self) -> bool {
+        self.special.as_ref().is_some_and(|special| special.notification.is_some())
+    }
+
+    /// Processes the ECN flags of a segment sent at `sent`, and measures its one-way delay. If the echo is accurate and
+    /// the mark differs from that of the last segment, returns an acknowledgement of the pending segments before this
+    /// one (RFC 8257 section 3.2).
     #[inline]
-    fn process_ecn(&mut self, now: Time, ce: bool, cwr: bool) -> Option<Ack> {
-        if !self.ecn {
+    fn observe(&mut self, now: Time, sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
+        if !self.observes {
             return None;
         }
-        if let Some(notification) = &mut self.notification {
+        if self.special.is_some() { self.observe_specially(now, sent, ce, cwr) } else { self.process_ecn(ce, cwr) }
+    }
+
+    /// Processes a segment as [`Receiver::observe`], with special state.
+    #[inline(never)]
+    fn observe_specially(&mut self, now: Time, sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
+        let special = self.special.as_mut()?;
+        if let Some(notification) = special.notification.as_mut().filter(|_| special.ecn) {
             self.ece = ce && now >= notification.earliest;
             if self.ece {
                 notification.earliest = now + notification.interval;
             }
-            return None;
         }
+        let echoes = special.ecn && special.notification.is_none();
+        // An acknowledgement of the segments before this one has the delay of the last of them.
+        let early = if echoes { self.process_ecn(ce, cwr) } else { None };
+        if let Some(special) = self.special.as_mut().filter(|special| special.measures) {
+            special.delay = now.since(sent);
+        }
+        early
+    }
+
+    /// Processes the ECN flags of a segment for an echo.
+    #[inline]
+    fn process_ecn(&mut self, ce: bool, cwr: bool) -> Option<Ack> {
         if self.accurate {
             let early = (ce != self.ece && self.pending > 0).then(|| self.acknowledge(Block::default(), self.recent));
             self.ece = ce;
@@ -231,7 +272,8 @@ impl Receiver {
             Some(held) => held.blocks(duplicate),
             None => [duplicate, Block::default(), Block::default()],
         };
-        Ack { next: self.next, ece: self.ece, syn: false, echo, sack }
+        let delay = self.special.as_ref().map_or(Dur::ZERO, |special| special.delay);
+        Ack { next: self.next, ece: self.ece, syn: false, echo, delay, sack }
     }
 
     /// Resets the receiver for a new connection of `tcp`, whose first segment is `start` ([`Sender::reopen`]).

@@ -2,10 +2,10 @@
 
 use crate::cc::{
     Acked, Build, CongestionControl, CongestionEvent, Feedback, Needs, Pacing, Profile, Sent, Setup, Timer, Window,
-    bbr, bbr3, cubic, dcqcn, dctcp, fixed, hpcc, packet_marking, reno, subtcp, swift, timely,
+    bbr, bbr3, cubic, dcqcn, dctcp, fixed, hpcc, ledbat, packet_marking, reno, subtcp, swift, timely,
 };
 use tailback_random::Rng;
-use tailback_units::Time;
+use tailback_units::{Dur, Time};
 
 /// Generates the scenario's enum ([`Cc`]) and the run-time enum ([`Control`]) from one list.
 ///
@@ -50,6 +50,10 @@ macro_rules! controls {
             fn on_feedback(&mut self, window: &mut Window, feedback: &Feedback<'_>) {
                 match self { $(Control::$variant(c) => c.on_feedback(window, feedback),)+ }
             }
+            #[cold]
+            fn on_delay(&mut self, now: Time, delay: Dur) {
+                match self { $(Control::$variant(c) => c.on_delay(now, delay),)+ }
+            }
             #[inline]
             fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
                 match self { $(Control::$variant(c) => c.on_ack(window, acked),)+ }
@@ -90,6 +94,7 @@ controls! {
     "timely" => Timely(timely::Params => Box<timely::Timely>),
     "hpcc" => Hpcc(hpcc::Params => Box<hpcc::Hpcc>),
     "swift" => Swift(swift::Params => Box<swift::Swift>),
+    "ledbat" => Ledbat(ledbat::Params => Box<ledbat::Ledbat>),
     "fixed" => Fixed(fixed::Params => fixed::Fixed),
 }
 

@@ -2,7 +2,7 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_units::Time;
+use tailback_units::{Dur, Time};
 
 /// ECN code point of a segment (RFC 3168 section 5; ECT(1) after RFC 9331).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
@@ -66,6 +66,9 @@ pub struct Ack {
     pub syn: bool,
     /// Time at which the segment that caused the acknowledgement was sent (the echoed timestamp of RFC 7323).
     pub echo: Time,
+    /// One-way delay of the last segment that arrived, from its transmission to its arrival (RFC 6817 section 2.3).
+    /// Zero: the receiver does not measure it ([`Needs::delay`](crate::cc::Needs::delay)).
+    pub delay: Dur,
     /// Selective acknowledgement, the block with the newest arrival first (RFC 2018); empty blocks have `start == end`.
     /// If the first block is below `next` or inside the second block, it reports a duplicate (RFC 2883).
     pub sack: [Block; 3],

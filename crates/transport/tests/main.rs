@@ -10,6 +10,7 @@ mod datacentre;
 mod dctcp;
 mod delivery;
 mod hpcc;
+mod ledbat;
 mod loops;
 mod marking;
 mod oracles;

@@ -3,7 +3,8 @@
 use core::fmt;
 use core::ops::{Add, AddAssign, Div, Mul, Sub};
 
-/// An instant: picoseconds since the start of the run, 0 to 2^64 − 1 (about 213 days).
+/// An instant: picoseconds since the start of the run, 0 to 2^64 − 2 (about 213 days). The value above,
+/// [`Time::NEVER`], is not an instant.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(pub u64);
 
@@ -11,9 +12,8 @@ pub struct Time(pub u64);
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Dur(pub u64);
 
-/// Returns `n` units of `ps` picoseconds; panics on overflow. The check costs nothing in a run, since durations are
-/// constructed before it.
-const fn times(n: u64, ps: u64) -> u64 {
+/// Returns `n` units of `ps` picoseconds each, in picoseconds; panics on overflow.
+const fn checked_ps(n: u64, ps: u64) -> u64 {
     match n.checked_mul(ps) {
         Some(product) => product,
         None => panic!("a duration is at most 2^64 - 1 ps, about 213 days"),
@@ -37,35 +37,36 @@ impl Time {
     }
 }
 
+/// The constructors from integers panic above 2^64 − 1 ps (213 days), in builds without overflow checks, too.
 impl Dur {
-    /// A duration of zero.
+    /// 0 ps.
     pub const ZERO: Dur = Dur(0);
 
     /// Returns `n` picoseconds.
     pub const fn from_ps(n: u64) -> Dur {
         Dur(n)
     }
-    /// Returns `n` nanoseconds; panics above 2^64 − 1 ps (213 days), in every build.
+    /// Returns `n` nanoseconds.
     pub const fn from_ns(n: u64) -> Dur {
-        Dur(times(n, 1_000))
+        Dur(checked_ps(n, 1_000))
     }
-    /// Returns `n` microseconds; panics above 2^64 − 1 ps (213 days), in every build.
+    /// Returns `n` microseconds.
     pub const fn from_us(n: u64) -> Dur {
-        Dur(times(n, 1_000_000))
+        Dur(checked_ps(n, 1_000_000))
     }
-    /// Returns `n` milliseconds; panics above 2^64 − 1 ps (213 days), in every build.
+    /// Returns `n` milliseconds.
     pub const fn from_ms(n: u64) -> Dur {
-        Dur(times(n, 1_000_000_000))
+        Dur(checked_ps(n, 1_000_000_000))
     }
-    /// Returns `n` whole seconds; panics above 2^64 − 1 ps (213 days), in every build.
+    /// Returns `n` whole seconds.
     pub const fn from_secs(n: u64) -> Dur {
-        Dur(times(n, 1_000_000_000_000))
+        Dur(checked_ps(n, 1_000_000_000_000))
     }
-    /// Returns the duration nearest to `s` seconds; negative values and NaN give zero, values above the range 2^64 − 1
-    /// ps.
+    /// Returns `s` seconds as an integer number of picoseconds: `s * 1e12` in `f64`, rounded to the nearest integer.
+    /// Negative values and NaN give 0 ps, values above the range 2^64 − 1 ps.
     pub fn from_secs_f64(s: f64) -> Dur {
         // A float-to-integer cast saturates and maps NaN to 0.
-        Dur((s * 1e12 + 0.5) as u64)
+        Dur((s * 1e12).round() as u64)
     }
     /// Returns the duration in seconds, rounded to an `f64`; for reports and for models whose reference uses real
     /// numbers.
@@ -138,7 +139,8 @@ impl fmt::Debug for Dur {
     }
 }
 impl fmt::Display for Dur {
-    /// Formats the shortest exact notation in s, ms, us, ns or ps; it parses back to the same value.
+    /// Formats the exact value, which parses back to the same duration, in the largest of the units s, ms, us and ns
+    /// that is not above the value and needs at most three decimals, otherwise in ps. Zero is "0s".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (unit, ps) in [("s", 1_000_000_000_000), ("ms", 1_000_000_000), ("us", 1_000_000), ("ns", 1_000)] {
             if self.0 >= ps && self.0.is_multiple_of(ps / 1000) {
@@ -179,12 +181,28 @@ mod tests {
     }
 
     #[test]
-    fn sums_products_and_differences_stop_at_the_ends_of_the_range() {
+    fn sums_products_and_differences_saturate() {
         assert_eq!(Time(MAX_PS - 1) + Dur(2), Time::NEVER);
         assert_eq!(Dur(MAX_PS - 1) + Dur(2), Dur(MAX_PS));
         assert_eq!(Dur(MAX_PS / 2 + 1) * 2, Dur(MAX_PS));
         assert_eq!(Dur(1) - Dur(2), Dur::ZERO);
         assert_eq!(Time(1).since(Time(2)), Dur::ZERO);
+    }
+
+    #[test]
+    fn seconds_as_a_real_number_are_rounded_to_the_nearest_picosecond() {
+        assert_eq!(Dur::from_secs_f64(1.5e-12), Dur(2));
+        assert_eq!(Dur::from_secs_f64(1.4e-12), Dur(1));
+        // Between 2^52 and 2^53 ps, 4504 s to 9007 s, each product is an integer; an odd one plus 0.5 would be rounded up
+        // to the even one above.
+        for s in [4_503.599_627_370_497_f64, 7_000.000_000_000_007] {
+            let product = s * 1e12;
+            assert_eq!((product % 2.0, Dur::from_secs_f64(s).0 as f64), (1.0, product));
+        }
+    }
+
+    #[test]
+    fn seconds_as_a_real_number_saturate() {
         assert_eq!(Dur::from_secs_f64(1e9), Dur(MAX_PS));
         assert_eq!([Dur::from_secs_f64(-1.0), Dur::from_secs_f64(f64::NAN)], [Dur::ZERO; 2]);
     }

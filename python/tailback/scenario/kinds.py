@@ -113,6 +113,7 @@ Kind: TypeAlias = Literal[
     "htb",
     "input-fifo",
     "leaf-spine",
+    "ledbat",
     "lognormal",
     "mac",
     "netem",

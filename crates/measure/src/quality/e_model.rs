@@ -83,7 +83,7 @@ impl Speech {
 
     /// Returns the mean opinion score of the rating, 1 to 4.5.
     pub fn mos(&self) -> f64 {
-        mos(self.rating())
+        speech_mos(self.rating())
     }
 
     /// Returns the effective equipment impairment factor Ie,eff (7-29).
@@ -94,7 +94,7 @@ impl Speech {
 }
 
 /// Returns the mean opinion score of a rating (annex B): 1 at 0 and below, 4.5 at 100 and above.
-pub fn mos(rating: f64) -> f64 {
+pub fn speech_mos(rating: f64) -> f64 {
     let r = rating.clamp(0.0, 100.0);
     // The cubic dips below 1 for ratings up to 6.5.
     (1.0 + 0.035 * r + r * (r - 60.0) * (100.0 - r) * 7e-6).max(1.0)
@@ -192,9 +192,9 @@ mod tests {
     fn ratings_and_scores_correspond_as_in_table_b_1() {
         // The lower limits of R for the five categories of speech quality and their scores.
         for (rating, score) in [(90.0, 4.34), (80.0, 4.03), (70.0, 3.60), (60.0, 3.10), (50.0, 2.58)] {
-            assert!((mos(rating) - score).abs() < 0.007, "R {rating}: {}", mos(rating));
+            assert!((speech_mos(rating) - score).abs() < 0.007, "R {rating}: {}", speech_mos(rating));
         }
-        assert_eq!([mos(-5.0), mos(3.0), mos(100.0), mos(120.0)], [1.0, 1.0, 4.5, 4.5]);
+        assert_eq!([speech_mos(-5.0), speech_mos(3.0), speech_mos(100.0), speech_mos(120.0)], [1.0, 1.0, 4.5, 4.5]);
     }
 
     #[test]

@@ -166,6 +166,7 @@ fn control(draw: &mut Draw, traits: &Traits) -> Value {
         "swift" => written["most"] = json!(5.5),
         "subtcp" => written["x"] = json!(0.5),
         "dctcp" => written["least-window"] = json!(1),
+        "ledbat" => written["target"] = json!(draw.one(&["1ms", "20ms"])),
         _ => {}
     }
     written

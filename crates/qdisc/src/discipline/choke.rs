@@ -24,7 +24,7 @@ pub struct Params {
     /// Number of packets drawn for each arrival, with replacement, 1 to 64; those that belong to the flow of the
     /// arrival are dropped. Default 1.
     pub candidates: u32,
-    /// RED; its `victim` must be "tail". Default: the defaults of the discipline `red`.
+    /// Parameters of RED; its `victim` must be "tail". Default: the defaults of the discipline `red`.
     pub red: red::Params,
 }
 
@@ -47,14 +47,14 @@ impl Params {
             site: *site,
         }
     }
-    /// Refuses parameters out of range.
+    /// Refuses parameters out of range, and a victim of RED other than the arriving packet.
     ///
     /// # Errors
     /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check::within("candidates", f64::from(self.candidates), 1.0, 64.0)?;
         if self.red.victim != Victim::Tail {
-            return Err(Invalid::new("red.victim", "only arriving packets are dropped; leave `victim` out"));
+            return Err(Invalid::new("red.victim", "RED under CHOKe drops only arriving packets; leave `victim` out"));
         }
         self.red.check().map_err(|e| e.within("red"))
     }
@@ -70,9 +70,10 @@ impl Signals for Params {
 }
 
 /// Index of the only queue.
-const ONE: usize = 0;
+const ONLY_QUEUE: usize = 0;
 
-/// A FIFO under CHOKe. O(1) per packet; dropping a packet from the middle of n costs O(n).
+/// A FIFO under CHOKe. An arrival costs O(candidates), up to 64, and an allocation and a sort if a candidate belongs to
+/// its flow; dropping a packet from the middle of n costs O(n), and other operations O(1).
 #[derive(Debug)]
 pub struct Choke {
     queue: Fifos<Packet>,
@@ -86,18 +87,18 @@ pub struct Choke {
 }
 
 impl Choke {
-    /// Draws the candidates and drops those of `flow`; returns `true` if there was one.
+    /// Draws the candidates and drops those of `flow`; returns `true` if any packet was dropped.
     fn compare(&mut self, flow: u32, cx: &mut Cx<'_>) -> bool {
         let waiting = self.queue.packets();
         let mut places: Vec<u64> = (0..self.candidates)
             .map(|_| cx.rng.below(waiting))
-            .filter(|place| self.queue.peek(ONE, *place).is_some_and(|packet| packet.flow() == flow))
+            .filter(|place| self.queue.peek(ONLY_QUEUE, *place).is_some_and(|packet| packet.flow() == flow))
             .collect();
         // From the back, so that the positions of the other candidates do not change.
         places.sort_unstable_by(|a, b| b.cmp(a));
         places.dedup();
         for place in &places {
-            if let Some(packet) = self.queue.take(ONE, *place) {
+            if let Some(packet) = self.queue.take(ONLY_QUEUE, *place) {
                 cx.drop(packet, Reason::Early);
             }
         }
@@ -140,15 +141,15 @@ impl Qdisc for Choke {
             Decision::Early | Decision::Forced => cx.signal(packet, markable, Reason::Early),
         };
         if let Some(packet) = packet {
-            self.queue.push(ONE, packet);
+            self.queue.push(ONLY_QUEUE, packet);
         }
     }
     fn dequeue(&mut self, now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
-        let head = self.queue.head(ONE)?;
+        let head = self.queue.head(ONLY_QUEUE)?;
         if !gate.admits(head.class(), head.dst) {
             return None;
         }
-        let packet = self.queue.pop_front(ONE)?;
+        let packet = self.queue.pop_front(ONLY_QUEUE)?;
         if self.idle_when_empty && self.queue.packets() == 0 {
             self.law.idle(now);
         }

@@ -71,8 +71,8 @@ impl<'a> Args<'a> {
     pub fn at(&self) -> Place {
         self.peek().map_or(self.start, |word| word.at)
     }
-    /// Takes the next word if it is this one.
-    pub fn is(&mut self, word: &str) -> bool {
+    /// Takes the next word if it is this one; `true`: it was.
+    pub fn take_if(&mut self, word: &str) -> bool {
         let found = self.peek().is_some_and(|own| own.text == word);
         self.next += usize::from(found);
         found

@@ -77,7 +77,7 @@ pub(super) fn command(
         ("htb", Some(Kind::Htb { .. })) => class.htb = Some(htb(kind.at, args)?),
         ("hfsc", Some(Kind::Hfsc { .. })) => class.hfsc = Some(super::hfsc::class(kind.at, args)?),
         ("drr", Some(Kind::Drr)) => {
-            if args.is("quantum") {
+            if args.take_if("quantum") {
                 class.quantum = Some(args.size()?);
             }
         }
@@ -137,20 +137,20 @@ fn htb(at: Place, args: &mut Args<'_>) -> Result<HtbClass, Trouble> {
     let mut made = HtbClass::default();
     let mut counts = Counts::default();
     loop {
-        if args.is("rate") {
+        if args.take_if("rate") {
             rate = Some(args.rate_or_part()?);
-        } else if args.is("ceil") {
+        } else if args.take_if("ceil") {
             match args.rate_or_part()? {
                 Rate::Bits(bits) => (made.ceil, made.ceil_percent) = (Some(bits), None),
                 Rate::Part(part) => (made.ceil, made.ceil_percent) = (None, Some(part)),
             }
-        } else if args.is("burst") || args.is("buffer") || args.is("maxburst") {
+        } else if args.take_if("burst") || args.take_if("buffer") || args.take_if("maxburst") {
             made.burst = Some(args.size()?);
-        } else if args.is("cburst") || args.is("cbuffer") || args.is("cmaxburst") {
+        } else if args.take_if("cburst") || args.take_if("cbuffer") || args.take_if("cmaxburst") {
             made.cburst = Some(args.size()?);
-        } else if args.is("prio") {
+        } else if args.take_if("prio") {
             made.prio = Some(args.within("priority", 0, 7)? as u32);
-        } else if args.is("quantum") {
+        } else if args.take_if("quantum") {
             made.quantum = Some(args.size()?);
         } else if !counts.take(args, false)? {
             break;

@@ -23,7 +23,7 @@ impl Counts {
     /// is valid, as in a size table.
     pub fn take(&mut self, args: &mut Args<'_>, negative: bool) -> Result<bool, Trouble> {
         let at = args.at();
-        if args.is("overhead") {
+        if args.take_if("overhead") {
             let bytes = args.signed()?;
             if bytes < 0 && !negative {
                 return Err(Trouble::wrong(
@@ -39,11 +39,11 @@ impl Counts {
                 ));
             }
             self.made.overhead = i32::try_from(bytes).unwrap_or(0);
-        } else if args.is("mpu") {
+        } else if args.take_if("mpu") {
             self.made.least = args.within("minimum length in bytes", 0, 65_535)? as u16;
-        } else if args.is("mtu") {
+        } else if args.take_if("mtu") {
             self.mtu = Some(args.size()?);
-        } else if args.is("linklayer") {
+        } else if args.take_if("linklayer") {
             let word = args.word("link layer")?;
             // tc_util.c, get_linklayer: adsl is an alias of atm.
             self.made.cells = match word.text.as_str() {
@@ -66,7 +66,7 @@ impl Counts {
 pub(super) fn table(args: &mut Args<'_>) -> Result<Counting, Trouble> {
     let mut counts = Counts::default();
     loop {
-        if args.is("tsize") {
+        if args.take_if("tsize") {
             // The size sets the granularity of the table, which is not simulated. By default it is 4 B, which divides
             // the 48 B of a cell's payload.
             let _ = args.number()?;

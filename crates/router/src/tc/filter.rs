@@ -132,7 +132,7 @@ pub(super) fn command(
         }
         "basic" => {
             let mut conditions = Conditions::of(version);
-            if args.is("match") {
+            if args.take_if("match") {
                 conditions.ematch(args)?;
             }
             conditions.into_vec()

@@ -8,14 +8,14 @@ use crate::ir::{Curve, HfscClass};
 pub(super) fn class(at: Place, args: &mut Args<'_>) -> Result<HfscClass, Trouble> {
     let mut class = HfscClass::default();
     loop {
-        if args.is("rt") {
+        if args.take_if("rt") {
             class.rt = Some(curve(args)?);
-        } else if args.is("ls") {
+        } else if args.take_if("ls") {
             class.ls = Some(curve(args)?);
-        } else if args.is("sc") {
+        } else if args.take_if("sc") {
             let both = curve(args)?;
             (class.rt, class.ls) = (Some(both), Some(both));
-        } else if args.is("ul") {
+        } else if args.take_if("ul") {
             class.ul = Some(curve(args)?);
         } else {
             break;
@@ -35,18 +35,18 @@ fn curve(args: &mut Args<'_>) -> Result<Curve, Trouble> {
     let at = args.at();
     let (mut m1, mut d, mut m2, mut umax, mut dmax, mut rate) = (None, None, None, None, None, None);
     loop {
-        if args.is("m1") {
+        if args.take_if("m1") {
             m1 = Some(slope(args)?);
-        } else if args.is("d") {
+        } else if args.take_if("d") {
             d = Some(args.time()?);
-        } else if args.is("m2") {
+        } else if args.take_if("m2") {
             m2 = Some(slope(args)?);
             break;
-        } else if args.is("umax") {
+        } else if args.take_if("umax") {
             umax = Some(args.size()?);
-        } else if args.is("dmax") {
+        } else if args.take_if("dmax") {
             dmax = Some(args.time()?);
-        } else if args.is("rate") {
+        } else if args.take_if("rate") {
             rate = Some(args.rate()?);
             break;
         } else {

@@ -17,15 +17,15 @@ pub(super) fn read(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Tro
     let left_out = "it is left out";
     loop {
         let at = args.at();
-        if args.is("limit") {
+        if args.take_if("limit") {
             limit = args.number()?;
-        } else if args.is("delay") || args.is("latency") {
+        } else if args.take_if("delay") || args.take_if("latency") {
             made.delay = args.time()?;
             if is_number(args) {
                 made.jitter = args.time()?;
                 correlation(args, "delays", report)?;
             }
-        } else if args.is("distribution") {
+        } else if args.take_if("distribution") {
             let name = args.word("distribution")?;
             match name.text.as_str() {
                 "uniform" => made.normal = false,
@@ -36,8 +36,8 @@ pub(super) fn read(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Tro
                     Some("write `distribution uniform` or `distribution normal`, which are simulated"),
                 ),
             }
-        } else if args.is("loss") || args.is("drop") {
-            if args.is("gemodel") {
+        } else if args.take_if("loss") || args.take_if("drop") {
+            if args.take_if("gemodel") {
                 let enter = probability(args)?;
                 // `netem_parse_opt`: defaults are r = 1 - p, 1 - h = 1 and 1 - k = 0.
                 let mut found = [enter, CERTAIN - enter, CERTAIN, 0];
@@ -48,7 +48,7 @@ pub(super) fn read(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Tro
                     *value = probability(args)?;
                 }
                 (made.bursts, made.loss) = (Some(found), 0);
-            } else if args.is("state") {
+            } else if args.take_if("state") {
                 while is_number(args) {
                     let _ = args.take();
                 }
@@ -58,13 +58,13 @@ pub(super) fn read(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Tro
                     Some("write `loss gemodel`, which is simulated"),
                 );
             } else {
-                let _ = args.is("random");
+                let _ = args.take_if("random");
                 (made.loss, made.bursts) = (probability(args)?, None);
                 correlation(args, "losses", report)?;
             }
-        } else if args.is("ecn") {
+        } else if args.take_if("ecn") {
             made.ecn = true;
-        } else if args.is("rate") {
+        } else if args.take_if("rate") {
             made.rate = Some(args.rate()?).filter(|rate| *rate > 0);
             let mut numbers = Vec::new();
             while is_number(args) {
@@ -84,7 +84,11 @@ pub(super) fn read(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Tro
                 is_zero &= value.text.trim_end_matches('%').parse::<f64>() == Ok(0.0);
             }
             if word.text == "slot" {
-                while args.is("distribution") || args.is("packets") || args.is("bytes") || is_number(args) {
+                while args.take_if("distribution")
+                    || args.take_if("packets")
+                    || args.take_if("bytes")
+                    || is_number(args)
+                {
                     let _ = args.take();
                 }
                 is_zero = false;
@@ -92,7 +96,7 @@ pub(super) fn read(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Tro
             if !is_zero {
                 report.unsupported(at, format!("`{}` of netem", word.text), Some(left_out));
             }
-        } else if args.is("seed") {
+        } else if args.take_if("seed") {
             let _ = args.word("seed")?;
             report.ignored(at, "random numbers are seeded by the scenario");
         } else {

@@ -382,7 +382,7 @@ impl Rules {
             "delete" => return self.nft_delete(args, report),
             other => return Err(Trouble::unsupported(start, format!("`nft {other}`"))),
         };
-        if !args.is("rule") {
+        if !args.take_if("rule") {
             report.ignored(start, "a command that does not modify packets");
             return Ok(());
         }
@@ -406,11 +406,11 @@ impl Rules {
                 "jump" => targets.push(Target::Jump(args.word("chain")?.text.clone())),
                 "goto" => targets.push(Target::Goto(args.word("chain")?.text.clone())),
                 "oif" | "oifname" => {
-                    let not = args.is("!=");
+                    let not = args.take_if("!=");
                     out = Some((args.word("device")?.text.clone(), not));
                 }
                 "iif" | "iifname" => {
-                    let not = args.is("!=");
+                    let not = args.take_if("!=");
                     let when = Match::InputInterface(args.word("device")?.text.clone());
                     conditions.push(if not { Match::Not(Box::new(when)) } else { when });
                 }
@@ -421,12 +421,12 @@ impl Rules {
                     conditions.extend(own);
                     let field = args.word("field")?;
                     let key = (word.text.as_str(), field.text.as_str());
-                    if args.is("set") {
+                    if args.take_if("set") {
                         let value = args.word("value")?;
                         targets.push(Target::Edit(nft_edit(key, value).ok_or_else(unknown)?));
                         continue;
                     }
-                    let not = args.is("!=");
+                    let not = args.take_if("!=");
                     let when = any_of(
                         values(args)?
                             .iter()
@@ -517,7 +517,7 @@ const FAMILIES: [&str; 6] = ["ip", "ip6", "inet", "arp", "bridge", "netdev"];
 
 /// Takes `[FAMILY] TABLE` of `nft`. The default family is `ip` (nft(8), "ADDRESS FAMILIES").
 fn table(args: &mut Args<'_>) -> Result<Table, Trouble> {
-    let family = FAMILIES.into_iter().find(|family| args.is(family)).unwrap_or("ip");
+    let family = FAMILIES.into_iter().find(|family| args.take_if(family)).unwrap_or("ip");
     Ok((family.to_owned(), args.word("table")?.text.clone()))
 }
 

@@ -153,7 +153,7 @@ fn kind(
     Ok(match word.text.as_str() {
         "htb" => htb(args, report)?,
         "prio" => prio(args)?,
-        "hfsc" => Kind::Hfsc { default: if args.is("default") { args.hexadecimal()? } else { 0 } },
+        "hfsc" => Kind::Hfsc { default: if args.take_if("default") { args.hexadecimal()? } else { 0 } },
         "drr" => Kind::Drr,
         "ets" => ets(args)?,
         "pfifo_fast" => Kind::Prio { bands: 3, map: PRIOMAP },
@@ -171,11 +171,11 @@ fn htb(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
     let (mut default, mut r2q) = (0, R2Q);
     loop {
         let at = args.at();
-        if args.is("default") {
+        if args.take_if("default") {
             default = args.hexadecimal()?;
-        } else if args.is("r2q") {
+        } else if args.take_if("r2q") {
             r2q = args.within("r2q", 1, u64::from(u32::MAX))?;
-        } else if args.is("direct_qlen") {
+        } else if args.take_if("direct_qlen") {
             let packets = args.number()?;
             // The engine's direct queue has this limit.
             if packets != DIRECT_QLEN {
@@ -185,13 +185,13 @@ fn htb(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
                     Some("set `default`, so that each packet has a class"),
                 );
             }
-        } else if args.is("offload") {
+        } else if args.take_if("offload") {
             report.unsupported(
                 at,
                 "classes in hardware (`offload`)",
                 Some("they are simulated like classes in software"),
             );
-        } else if args.is("debug") {
+        } else if args.take_if("debug") {
             let _ = args.number()?;
         } else {
             return Ok(Kind::Htb { default, r2q });
@@ -214,9 +214,9 @@ fn priomap(args: &mut Args<'_>, bands: u16, map: &mut [u16; 16]) -> Result<(), T
 fn prio(args: &mut Args<'_>) -> Result<Kind, Trouble> {
     let (mut bands, mut map) = (3, PRIOMAP);
     loop {
-        if args.is("bands") {
+        if args.take_if("bands") {
             bands = args.within("number of bands", 2, 16)? as u16;
-        } else if args.is("priomap") {
+        } else if args.take_if("priomap") {
             priomap(args, bands, &mut map)?;
         } else {
             break;
@@ -239,17 +239,17 @@ fn ets(args: &mut Args<'_>) -> Result<Kind, Trouble> {
     // Priorities outside the map go to the last band (`ets_qdisc_change`).
     let mut map = [u16::MAX; 16];
     loop {
-        if args.is("bands") {
+        if args.take_if("bands") {
             bands = Some(args.within("number of bands", 1, 16)? as u16);
-        } else if args.is("strict") {
+        } else if args.take_if("strict") {
             strict = args.within("number of strict bands", 0, 16)? as u16;
-        } else if args.is("quanta") {
+        } else if args.take_if("quanta") {
             while quanta.len() < 16
                 && args.peek().is_some_and(|word| word.text.starts_with(|c: char| c.is_ascii_digit()))
             {
                 quanta.push(args.size()?);
             }
-        } else if args.is("priomap") {
+        } else if args.take_if("priomap") {
             priomap(args, 16, &mut map)?;
         } else {
             break;

@@ -25,7 +25,7 @@ pub(super) fn kind(
                     Some("use the discipline drop-head in the scenario"),
                 );
             }
-            let limit = if args.is("limit") {
+            let limit = if args.take_if("limit") {
                 Some(if bytes { Limit::Bytes(args.size()?) } else { Limit::Packets(args.number()?) })
             } else {
                 None
@@ -62,34 +62,38 @@ fn fq(at: Place, args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Troub
     let (mut fq, mut limit) = (Fq::default(), 10_000);
     loop {
         let own = args.at();
-        if args.is("limit") {
+        if args.take_if("limit") {
             limit = args.number()?;
-        } else if args.is("flow_limit") {
+        } else if args.take_if("flow_limit") {
             fq.flow_limit = Some(args.within("limit in packets per flow", 1, u64::from(u32::MAX))? as u32);
-        } else if args.is("quantum") {
+        } else if args.take_if("quantum") {
             fq.quantum = Some(args.size()?);
-        } else if args.is("initial_quantum") {
+        } else if args.take_if("initial_quantum") {
             fq.initial = Some(args.size()?);
-        } else if args.is("refill_delay") {
+        } else if args.take_if("refill_delay") {
             fq.refill = Some(args.time()?);
-        } else if args.is("orphan_mask") {
+        } else if args.take_if("orphan_mask") {
             fq.queues = Some(args.within("orphan mask", 0, u64::from(u32::MAX))?.saturating_add(1));
-        } else if args.is("buckets") {
+        } else if args.take_if("buckets") {
             // Number of lookup trees: flows in the same tree remain separate.
             let _ = args.number()?;
-        } else if args.is("pacing") || args.is("nopacing") || args.is("horizon_cap") || args.is("horizon_drop") {
-        } else if args.is("horizon") || args.is("timer_slack") || args.is("offload_horizon") {
+        } else if args.take_if("pacing")
+            || args.take_if("nopacing")
+            || args.take_if("horizon_cap")
+            || args.take_if("horizon_drop")
+        {
+        } else if args.take_if("horizon") || args.take_if("timer_slack") || args.take_if("offload_horizon") {
             let _ = args.time()?;
-        } else if args.is("low_rate_threshold") {
+        } else if args.take_if("low_rate_threshold") {
             let _ = args.rate()?;
-        } else if args.is("maxrate") || args.is("defrate") || args.is("ce_threshold") {
+        } else if args.take_if("maxrate") || args.take_if("defrate") || args.take_if("ce_threshold") {
             let value = args.word("value")?;
             report.unsupported(
                 own,
                 format!("a maximum rate per flow, or CE marks above a delay, of {}", value.text),
                 None,
             );
-        } else if args.is("bands") || args.is("priomap") || args.is("weights") {
+        } else if args.take_if("bands") || args.take_if("priomap") || args.take_if("weights") {
             while args.peek().is_some_and(|word| word.text.starts_with(|c: char| c.is_ascii_digit())) {
                 let _ = args.take();
             }
@@ -116,25 +120,25 @@ fn sfq(args: &mut Args<'_>, report: &mut Report) -> Result<Kind, Trouble> {
     let mut red: Option<Place> = None;
     loop {
         let at = args.at();
-        if args.is("quantum") {
+        if args.take_if("quantum") {
             sfq.quantum = Some(args.size()?);
-        } else if args.is("perturb") {
+        } else if args.take_if("perturb") {
             sfq.perturb = Some(args.number()?);
-        } else if args.is("limit") {
+        } else if args.take_if("limit") {
             limit = Some(Limit::Packets(args.number()?));
-        } else if args.is("divisor") {
+        } else if args.take_if("divisor") {
             sfq.divisor = Some(args.number()?);
-        } else if args.is("depth") {
+        } else if args.take_if("depth") {
             sfq.depth = Some(args.number()?);
-        } else if args.is("flows") {
+        } else if args.take_if("flows") {
             sfq.flows = Some(args.number()?);
-        } else if args.is("headdrop") {
+        } else if args.take_if("headdrop") {
             sfq.head = true;
-        } else if args.is("redflowlimit") || args.is("min") || args.is("max") || args.is("avpkt") {
+        } else if args.take_if("redflowlimit") || args.take_if("min") || args.take_if("max") || args.take_if("avpkt") {
             let _ = (args.size()?, red.get_or_insert(at));
-        } else if args.is("burst") || args.is("probability") {
+        } else if args.take_if("burst") || args.take_if("probability") {
             let _ = (args.word("value")?, red.get_or_insert(at));
-        } else if args.is("ecn") || args.is("harddrop") {
+        } else if args.take_if("ecn") || args.take_if("harddrop") {
             let _ = red.get_or_insert(at);
         } else {
             break;
@@ -156,17 +160,17 @@ fn tbf(at: Place, args: &mut Args<'_>) -> Result<Kind, Trouble> {
     let (mut peak, mut counts) = (None, Counts::default());
     loop {
         let own = args.at();
-        if args.is("rate") {
+        if args.take_if("rate") {
             rate = Some((own, args.rate_or_part()?));
-        } else if args.is("burst") || args.is("buffer") || args.is("maxburst") {
+        } else if args.take_if("burst") || args.take_if("buffer") || args.take_if("maxburst") {
             burst = Some(args.size()?);
-        } else if args.is("limit") {
+        } else if args.take_if("limit") {
             limit = Some(args.size()?);
-        } else if args.is("latency") {
+        } else if args.take_if("latency") {
             latency = Some(args.time()?);
-        } else if args.is("minburst") {
+        } else if args.take_if("minburst") {
             counts.mtu = Some(args.size()?);
-        } else if args.is("peakrate") {
+        } else if args.take_if("peakrate") {
             peak = Some(args.rate()?);
         } else if !counts.take(args, false)? {
             break;
@@ -228,44 +232,44 @@ fn timed(name: &str, args: &mut Args<'_>, report: &mut Report) -> Result<Kind, T
     let (mut alpha, mut beta, mut memory) = (None, None, None);
     loop {
         let at = args.at();
-        if args.is("limit") {
+        if args.take_if("limit") {
             limit = Some(Limit::Packets(args.number()?));
-        } else if args.is("flows") {
+        } else if args.take_if("flows") {
             made.flows = Some(args.number()?);
-        } else if args.is("quantum") {
+        } else if args.take_if("quantum") {
             made.quantum = Some(args.size()?);
-        } else if args.is("target") {
+        } else if args.take_if("target") {
             law.target = Some(args.time()?);
-        } else if args.is("interval") || args.is("tupdate") {
+        } else if args.take_if("interval") || args.take_if("tupdate") {
             law.interval = Some(args.time()?);
-        } else if args.is("ecn") {
+        } else if args.take_if("ecn") {
             law.ecn = Some(true);
-        } else if args.is("noecn") {
+        } else if args.take_if("noecn") {
             law.ecn = Some(false);
-        } else if args.is("alpha") {
+        } else if args.take_if("alpha") {
             alpha = Some(args.within("gain", 0, 32)? as u32);
-        } else if args.is("beta") {
+        } else if args.take_if("beta") {
             beta = Some(args.within("gain", 0, 32)? as u32);
-        } else if args.is("drop_batch") {
+        } else if args.take_if("drop_batch") {
             made.batch = Some(args.within("number of packets", 1, 10_000)?);
-        } else if args.is("ce_threshold") {
+        } else if args.take_if("ce_threshold") {
             law.ce_threshold = Some(args.time()?);
-        } else if args.is("memory_limit") {
+        } else if args.take_if("memory_limit") {
             memory = Some((at, args.size()?));
-        } else if args.is("bytemode") {
+        } else if args.take_if("bytemode") {
             law.byte_mode = true;
-        } else if args.is("nobytemode") {
+        } else if args.take_if("nobytemode") {
             law.byte_mode = false;
-        } else if args.is("dq_rate_estimator") {
+        } else if args.take_if("dq_rate_estimator") {
             report.unsupported(
                 at,
                 "the delay estimate from the departure rate (`dq_rate_estimator`)",
                 Some("the delay is measured by time stamps here"),
             );
-        } else if args.is("ecn_prob") || args.is("ce_threshold_selector") {
+        } else if args.take_if("ecn_prob") || args.take_if("ce_threshold_selector") {
             let value = args.word("value")?;
             report.unsupported(at, format!("a selection of the packets that may be marked, {}", value.text), None);
-        } else if !args.is("no_dq_rate_estimator") {
+        } else if !args.take_if("no_dq_rate_estimator") {
             break;
         }
     }
@@ -307,32 +311,32 @@ fn red<'a>(
     let at = args.at();
     loop {
         let own = args.at();
-        if args.is("limit") {
+        if args.take_if("limit") {
             limit = Some(args.size()?);
-        } else if args.is("min") {
+        } else if args.take_if("min") {
             red.min = Some(args.size()?);
-        } else if args.is("max") {
+        } else if args.take_if("max") {
             red.max = Some(args.size()?);
-        } else if args.is("avpkt") {
+        } else if args.take_if("avpkt") {
             red.avpkt = Some(args.size()?);
-        } else if args.is("burst") {
+        } else if args.take_if("burst") {
             red.burst = Some(args.number()?);
-        } else if args.is("probability") {
+        } else if args.take_if("probability") {
             red.probability = Some(args.millionths()?);
-        } else if args.is("bandwidth") {
+        } else if args.take_if("bandwidth") {
             red.bandwidth = Some(args.rate()?);
-        } else if args.is("ecn") {
+        } else if args.take_if("ecn") {
             red.ecn = true;
-        } else if args.is("adaptive") {
+        } else if args.take_if("adaptive") {
             red.adaptive = true;
         } else if let Some(word) = args.peek().filter(|word| matches!(word.text.as_str(), "DP" | "prio" | "vq")) {
             let _ = args.take();
             others.push((word.text.as_str(), args.number()?));
-        } else if args.is("harddrop") {
+        } else if args.take_if("harddrop") {
             red.hard = true;
-        } else if args.is("nodrop") {
+        } else if args.take_if("nodrop") {
             report.unsupported(own, "`nodrop` of red: packets that are not ECN-capable are dropped here", None);
-        } else if args.is("qevent") {
+        } else if args.take_if("qevent") {
             return Err(Trouble::unsupported(
                 own,
                 "`qevent` of red: further actions on packets that it drops or marks",
@@ -374,15 +378,15 @@ fn gred(at: Place, args: &mut Args<'_>, old: Option<&Qdisc>, report: &mut Report
         Some(Kind::Leaf { queue: Queue::Gred(gred), limit, .. }) => (gred.clone(), *limit),
         _ => (Gred::default(), None),
     };
-    if args.is("setup") || args.peek().is_some_and(|word| matches!(word.text.as_str(), "DPs" | "vqs")) {
+    if args.take_if("setup") || args.peek().is_some_and(|word| matches!(word.text.as_str(), "DPs" | "vqs")) {
         loop {
-            if args.is("DPs") || args.is("vqs") {
+            if args.take_if("DPs") || args.take_if("vqs") {
                 made.count = args.within("number of profiles", 1, 16)? as u32;
-            } else if args.is("default") {
+            } else if args.take_if("default") {
                 made.default = args.within("profile", 0, 15)? as u32;
-            } else if args.is("grio") {
+            } else if args.take_if("grio") {
                 made.grio = true;
-            } else if args.is("limit") {
+            } else if args.take_if("limit") {
                 let _ = args.size()?;
             } else {
                 break;

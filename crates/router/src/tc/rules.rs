@@ -215,6 +215,13 @@ fn report_actions(device: &Device, filter: &Filter, report: &mut Report) {
             None,
         );
     }
+    if actions.next && actions.police.is_some() {
+        report.unsupported(
+            filter.at,
+            "a policer before `continue`",
+            Some("police with the filter that selects the class"),
+        );
+    }
     if filter.target.is_none() && actions.edits.iter().any(|edit| matches!(edit, Edit::Priority(_))) && !actions.next {
         report.warning(
             filter.at,
@@ -223,7 +230,7 @@ fn report_actions(device: &Device, filter: &Filter, report: &mut Report) {
             "write `flowid`, or move the filter to clsact's egress hook",
         );
     }
-    if filter.target.is_none() && !actions.any && !actions.next {
+    if filter.target.is_none() && !actions.acts && !actions.next {
         report.warning(
             filter.at,
             "a filter without a class: its packets go to the default class, and no later filter is evaluated",

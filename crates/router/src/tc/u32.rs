@@ -46,7 +46,7 @@ impl Conditions {
     /// Parses `match …`, any number of times.
     pub fn u32(&mut self, args: &mut Args<'_>) -> Result<(), Trouble> {
         loop {
-            if !args.is("match") {
+            if !args.take_if("match") {
                 let word = args.peek().map_or("", |word| word.text.as_str());
                 if matches!(word, "ht" | "link" | "hashkey" | "divisor" | "offset" | "order" | "sample") {
                     return Err(Trouble::unsupported(args.at(), "hash tables of u32"));
@@ -153,7 +153,7 @@ impl Conditions {
         };
         let (value, mask) = (args.key(max)?, args.mask(max)?);
         let (mut from, mut offset) = (Layer::Network, 0);
-        if args.is("at") {
+        if args.take_if("at") {
             let word = args.word("offset")?;
             let digits = word.text.strip_prefix("nexthdr+").inspect(|_| from = Layer::Transport).unwrap_or(&word.text);
             let found = units::based(digits).filter(|offset| *offset < 1 << 16);

@@ -66,8 +66,8 @@ fn unreachable(pass: &Pass<'_>, port: u32) -> Vec<(Path, Path, String, String)> 
             return;
         }
         tables.push(table);
-        let follows = if threshold.derived { ", its default," } else { "" };
-        let what = format!("`{}`{follows} of {}", threshold.path, short.threshold);
+        let default = if threshold.derived { "the default " } else { "" };
+        let what = format!("{default}`{}` of {}", threshold.path, short.threshold);
         found.insert(discipline.join_path(&inner), (buffer.clone(), what, short.longest));
     });
     if let Some(point) = switch.notification.as_deref() {

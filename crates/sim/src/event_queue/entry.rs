@@ -7,7 +7,7 @@ use tailback_units::Time;
 
 /// Last instant of simulated time, picoseconds. Later times, such as the arrival of a packet that a queue would send
 /// after the end of time, are clamped to this instant. The calendar requires that no event is at `u64::MAX`.
-const LAST_INSTANT: u64 = u64::MAX - 4;
+pub(super) const LAST_INSTANT: u64 = u64::MAX - 4;
 
 /// An event: its time in picoseconds, and its tie-breaker ([`Key`]) as an integer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -203,7 +203,7 @@ impl EventQueue {
             Form::Calendar if self.wide => {
                 self.stats.popped += 1;
                 let next = self.wide_bucket.pop_until(end.0).map(unpacked);
-                if next.is_some() { next } else { self.pop_slow(end, hint) }
+                if next.is_some() { next } else { self.pop_slow(end, hint).map(unpacked) }
             }
             Form::Calendar if !self.sorted.is_empty() && self.overflow.is_empty() => {
                 let next = self.pop_from_list(end);
@@ -214,22 +214,23 @@ impl EventQueue {
                 }
                 next
             }
-            _ => self.pop_slow(end, hint),
+            _ => self.pop_slow(end, hint).map(unpacked),
         }
     }
 
     /// Handles the rare cases of [`EventQueue::pop_until`]: the current bucket is empty or has overflowed, or the form
-    /// must change.
+    /// must change. The result is an [`Entry`], not a pair as that of the caller: of the same type it would be written to
+    /// the caller's result in memory, and the frequent cases would then be written there, too.
     #[inline(never)]
-    fn pop_slow<F: Fn(Upcoming, Key)>(&mut self, end: Time, hint: Option<F>) -> Option<(Time, Key)> {
+    fn pop_slow<F: Fn(Upcoming, Key)>(&mut self, end: Time, hint: Option<F>) -> Option<Entry> {
         if self.form == Form::Tournament {
             self.demote();
         } else if !self.overflow.is_empty() {
-            return self.pop_with_overflow(end).map(unpacked);
+            return self.pop_with_overflow(end);
         } else if self.wide_bucket.len() > 0 || !self.advance(end, &hint) {
             return None;
         }
-        self.pop_until(end, hint)
+        self.pop_until(end, hint).map(|(time, key)| Entry::new(time, key))
     }
 
     #[inline(always)]

@@ -1,6 +1,6 @@
 //! Tournament tree of a few hundred events.
 
-use super::entry::Entry;
+use super::entry::{Entry, LAST_INSTANT};
 use std::hint::select_unpredictable;
 
 /// Initial number of levels of a small tree: enough for its first 2^6 leaves. Levels are added as leaves are needed.
@@ -134,7 +134,8 @@ impl<const PLACES: usize, const NODES: usize> Tournament<PLACES, NODES> {
             self.vacate();
         }
         let next = self.nodes.as_ref()?[self.winner()];
-        if next.time > end || next == EMPTY {
+        // No event is later than the last instant, so that one comparison also excludes an empty leaf.
+        if next.time > end.min(LAST_INSTANT) {
             return None;
         }
         self.vacant = next.rest as u32;
@@ -178,7 +179,8 @@ impl<const PLACES: usize, const NODES: usize> Tournament<PLACES, NODES> {
     /// Returns the index of the root.
     #[inline]
     fn winner(&self) -> usize {
-        1 << ((Self::ROUNDS - self.rounds) % Self::ROUNDS)
+        // A large tree uses all levels, so that its root is known at compile time.
+        if Self::ROUNDS > SMALL_ROUNDS { 1 } else { 1 << ((Self::ROUNDS - self.rounds) % Self::ROUNDS) }
     }
 
     /// Doubles the number of leaves in use; the new leaves are empty.

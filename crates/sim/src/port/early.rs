@@ -72,6 +72,7 @@ impl Port {
 
     /// Passes a packet to the admission policy of a port that transmits early. Counts the arrival, and the mark or
     /// drop.
+    #[inline(always)]
     pub fn admit(&mut self, now: Time, packet: &Packet) -> Fate {
         self.expire(now);
         let waiting = Backlog { packets: u64::from(self.waiting), bytes: self.backlog };

@@ -19,14 +19,14 @@ impl World {
         let now = self.now;
         let p = &mut self.ports[port as usize];
         let Some(next) = p.arrived(now) else { return };
-        if let Some(at) = next {
-            self.event_queue.push(at, Key::new(Kind::Arrive, port));
+        if unlikely(p.end.is_some()) && p.end_takes() {
+            return self.end_at_line(port, next);
         }
         let node = p.to;
-        if unlikely(p.end.is_some()) && p.end_takes() {
-            return self.end_at_line(port);
-        }
+        // The frame is removed before the next arrival is scheduled, so that its position on the link is computed only
+        // once: the compiler does not know that scheduling leaves it unchanged.
         let Some(packet) = p.line.pop_front() else { return };
+        self.schedule_arrival(port, next);
         if unlikely(packet.is_control()) {
             self.receive_control(port, packet);
             return;
@@ -53,9 +53,19 @@ impl World {
         }
     }
 
-    /// Removes a frame at the end of a link: the frame is lost, or received by another partition.
+    /// Schedules the arrival of the next frame on the link of `port`; `None`: there is no next frame.
+    #[inline(always)]
+    fn schedule_arrival(&mut self, port: u32, next: Option<Time>) {
+        if let Some(at) = next {
+            self.event_queue.push(at, Key::new(Kind::Arrive, port));
+        }
+    }
+
+    /// Removes a frame at the end of a link: the frame is lost, or received by another partition. `next`: arrival time of
+    /// the next frame.
     #[inline(never)]
-    fn end_at_line(&mut self, port: u32) {
+    fn end_at_line(&mut self, port: u32, next: Option<Time>) {
+        self.schedule_arrival(port, next);
         let p = &mut self.ports[port as usize];
         let Some(packet) = p.line.pop_front() else { return };
         if let Some(LineEnd { announced: Some(_), .. }) = p.end.as_deref() {

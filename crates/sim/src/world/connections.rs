@@ -188,7 +188,7 @@ pub(crate) struct Completed {
     pub max: u64,
 }
 
-/// Acknowledgements with content that does not fit into a packet, such as SACK blocks: a packet has fields for a
+/// Acknowledgements with content that does not fit into a packet, such as SACK blocks or one-way delays: a packet has fields for a
 /// sequence number and a time only.
 #[derive(Debug, Default)]
 pub(super) struct LongAcks {

@@ -62,19 +62,20 @@ impl World {
     /// Enqueues a packet at a general port that transmits early.
     #[inline(never)]
     pub(super) fn enqueue_early(&mut self, port: u32, packet: Packet, via: Option<u32>) {
-        let now = self.now;
-        let size = u32::from(packet.size);
-        let slot = via.map(|via| self.slots[via as usize ^ 1]);
-        let node = usize::from(self.ports[port as usize].from);
-        if let Some(slot) = slot
-            && let FabricState::Buffer(buffer) = &self.nodes[node].fabric
-            && !buffer.admits_without_stop(slot as usize, 0, u64::from(size))
-            && !self.has_memory(node, slot, 0, u64::from(size))
+        let World { now, ports, slots, nodes, event_queue, .. } = self;
+        let (now, p) = (*now, &mut ports[port as usize]);
+        let memory = via.and_then(|via| match &mut nodes[usize::from(p.from)].fabric {
+            FabricState::Buffer(buffer) => {
+                Some((&mut **buffer, Origin { slot: slots[via as usize ^ 1], size: u32::from(packet.size) }))
+            }
+            _ => None,
+        });
+        if let Some((buffer, Origin { slot, size })) = &memory
+            && !buffer.admits_without_stop(*slot as usize, 0, u64::from(*size))
         {
-            return self.enqueue_waiting::<false>(port, packet, via);
+            let (node, slot) = (usize::from(p.from), *slot);
+            return self.enqueue_short(port, packet, via, node, slot);
         }
-        let World { ports, nodes, event_queue, .. } = self;
-        let p = &mut ports[port as usize];
         let fate = p.admit(now, &packet);
         if let Fate::Dropped(why) = fate {
             return self.lose(packet, port, why);
@@ -84,11 +85,19 @@ impl World {
         if let Some(at) = p.push_admitted(now, packet, fate) {
             event_queue.push(at, Key::new(Kind::Arrive, port));
         }
-        if waits
-            && let Some(slot) = slot
-            && let FabricState::Buffer(buffer) = &mut nodes[node].fabric
-        {
-            hold(p, buffer, Origin { slot, size });
+        if waits && let Some((buffer, origin)) = memory {
+            hold(p, buffer, origin);
+        }
+    }
+
+    /// Enqueues a packet from the input `slot` of `node` at a port that transmits early, if the packet would be admitted
+    /// without a stop only after the memory of packets whose transmission has begun has been released, or not at all.
+    #[inline(never)]
+    fn enqueue_short(&mut self, port: u32, packet: Packet, via: Option<u32>, node: usize, slot: u32) {
+        if self.has_memory(node, slot, 0, u64::from(packet.size)) {
+            self.enqueue_early(port, packet, via);
+        } else {
+            self.enqueue_waiting::<false>(port, packet, via);
         }
     }
 

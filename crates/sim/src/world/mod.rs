@@ -244,15 +244,16 @@ impl World {
         match key.kind() {
             Kind::Arrive => self.arrive(key.component()),
             Kind::Emit => self.emit(key.component()),
-            kind => self.step_rare(kind, key.component()),
+            _ => self.step_rare(key),
         }
     }
 
     /// Handles the kinds of events that do not occur at every hop. The function is not inlined, so that the frequent
     /// kinds need fewer registers.
     #[inline(never)]
-    fn step_rare(&mut self, kind: Kind, component: u32) {
-        match kind {
+    fn step_rare(&mut self, key: Key) {
+        let component = key.component();
+        match key.kind() {
             Kind::TxDone => self.tx_done(component),
             Kind::Crossed => self.crossed(component),
             Kind::Respond => self.respond(component),

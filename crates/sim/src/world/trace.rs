@@ -443,7 +443,8 @@ impl World {
             queue_packets: backlog.packets,
             queue_bytes: backlog.bytes,
             state: if decides { self.law_state(port, class) } else { Box::default() },
-            detail: ack.map(|ack| Box::new(Detail::Ack { sack: ack.sack })),
+            // An acknowledgement with a one-way delay and no blocks has the row of one that fits into the packet.
+            detail: (ack.filter(|ack| ack.syn || ack.has_sack())).map(|ack| Box::new(Detail::Ack { sack: ack.sack })),
             ..row
         })
     }

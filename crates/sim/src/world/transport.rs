@@ -13,7 +13,7 @@ use crate::port::Queue;
 use tailback_qdisc::{Ecn, Packet, Reason, Traits};
 use tailback_random::Rng;
 use tailback_transport::{Ack, Segment};
-use tailback_units::Time;
+use tailback_units::{Dur, Time};
 
 impl World {
     /// Writes `bytes` of a flow's application to its connection.
@@ -156,13 +156,15 @@ impl World {
         if packet.born.0 & LONG != 0 {
             return self.transports.long.take(packet.born.0 as u32);
         }
-        Ack { next: packet.seq, ece: packet.echo(), syn: false, echo: packet.born, sack: Default::default() }
+        let (delay, sack) = (Dur::ZERO, Default::default());
+        Ack { next: packet.seq, ece: packet.echo(), syn: false, echo: packet.born, delay, sack }
     }
 
     /// Sends an acknowledgement.
     #[inline(always)]
     fn acknowledge(&mut self, connection: u32, ack: Ack) {
-        let word = if ack.syn || ack.has_sack() { self.transports.store_long_ack(ack) } else { ack.echo };
+        let is_long = ack.syn || ack.has_sack() || ack.delay != Dur::ZERO;
+        let word = if is_long { self.transports.store_long_ack(ack) } else { ack.echo };
         let flow = self.transports.ack_flow(connection);
         let incoming = &self.transports.incoming[connection as usize];
         let traits = Traits::data(incoming.class, false).with_ecn(incoming.ecn).with_echo(ack.ece);

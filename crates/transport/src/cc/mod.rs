@@ -15,6 +15,7 @@ pub mod dctcp;
 pub mod fixed;
 pub mod hpcc;
 mod hystart;
+pub mod ledbat;
 mod model;
 pub mod packet_marking;
 pub mod reno;
@@ -82,6 +83,8 @@ pub struct Needs {
     /// acknowledgement with ECE set, sent at once when a marked segment arrives; other acknowledgements have no ECE.
     /// `None`: echoes.
     pub notification: Option<Dur>,
+    /// `true` if acknowledgements carry one-way delays ([`CongestionControl::on_delay`]).
+    pub delay: bool,
     /// `true` if switches write telemetry into the packets ([`Feedback::hops`]).
     pub telemetry: bool,
     /// `true` if the control works only with queues that mark.
@@ -355,6 +358,10 @@ pub trait CongestionControl {
     /// Processes the content of every acknowledgement, duplicates included, before the sender detects losses and
     /// responds to the echo.
     fn on_feedback(&mut self, _window: &mut Window, _feedback: &Feedback<'_>) {}
+    /// Processes the one-way delay of the last segment that arrived before the receiver sent an acknowledgement, which
+    /// arrives at `now`; called for every acknowledgement, duplicates included, before
+    /// [`CongestionControl::on_feedback`]. Only with [`Needs::delay`].
+    fn on_delay(&mut self, _now: Time, _delay: Dur) {}
     /// Processes an acknowledgement that delivered at least one segment. Called outside loss recovery only or, with
     /// [`RecoveryWindow::Control`], always.
     fn on_ack(&mut self, window: &mut Window, acked: &Acked);

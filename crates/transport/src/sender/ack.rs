@@ -53,6 +53,9 @@ impl Sender {
         let used = if PLAIN { in_flight_before } else { self.used(in_flight_before) };
         let window_limited = before(old_una, self.seq.full_at)
             || (self.window.cwnd < self.window.ssthresh && self.window.cwnd < 2.0 * f64::from(used));
+        if ack.delay != Dur::ZERO {
+            self.control.on_delay(now, ack.delay);
+        }
         let feedback = Feedback { advanced, ece: ack.ece, una: ack.next, next: self.seq.max, hops };
         self.control.on_feedback(&mut self.window, &feedback);
         let delivery = match self.repair.flavour {

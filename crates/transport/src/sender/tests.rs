@@ -88,7 +88,7 @@ fn short_segments_keep_their_length_when_they_are_retransmitted() {
     };
     let first = payloads(&mut sender, Time::ZERO);
     assert_eq!(first[..5], [1000, 1000, 500, 10, 1000]);
-    let ack = Ack { next: 1, ece: false, syn: false, echo: Time::ZERO, sack: [Block::default(); 3] };
+    let ack = Ack { next: 1, ece: false, syn: false, echo: Time::ZERO, delay: Dur::ZERO, sack: [Block::default(); 3] };
     sender.on_ack(Time::ZERO + Dur::from_ms(10), &ack, None);
     while sender.poll(Time::ZERO + Dur::from_ms(10)).is_some() {}
     let expiry = sender.deadline();
@@ -104,7 +104,7 @@ fn ack(next: u32, blocks: &[(u32, u32)]) -> Ack {
     for (place, (start, end)) in sack.iter_mut().zip(blocks) {
         *place = Block { start: *start, end: *end };
     }
-    Ack { next, ece: false, syn: false, echo: Time::ZERO, sack }
+    Ack { next, ece: false, syn: false, echo: Time::ZERO, delay: Dur::ZERO, sack }
 }
 
 /// RFC 6675 section 5 step 4.3: the first repair is sent whatever the pipe is. Here the host has no room for it at
