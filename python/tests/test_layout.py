@@ -15,6 +15,8 @@ LAYERS = (
     "_native",
     "errors",
     "build",
+    "maths",
+    "laws",
     "scenario",
     "results",
     "plotting",

@@ -13,12 +13,15 @@ use tailback_document::Invalid;
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Code {
     /// Path of the file with the component, relative to the scenario's file: Python source (`.py`).
+    #[schemars(extend("x-fixed" = Code::FIXED))]
     pub file: String,
     /// Name of the class in the file.
+    #[schemars(extend("x-fixed" = Code::FIXED))]
     pub class: String,
     /// Parameters of the component, by name. The component checks them, and refuses unknown ones; times, rates and sizes
     /// are texts with a unit. Default: none, so that the component uses its own defaults.
     #[serde(default, skip_serializing_if = "Map::is_empty")]
+    #[schemars(extend("x-fixed" = Code::FIXED))]
     pub parameters: Map<String, Value>,
     /// The loaded component; `None`: the file has not been loaded.
     #[serde(skip)]
@@ -26,6 +29,9 @@ pub struct Code {
 }
 
 impl Code {
+    /// Reason why all keys are fixed during a run.
+    pub const FIXED: &'static str = "the law is made once, at the start of the run";
+
     /// Refuses an empty path and an empty name.
     ///
     /// # Errors

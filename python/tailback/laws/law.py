@@ -38,6 +38,11 @@ class Law(_native.Law):
     state_bytes: ClassVar[int] = 0
     """Size of the law's variables, bytes, for the column `state_bytes` of time series."""
 
+    @staticmethod
+    def picoseconds(text: str) -> int:
+        """Return a duration such as "5ms" in picoseconds; raises ValueError for other text."""
+        return _native.parse_duration(text)
+
     def start(self, call: _native.Call) -> int | None:
         """Begin: called once per queue, at time 0 before the first packet."""
 

@@ -1,4 +1,4 @@
-"""CoDel from the pseudo-code of RFC 8289, section 5, and two laws on arrivals."""
+"""CoDel from the pseudo-code of RFC 8289, section 5."""
 
 import math
 
@@ -12,8 +12,10 @@ class Codel(tailback.Law):
     marks = False
     probes = ("count", "dropping")
 
-    def __init__(self, target_ps: int = 5 * 10**9, interval_ps: int = 100 * 10**9, mtu: int = 1514) -> None:
-        self.target_ps, self.interval_ps, self.mtu = target_ps, interval_ps, mtu
+    def __init__(self, target: str = "5ms", interval: str = "100ms", mtu: int = 1514) -> None:
+        self.target_ps = self.picoseconds(target)
+        self.interval_ps = self.picoseconds(interval)
+        self.mtu = mtu
         self.first_above_ps: int | None = None
         self.drop_next_ps = 0
         self.count = self.lastcount = 0

@@ -33,10 +33,9 @@ impl Signals for Code {
 
 impl Fixed for Code {
     fn check_retune(&self, to: &Code) -> Result<(), Invalid> {
-        let why = "the law is made once, at the start";
-        fixed("file", &self.file, &to.file, why)?;
-        fixed("class", &self.class, &to.class, why)?;
-        fixed("parameters", &self.parameters, &to.parameters, why)
+        fixed("file", &self.file, &to.file, Code::FIXED)?;
+        fixed("class", &self.class, &to.class, Code::FIXED)?;
+        fixed("parameters", &self.parameters, &to.parameters, Code::FIXED)
     }
 }
 

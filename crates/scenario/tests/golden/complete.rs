@@ -8,7 +8,7 @@ use tailback_scenario::schema;
 
 /// Parameters and words without a fixed scenario, since their effect is not part of a run's results or is checked by
 /// another test.
-const ELSEWHERE: [&str; 29] = [
+const ELSEWHERE: [&str; 33] = [
     "accept = \"coarse-sample\"",
     "accept = \"no-effect\"",
     "accept = \"no-marks\"",
@@ -17,6 +17,10 @@ const ELSEWHERE: [&str; 29] = [
     "accept = \"short-measurement\"",
     "accept = \"unreachable\"",
     "accept = \"wide-interval\"",
+    "discipline { kind = \"user\" }",
+    "discipline { kind = \"user\" }: class",
+    "discipline { kind = \"user\" }: file",
+    "discipline { kind = \"user\" }: parameters",
     "document: description",
     "document: title",
     "engine = \"plain\"",
