@@ -1,6 +1,7 @@
 //! The integration tests of this crate as one program, which is compiled and linked once.
 
 mod blue;
+mod bounds;
 mod by_destination;
 mod classes;
 mod closed_gate;
@@ -23,6 +24,7 @@ mod link;
 mod link_rate;
 mod linux_queues;
 mod pie;
+mod probes;
 mod red;
 mod red_pd_reference;
 mod red_reference;
