@@ -3,6 +3,7 @@
 mod blue;
 mod bounds;
 mod by_destination;
+mod by_hand;
 mod classes;
 mod closed_gate;
 mod cobalt;
