@@ -5,7 +5,7 @@ use crate::common::{Arrival, Fate, Held, Log, Queue, Rig, Traffic, assert_same, 
 use serde_json::json;
 use std::collections::{BTreeMap, VecDeque};
 use tailback_document::decode;
-use tailback_qdisc::{Reason, Site, Spec};
+use tailback_qdisc::{Qdisc, Reason, Site, Spec};
 use tailback_random::{Rng, maths};
 use tailback_units::{Dur, Rate, Time};
 
@@ -416,4 +416,185 @@ fn above_its_upper_threshold_fred_lets_each_flow_have_two_packets() {
         rig.arrive(&Arrival { at, seq, flow, size: 1000, ecn: tailback_qdisc::Ecn::NotEct, colour }, &mut log);
     }
     assert_eq!(log, [(8, Fate::Dropped(Reason::Unresponsive)), (9, Fate::Dropped(Reason::Unresponsive))]);
+}
+
+/// FRED with the weight 1: its average is the backlog that the last accepted packet found, or that the last departure
+/// left. Each packet has 1000 B, the mean; the drops and marks of packets of these flows that arrive at one instant are
+/// returned, with the discipline.
+fn fred(more: serde_json::Value, flows: &[u32], seed: u64) -> (Log, Rig) {
+    let mut document = json!({ "kind": "fred", "weight": 1.0, "ecn": true });
+    document.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let mut rig = Rig::new(&spec(document), &places(LIMIT, RATE), Rng::named(seed, "port"));
+    let mut log = Log::new();
+    fred_arrivals(&mut rig, flows, &mut log);
+    (log, rig)
+}
+
+fn fred_arrivals(rig: &mut Rig, flows: &[u32], log: &mut Log) {
+    for (seq, flow) in flows.iter().enumerate() {
+        let colour = tailback_qdisc::Colour::default();
+        let ecn = tailback_qdisc::Ecn::Ect0;
+        rig.arrive(&Arrival { at: Time::ZERO, seq: seq as u32, flow: *flow, size: 1000, ecn, colour }, log);
+    }
+}
+
+#[test]
+fn fred_s_limits_of_a_flow_change_at_exactly_its_upper_threshold() {
+    // The fourth packet finds three, which is `max`: flow 1 may then have two packets, not three.
+    let bounds = json!({ "min": "2500B", "max": "3packets", "min-flow": 1000 });
+    assert_eq!(fred(bounds.clone(), &[1, 1, 2, 3, 1], 1).0, [(4, Fate::Dropped(Reason::Unresponsive))]);
+    // The third finds two: the flow may have `min` packets.
+    assert_eq!(fred(bounds, &[1, 1, 2, 1], 1).0, []);
+    // At `max` no packet is chosen at random with the support for many flows, and each one without.
+    let bounds =
+        |many: bool| json!({ "min": "1packet", "max": "2packets", "max-p": 1.0, "min-flow": 1, "many-flows": many });
+    for seed in 0..8 {
+        let (log, rig) = fred(bounds(true), &[1, 2, 3, 1], seed);
+        assert_eq!((log, rig.marked), (vec![], 0));
+        let (log, rig) = fred(bounds(false), &[1, 2, 3, 4], seed);
+        assert_eq!((log, rig.marked), (vec![(3, Fate::Dropped(Reason::Early))], 0), "no marks at `max`");
+    }
+}
+
+#[test]
+fn fred_marks_the_packet_for_which_the_count_makes_the_choice_certain() {
+    // min = 2, max = 4. Averages before the packets: 0, 0, 1, 2, 3; counts: -1, -1, -1, 0, 1. p_b = 0 at 2 and 1/2 at 3,
+    // where p = (1/2)/(1 - 1/2) = 1. Flow 1 has a packet.
+    let bounds = json!({ "min": "2packets", "max": "4packets", "max-p": 1.0, "min-flow": 1 });
+    for seed in 0..16 {
+        let (log, mut rig) = fred(bounds.clone(), &[1, 2, 3, 4, 1], seed);
+        assert_eq!((log, rig.marked, rig.q.packets()), (vec![], 1, 5));
+        assert_eq!(Queue::leave(&mut rig, Time::ZERO, &mut Log::new()), Some(1000));
+    }
+    // A change of the parameters in the meantime: flow 1 is dropped, not marked.
+    for seed in 0..16 {
+        let (log, mut rig) = fred(bounds.clone(), &[1, 2, 3, 4], seed);
+        assert_eq!((log, rig.marked), (vec![], 0));
+        let mut fresh = json!({ "kind": "fred", "weight": 1.0, "ecn": false });
+        fresh.as_object_mut().unwrap().extend(bounds.as_object().unwrap().clone());
+        rig.q.retune(Time::ZERO, &spec(fresh), &places(LIMIT, RATE));
+        let mut log = Log::new();
+        fred_arrivals(&mut rig, &[1], &mut log);
+        assert_eq!((log, rig.marked), (vec![(0, Fate::Dropped(Reason::Early))], 0));
+    }
+}
+
+#[test]
+fn the_share_under_fred_of_a_single_flow_is_the_whole_average() {
+    let (log, rig) = fred(json!({ "min": "10packets", "max": "20packets" }), &[7, 7, 7, 7], 1);
+    assert_eq!(log, []);
+    assert_eq!((rig.state("average_packets"), rig.state("average_packets_per_flow")), (3.0, 3.0));
+    // `min` is at least one packet: a second packet of a flow is dropped at a queue of 2 places.
+    let mut rig = Rig::new(&spec(json!({ "kind": "fred" })), &places(2, RATE), Rng::named(1, "port"));
+    let mut log = Log::new();
+    fred_arrivals(&mut rig, &[7, 7], &mut log);
+    assert_eq!(log, [(1, Fate::Dropped(Reason::Unresponsive))]);
+}
+
+/// RED-PD whose RED drops only what finds the queue full, in a queue of two packets of `size` bytes, after arrivals of
+/// flow 0 of which `lost` are dropped.
+fn red_pd(more: serde_json::Value, size: u16, lost: u32) -> Rig {
+    let red = json!({ "min": "900packets", "max": "999packets", "count": "packets" });
+    let mut document =
+        json!({ "kind": "red-pd", "rtt": "20ms", "hold": "0s", "intervals": 1, "needed": 1, "red": red });
+    document.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+    let mut rig = Rig::new(&spec(document), &places(2, RATE), Rng::named(1, "port"));
+    red_pd_arrivals(&mut rig, size, 2 + lost);
+    rig
+}
+
+fn red_pd_arrivals(rig: &mut Rig, size: u16, packets: u32) {
+    for seq in 0..packets {
+        let colour = tailback_qdisc::Colour::default();
+        let ecn = tailback_qdisc::Ecn::NotEct;
+        rig.arrive(&Arrival { at: Time::ZERO, seq, flow: 0, size, ecn, colour }, &mut Log::new());
+    }
+}
+
+/// Ends the present interval, and returns its time, the number of monitored flows, and the filter probability.
+fn interval_end(rig: &mut Rig) -> (Dur, f64, f64) {
+    let due = rig.wake_at().expect("an interval always ends");
+    rig.wake(due, &mut Log::new());
+    (due.since(Time::ZERO), rig.state("monitored_flows"), rig.state("largest_filter_probability"))
+}
+
+/// Bytes of state of RED-PD without lists: those of a queue, of RED (41), of the monitor (40), and of one flow with its
+/// index.
+const RED_PD_BYTES: usize = 24 + 41 + 40 + (32 + 4);
+
+/// Mahajan, Floyd and Wetherall (2001), section 3, with the constants of ns-2.35.
+#[test]
+fn red_pd_raises_and_lowers_a_probability_by_its_rules() {
+    let mut rig = red_pd(json!({}), 1000, 8);
+    assert_eq!(rig.q.state_bytes(), RED_PD_BYTES);
+    let ms = |ms: f64| Dur::from_secs_f64(ms * 1e-3);
+    // 8 of 10 packets dropped: p = 0.8, and min(0.8, 2 * 0.8, 0.5) is the first probability.
+    assert_eq!(interval_end(&mut rig), (ms(200.0), 1.0, 0.5));
+    // An entry of the list of dropped flows is 12 bytes long, the length of an interval 8.
+    assert_eq!(rig.q.state_bytes(), RED_PD_BYTES + 12 + 8);
+    // R / sqrt(1.5 * 0.8) and R / sqrt(1.5 * 0.4) are below 2 R. The flow has no drops in the remembered interval, and
+    // the last change is exactly one interval of 2 R ago: 0.05 less. p is then halved with each interval.
+    assert_eq!(interval_end(&mut rig), (ms(240.0), 1.0, 0.45));
+    assert_eq!(rig.q.state_bytes(), RED_PD_BYTES + 8);
+    let (at, _, p) = interval_end(&mut rig);
+    assert!(at == ms(280.0) && (p - 0.4).abs() < 1e-12);
+    // p = 0.1: the next interval is R / sqrt(0.15) = 2.582 R long, longer than the 2 R since the last change.
+    let (at, _, p) = interval_end(&mut rig);
+    assert!(at == ms(320.0) && (p - 0.4).abs() < 1e-12);
+    // p = 0.05, R / sqrt(0.075) = 3.651 R, and 4.582 R have passed.
+    let (at, monitored, p) = interval_end(&mut rig);
+    assert!((at.as_secs() - (0.32 + 0.02 / 0.15f64.sqrt())).abs() < 1e-11 && (p - 0.35).abs() < 1e-12, "{at} {p}");
+    assert_eq!(monitored, 1.0);
+    assert_eq!(rig.q.state_bytes(), RED_PD_BYTES + 8);
+}
+
+#[test]
+fn red_pd_changes_no_probability_before_the_hold_time_has_passed() {
+    assert_eq!(interval_end(&mut red_pd(json!({ "hold": "200ms" }), 1000, 8)).2, 0.5);
+    assert_eq!(interval_end(&mut red_pd(json!({ "hold": "201ms" }), 1000, 8)).2, 0.0);
+}
+
+#[test]
+fn red_pd_counts_single_bytes_and_has_no_interval_without_drops_in_its_lengths() {
+    // One of three bytes is dropped.
+    assert_eq!(interval_end(&mut red_pd(json!({}), 1, 1)).2, 1.0 / 3.0);
+    let mut rig = red_pd(json!({}), 1000, 0);
+    assert_eq!(interval_end(&mut rig), (Dur::from_ms(200), 0.0, 0.0));
+    assert_eq!(interval_end(&mut rig), (Dur::from_ms(400), 0.0, 0.0));
+    assert_eq!(rig.q.state_bytes(), RED_PD_BYTES);
+    // All packets dropped: R / sqrt(1.5) is below 2 R.
+    let red = json!({ "min": "900packets", "max": "999packets", "count": "packets" });
+    let document = json!({ "kind": "red-pd", "rtt": "20ms", "intervals": 1, "needed": 1, "red": red });
+    let mut rig = Rig::new(&spec(document), &places(0, RATE), Rng::named(1, "port"));
+    red_pd_arrivals(&mut rig, 1000, 5);
+    interval_end(&mut rig);
+    assert_eq!(rig.wake_at(), Some(Time::ZERO + Dur::from_ms(240)));
+}
+
+#[test]
+fn red_pd_monitors_a_flow_only_above_a_drop_rate_of_one_in_a_thousand() {
+    for (passed, monitored) in [(999, 0.0), (998, 1.0)] {
+        let mut rig = red_pd(json!({}), 1000, 1);
+        for _ in 0..passed - 2 {
+            Queue::leave(&mut rig, Time::ZERO, &mut Log::new());
+            red_pd_arrivals(&mut rig, 1000, 1);
+        }
+        assert_eq!(interval_end(&mut rig).1, monitored, "1 of {} packets dropped", passed + 1);
+    }
+}
+
+#[test]
+fn red_pd_forgets_intervals_beyond_a_smaller_number_of_them() {
+    let mut rig = red_pd(json!({ "intervals": 3, "needed": 3 }), 1000, 8);
+    for _ in 0..2 {
+        interval_end(&mut rig);
+        red_pd_arrivals(&mut rig, 1000, 8);
+    }
+    interval_end(&mut rig);
+    // Three intervals with drops of the flow.
+    assert_eq!(rig.q.state_bytes(), RED_PD_BYTES + 3 * (12 + 8));
+    let red = json!({ "min": "900packets", "max": "999packets", "count": "packets" });
+    let fewer = json!({ "kind": "red-pd", "rtt": "20ms", "hold": "0s", "intervals": 1, "needed": 1, "red": red });
+    rig.q.retune(Time::ZERO, &spec(fewer), &places(2, RATE));
+    assert_eq!(rig.q.state_bytes(), RED_PD_BYTES + 12 + 8);
 }

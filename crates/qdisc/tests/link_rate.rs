@@ -56,6 +56,10 @@ fn documents() -> Vec<Value> {
         json!({ "kind": "wfq", "weights": { "1": 3.0 } }),
         json!({ "kind": "wf2q-plus", "weights": { "1": 3.0 } }),
         json!({ "kind": "virtual-clock" }),
+        json!({ "kind": "fred", "min": "3packets", "max": "9packets", "weight": 0.05, "max-p": 0.5, "min-flow": 1 }),
+        json!({ "kind": "sfq-red", "buckets": 3, "red": red() }),
+        json!({ "kind": "class-based", "classes": [
+            { "match": { "flow": [0, 1, 2] }, "priority": { "rate": "30%", "burst": "5kB" } }] }),
         json!({ "kind": "wrr", "classes": classes }),
         json!({ "kind": "class-based", "classes": shares, "default": { "discipline": inner() } }),
         json!({ "kind": "priority", "default": "low", "levels": levels }),

@@ -1,7 +1,9 @@
 //! The integration tests of this crate as one program, which is compiled and linked once.
 
 mod blue;
+mod bounds;
 mod by_destination;
+mod by_hand;
 mod classes;
 mod closed_gate;
 mod cobalt;
@@ -23,6 +25,7 @@ mod link;
 mod link_rate;
 mod linux_queues;
 mod pie;
+mod probes;
 mod red;
 mod red_pd_reference;
 mod red_reference;

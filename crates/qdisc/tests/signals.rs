@@ -154,6 +154,34 @@ fn thresholds_follow_from_the_parameters_or_from_the_link() {
         ),
         (json!({ "kind": "dualpi2" }), vec![]),
         (json!({ "kind": "dualpi2", "step-packets": 3 }), vec![format!("step-packets written Packets(3.0) {q}")]),
+        // The smallest default `max` of WRED's profiles is 40 packets.
+        (json!({ "kind": "wred" }), vec![format!("profiles derived Packets(40.0) {q}")]),
+        (json!({ "kind": "fair-queue-wred" }), vec![format!("wred.profiles derived Packets(40.0) {q}")]),
+        (
+            json!({ "kind": "wred", "profiles": { "0": { "min": 7, "max": 9 } }, "nonconforming": { "max": 3 } }),
+            vec![
+                format!("profiles.0.min written Packets(7.0) {q}"),
+                format!("profiles.0.max written Packets(9.0) {q}"),
+                format!("nonconforming.max written Packets(3.0) {q}"),
+            ],
+        ),
+        (
+            json!({ "kind": "ered", "red": { "min": "4kB", "max": "6kB" }, "green-max": "9kB" }),
+            vec![
+                format!("red.min written Bytes(4000.0) {q}"),
+                format!("red.max written Bytes(6000.0) {q}"),
+                format!("green-max written Bytes(9000.0) {q}"),
+            ],
+        ),
+        (
+            json!({ "kind": "rio" }),
+            vec![
+                format!("green.min written Packets(40.0) {q}"),
+                format!("green.max written Packets(70.0) {q}"),
+                format!("yellow.min written Packets(10.0) {q}"),
+                format!("yellow.max written Packets(30.0) {q}"),
+            ],
+        ),
         (json!({ "kind": "drop-tail" }), vec![]),
         (json!({ "kind": "drr" }), vec![]),
     ];
