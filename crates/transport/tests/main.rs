@@ -14,5 +14,6 @@ mod loops;
 mod marking;
 mod oracles;
 mod parameters;
+mod ranges;
 mod receiver;
 mod timeline;
