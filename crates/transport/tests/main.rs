@@ -1,7 +1,9 @@
 //! The integration tests of this crate as one program, which is compiled and linked once.
 
 mod bbr;
+mod bbr3_steps;
 mod bbr_reference;
+mod bbr_steps;
 mod by_hand;
 mod common;
 mod controls;

@@ -134,13 +134,7 @@ fn bounds_that_depend_on_another_parameter_include_equality_where_the_documentat
     range("timely", &json!({ "low": "60us" }), "high", &[json!("60us"), json!("10s")], &[json!("59999ns")]);
     range("timely", &json!({ "low": "1us" }), "high", &[], &[json!("10000000001ns")]);
     let patched = json!({ "variant": "patched", "low": "60us", "high": "80us" });
-    range(
-        "timely",
-        &patched,
-        "reference",
-        &[json!("60us"), json!("80us")],
-        &[json!("59999ns"), json!("80001ns")],
-    );
+    range("timely", &patched, "reference", &[json!("60us"), json!("80us")], &[json!("59999ns"), json!("80001ns")]);
     range("timely", &json!({}), "reference", &[], &[json!("60us")]);
     // HPCC: only one parameter sets the increase, and only one sets T.
     range("hpcc", &json!({ "additive": "1Mbit/s" }), "flows", &[], &[json!(1)]);
@@ -186,11 +180,7 @@ fn the_defaults_are_those_of_the_rfcs_and_papers() {
     );
     assert_eq!(
         kind("bbr"),
-        Cc::Bbr(bbr::Params {
-            bandwidth_window: 10,
-            min_rtt_window: Dur::from_secs(10),
-            probe_rtt: Dur::from_ms(200)
-        })
+        Cc::Bbr(bbr::Params { bandwidth_window: 10, min_rtt_window: Dur::from_secs(10), probe_rtt: Dur::from_ms(200) })
     );
     assert_eq!(
         kind("dcqcn"),
@@ -249,7 +239,8 @@ fn the_defaults_are_those_of_the_rfcs_and_papers() {
     };
     assert_eq!((marking.window, marking.patience), (Dur::from_ms(300), Dur::from_secs(5)));
     assert_eq!(marking.rest, Dur::from_secs(60));
-    let Cc::PacketMarking(marking) = with("packet-marking", &json!({}), "rest", &json!("60s")).expect("a target") else {
+    let Cc::PacketMarking(marking) = with("packet-marking", &json!({}), "rest", &json!("60s")).expect("a target")
+    else {
         unreachable!("a packet marking control")
     };
     assert_eq!(marking.strikes, 3);
