@@ -6,6 +6,7 @@ mod bbr_reference;
 mod bbr_steps;
 mod by_hand;
 mod common;
+mod control_steps;
 mod controls;
 mod cubic;
 mod datacentre;
