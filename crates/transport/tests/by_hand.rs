@@ -329,10 +329,11 @@ fn each_part_of_a_marking_sender_s_window_has_half_of_the_threshold_and_no_slow_
     engine.assert_windows(4.0, 4.0);
     engine.ack(at(1), 1);
     engine.assert_windows(4.125, 4.125);
-    // A part of exactly one segment grows in slow start by its share, one of half a segment by 1/cwnd.
-    for (initial, grown) in [(2, 1.5), (1, 0.5 + 1.0)] {
+    // A part of exactly one segment grows in slow start by its share of two segments at most, one of half a segment by
+    // 3/cwnd.
+    for (initial, grown) in [(2, 1.0 + 0.5 * 2.0), (1, 0.5 + 3.0)] {
         let mut engine = engine_of(initial);
-        engine.ack(at(1), 1);
+        engine.ack(at(1), 3);
         engine.assert_windows(grown, grown);
     }
 }
@@ -378,6 +379,9 @@ fn a_marking_sender_estimates_its_rate_at_each_transmission_and_acknowledgement(
     // One segment of 1000 B in 300 ms, averaged over 600 ms.
     engine.feedback(1);
     engine.sent(at(300), None);
+    near(engine.state("observed_bit_s"), 8.0 * 1_000.0 / 0.6);
+    // A transmission without acknowledgements before it does not change the estimate, which decays by itself.
+    engine.sent(at(600), None);
     near(engine.state("observed_bit_s"), 8.0 * 1_000.0 / 0.6);
     // At 0.95 of the target of 1000 segments per second both parts grow. A duplicate does not end the slow start, even if
     // the target is reached at that time.
@@ -439,7 +443,7 @@ fn marking_stays_on_while_the_rate_is_the_target_and_restarts_with_a_marked_wind
     }
     assert!(is_off(&mut engine, at(86_000)));
     // The marked window grows by a segment per round trip from the start: it has no slow start again.
-    let mut engine = engine_with(0.5);
+    let mut engine = Engine::new(None);
     for second in [5, 10, 15] {
         engine.sent(at(second * 1_000), Some(true));
         engine.ack(at(second * 1_000), 0);
@@ -450,6 +454,23 @@ fn marking_stays_on_while_the_rate_is_the_target_and_restarts_with_a_marked_wind
         near(engine.state("marked_window_segments"), marked + 1.0 / cwnd);
     }
     assert!(engine.state("marked_window_segments") > 2.0);
+}
+
+/// A loss before marking ended proves spurious afterwards, which restores the marked window until the next
+/// acknowledgement.
+#[test]
+fn an_undone_reduction_does_not_end_the_rest_without_marks() {
+    let mut engine = engine_with(0.5);
+    engine.congestion(Congestion::Loss, 1_000, false);
+    for second in [5, 10, 15] {
+        engine.sent(at(second * 1_000), Some(true));
+        engine.ack(at(second * 1_000), 0);
+    }
+    engine.control.on_spurious(&mut engine.window);
+    assert!(engine.state("marked_window_segments") > 0.0);
+    assert!((0..2_000).all(|_| !engine.sent(at(15_100), None)));
+    engine.ack(at(15_200), 1);
+    near(engine.state("marked_window_segments"), 0.0);
 }
 
 /// Returns the window after an acknowledgement at window `cwnd` and threshold `ssthresh`.

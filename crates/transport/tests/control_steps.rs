@@ -197,10 +197,28 @@ fn hystart_of_cubic_and_reno_ends_at_the_first_congestion() {
     grows_by(&mut control, 2.0);
     let mut control = reno::Params { hystart: true, ..Default::default() }.build(&setup(), rng());
     grows_by(&mut control, 8.0);
+    assert_eq!(after(&mut control, 10.0, 50.0, &acked(at_us(1), 1, 100)), 11.0);
     assert_eq!(after(&mut control, 10.0, 50.0, &acked(at_us(1), 0, 100)), 10.0);
     grows_by(&mut control, 8.0);
     reduced(&mut control, Congestion::Ecn, 10.0, 10);
     grows_by(&mut control, 2.0);
+}
+
+/// RFC 9406 section 4.2: eight samples in a round end standard slow start if the round-trip time has risen, here from 80
+/// to 100 ms. Duplicate acknowledgements are no samples.
+#[test]
+fn duplicates_are_no_samples_for_hystart_of_reno() {
+    let mut control = reno::Params { hystart: true, ..Default::default() }.build(&setup(), rng());
+    let mut ack = |advanced: u32, ms: u64, round: bool| {
+        let acked = Acked { round, ..acked(at_us(1), advanced, 1_000 * ms) };
+        after(&mut control, 10.0, 50.0, &acked) - 10.0
+    };
+    (0..8).for_each(|n| assert_eq!(ack(1, 80, n == 0), 1.0));
+    assert_eq!(ack(1, 100, true), 1.0);
+    (0..7).for_each(|_| assert_eq!(ack(0, 100, false), 0.0));
+    (0..7).for_each(|_| assert_eq!(ack(1, 100, false), 1.0));
+    // Conservative slow start grows by a quarter.
+    assert_eq!(ack(1, 100, false), 0.25);
 }
 
 /// RFC 8257 sections 3.3 to 3.5: growth and the response to loss are those of Reno.
@@ -417,10 +435,13 @@ fn hpcc_measures_the_first_of_equally_busy_links_and_only_links_whose_clock_has_
     for second in [[hop(1, 5, 0, 0), hop(2, 20, 0, 0)], [hop(1, 15, 0, 0), hop(3, 20, 0, 0)]] {
         let mut control = hpcc::Params::default().build(&setup(), rng());
         let (mut window, full) = (Window { cwnd: 10.0, ssthresh: 1.0 }, 1_000_000);
+        let mut utilisations = Vec::new();
         for hops in [[hop(1, 0, 0, full), hop(2, 0, 0, 0)], [hop(1, 5, 0, full), hop(2, 10, 0, 0)], second] {
             let feedback = Feedback { advanced: 1, ece: false, una: 1, next: 10, hops: Some(&hops) };
             control.on_feedback(&mut window, &feedback);
+            utilisations.push(variable(&control, "utilisation"));
         }
+        assert!(utilisations[1] > 40.0 && utilisations[2] == utilisations[1], "{utilisations:?}");
         control.on_ack(&mut window, &acked(at_us(0), 1, 10));
         assert_eq!(window.cwnd, 10.0);
     }

@@ -212,3 +212,78 @@ fn a_retransmission_that_was_not_sent_before_its_timeout_proved_spurious_is_not_
     let next = sender.poll(now).expect("new data");
     assert_eq!((next.seq, next.retransmission), (4, false));
 }
+
+/// The fast path has no calls of the control but for feedback, for acknowledgements outside recovery and for congestion.
+#[test]
+fn a_control_with_any_other_call_does_not_take_the_fast_path() {
+    use crate::cc::EchoResponse;
+    let plain = Profile::default();
+    for (profile, is_plain) in [
+        (plain, true),
+        (Profile { recovery: RecoveryWindow::AtLoss, echo: EchoResponse::ThenLoss, ..plain }, true),
+        (Profile { every_expiry: true, below_one: Some(crate::cc::BackOff::None), ..plain }, true),
+        (Profile { paces: true, ..plain }, false),
+        (Profile { samples_rate: true, ..plain }, false),
+        (Profile { sent: SentCalls::Each, ..plain }, false),
+        (Profile { sent: SentCalls::Marks, ..plain }, false),
+        (Profile { recovery: RecoveryWindow::Control, ..plain }, false),
+        (Profile { echo: EchoResponse::Control, ..plain }, false),
+    ] {
+        assert_eq!(profile.is_plain(), is_plain, "{profile:?}");
+    }
+}
+
+/// Positions that are older than the last acknowledged segment are raised to it, so that comparisons survive the wrap of
+/// segment numbers: 2^31 segments later an older position would be ahead.
+#[test]
+fn old_positions_follow_the_acknowledgements() {
+    let start = u32::MAX - 1;
+    let mut seq = Sequence::starting_at(start);
+    assert_eq!([seq.una, seq.nxt, seq.max, seq.round_end], [start; 4]);
+    assert_eq!([seq.recover, seq.full_at], [start - 1; 2]);
+    seq.unsent = 10;
+    (0..10).for_each(|_| seq.take_new());
+    (seq.recover, seq.full_at) = (3, 4);
+    // Segment 2, the fifth after the start, is acknowledged; the recovery point is not reached.
+    assert!(!seq.advance(2));
+    assert_eq!([seq.una, seq.nxt, seq.recover, seq.full_at], [2, 8, 3, 4]);
+    assert!(seq.advance(3));
+    assert!(seq.advance(8));
+    assert_eq!([seq.una, seq.nxt, seq.recover, seq.full_at], [8, 8, 7, 7]);
+    let mut echoes = Echoes::starting_at(start);
+    assert_eq!(echoes.reduced_at, start - 1);
+    echoes.by_echo = true;
+    echoes.reduced_at = 3;
+    assert!(echoes.is_reduced(2) && !echoes.is_reduced(3));
+    echoes.advance(3);
+    assert_eq!(echoes.reduced_at, 3);
+    echoes.advance(8);
+    assert_eq!(echoes.reduced_at, 7);
+    echoes.reduced_for_loss(9);
+    assert_eq!((echoes.reduced_at, echoes.by_echo), (9, false));
+}
+
+/// RFC 6298 sections 5.1 and 5.5: the timer of a lost SYN stops until the SYN is sent again, and data starts it anew.
+#[test]
+fn the_timer_of_the_syn_ends_with_the_handshake() {
+    let at = |ms| Time::ZERO + Dur::from_ms(ms);
+    let mut sender = sender(serde_json::json!({ "handshake": true, "ecn": "classic" }));
+    sender.offer(Time::ZERO, u64::MAX);
+    assert!(sender.poll(Time::ZERO).is_some_and(|syn| !syn.retransmission));
+    assert_eq!((sender.deadline(), sender.ecn(), sender.marks()), (at(1_000), false, false));
+    sender.on_timer(at(1_000));
+    assert_eq!(sender.deadline(), Time::NEVER);
+    // The SYN-ACK arrives before the host has room for the second SYN.
+    let syn_ack = Ack { syn: true, ece: true, ..ack(0, &[]) };
+    sender.on_ack(at(1_100), &syn_ack, None);
+    assert!(sender.ecn());
+    let data = sender.poll(at(1_100)).expect("data");
+    assert_eq!((data.seq, data.retransmission), (0, false));
+    // Without a loss of the SYN the round trip of 100 ms gives a timeout of 300 ms from the transmission of data.
+    let mut sender = self::sender(serde_json::json!({ "handshake": true, "recovery": { "kind": "newreno" } }));
+    sender.offer(Time::ZERO, u64::MAX);
+    while sender.poll(Time::ZERO).is_some() {}
+    sender.on_ack(at(100), &syn_ack, None);
+    while sender.poll(at(100)).is_some() {}
+    assert_eq!((sender.deadline(), sender.min_rtt()), (at(400), Dur::from_ms(100)));
+}
