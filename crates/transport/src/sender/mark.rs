@@ -202,6 +202,7 @@ mod tests {
     fn holes_are_retransmitted_one_after_the_other() {
         let mut board = board(6, None);
         acknowledge(&mut board, 100, 0, &[(3, 5)]);
+        assert_eq!(board.next_hole(), Some(0));
         board.begin();
         for hole in 0..3 {
             assert_eq!(board.next_hole(), Some(hole));
@@ -316,6 +317,9 @@ mod tests {
         // Segment 3 arrives after segment 5, which is reordering. Its round trip is longer than the minimum, 95 ms.
         acknowledge(&mut board, 101, 2, &[(3, 4), (5, 6)]);
         assert_eq!(counts(&board), [2, 0, 0, 0, 4]);
+        // The first is lost, although the time of 2 + 118.75 ms has not come.
+        board.mark_by_timeout(at(115), MS(100));
+        assert_eq!((counts(&board), board.next_lost()), ([2, 1, 1, 1, 3], Some(2)));
         // Segment 4 was sent 95 + 23.75 ms before 122.75 ms.
         board.mark_by_timeout(at(122) + Dur::from_us(749), MS(100));
         assert_eq!(counts(&board), [2, 1, 1, 1, 3]);
