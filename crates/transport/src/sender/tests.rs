@@ -971,3 +971,137 @@ fn the_floor_of_ns_2_halves_below_two_segments_only() {
     assert!(sender.on_echo(at_ms(100)));
     assert_eq!((sender.ecn.held, board_of(&mut sender).probe.at), (true, Time::NEVER));
 }
+
+/// The pacing of the connection spreads the window over the round-trip time, twice as fast in slow start and 1.2 times as
+/// fast in congestion avoidance, which begins at the threshold, as in Linux. A window below one segment counts as one.
+#[test]
+fn a_paced_sender_sends_the_window_1_2_times_a_round_trip_and_twice_in_slow_start() {
+    for (cwnd, ssthresh, gap_us) in [(10.0, 20.0, 5_000), (10.0, 10.0, 8_333), (0.5, 0.4, 83_333), (1.0, 2.0, 50_000)] {
+        let mut sender = sent(4, &serde_json::json!({ "pacing": true }));
+        sender.on_ack(at_ms(100), &ack(4, &[]), None);
+        (sender.window.cwnd, sender.window.ssthresh) = (cwnd, ssthresh);
+        let released = sender.pace.as_ref().map(|pace| pace.release).expect("it paces");
+        sender.window.cwnd = cwnd.max(1.0);
+        let now = released.max(at_ms(200));
+        sender.window.cwnd = cwnd;
+        sender.repair.inflation = 1;
+        assert!(sender.poll(now).is_some());
+        let gap = sender.pace.as_ref().map(|pace| pace.release.since(now)).expect("it paces");
+        assert_eq!(gap.0 / 1_000_000, gap_us, "{cwnd} segments");
+        // The next segment leaves at that time, not before.
+        assert!(sender.poll(now + Dur(gap.0 - 1)).is_none());
+    }
+}
+
+/// RFC 5682 section 2 step 3a: a duplicate after the new segments shows that segments were lost: the window is at most three
+/// segments, and the repair goes back to the first one. F-RTO is not used if the timeout interrupts a recovery.
+#[test]
+fn f_rto_goes_on_with_at_most_three_segments_when_segments_were_lost() {
+    let f_rto = serde_json::json!({ "spurious-timeout": "f-rto" });
+    let mut sender = sent(10, &f_rto);
+    sender.on_expiry(at_ms(1_000));
+    assert!(sender.poll(at_ms(1_000)).is_some_and(|segment| segment.seq == 0));
+    assert!(sender.poll(at_ms(1_000)).is_none());
+    sender.on_ack(at_ms(1_100), &ack(1, &[]), None);
+    // Two new segments may be sent, although `nxt` was at the first segment.
+    assert_eq!((sender.repair.f_rto, sender.seq.nxt), (groups::FRto::Probing(2), 10));
+    sender.window.cwnd = 5.0;
+    sender.on_ack(at_ms(1_101), &ack(1, &[]), None);
+    assert_eq!((sender.repair.f_rto, sender.window.cwnd, sender.seq.nxt), (groups::FRto::Off, 3.0, 1));
+    for (state, f_rto_before, expired_at, expected) in [
+        (State::Open, groups::FRto::Off, 9, groups::FRto::Retransmitted),
+        (State::Recovery, groups::FRto::Off, 9, groups::FRto::Off),
+        (State::Loss, groups::FRto::Off, 0, groups::FRto::Off),
+        (State::Loss, groups::FRto::Retransmitted, 9, groups::FRto::Off),
+        (State::Loss, groups::FRto::Retransmitted, 0, groups::FRto::Retransmitted),
+    ] {
+        let mut sender = sent(10, &f_rto);
+        (sender.state, sender.repair.f_rto, sender.repair.expired_at) = (state, f_rto_before, expired_at);
+        sender.on_expiry(at_ms(1_000));
+        assert_eq!(sender.repair.f_rto, expected, "{state:?} {f_rto_before:?} {expired_at}");
+    }
+}
+
+/// RFC 6298 section 5.1: only a retransmission of the first outstanding segment restarts the timer.
+#[test]
+fn a_transmission_restarts_the_timer_only_if_it_repairs_the_first_segment() {
+    for (choice, restarts) in
+        [(groups::Choice::New, false), (groups::Choice::Retransmit(1), false), (groups::Choice::Retransmit(0), true)]
+    {
+        for kind in ["newreno", "sack"] {
+            let mut sender = sent(4, &serde_json::json!({ "recovery": { "kind": kind } }));
+            // The round-trip time is 10 ms and the timeout its minimum, 200 ms.
+            sender.timers.rtt.sample(at_ms(10), at_ms(0), true, &sender.tcp.timers.clone());
+            let before = sender.timers.expiry;
+            let probe = sender.board.as_ref().map(|board| board.probe.at);
+            sender.transmit(at_ms(50), choice);
+            let expected = if restarts { at_ms(250) } else { before };
+            assert_eq!(sender.timers.expiry, expected, "{kind}");
+            // A new segment moves the tail loss probe, a retransmission does not.
+            let moved = sender.board.as_ref().map(|board| board.probe.at) != probe;
+            assert_eq!(moved, kind == "sack" && matches!(choice, groups::Choice::New), "{kind}");
+        }
+    }
+    // In a NewReno recovery after a partial acknowledgement the timer keeps running (RFC 6582 section 4).
+    for (state, partial, restarts) in
+        [(State::Recovery, true, false), (State::Recovery, false, true), (State::Loss, true, true)]
+    {
+        let mut sender = sent(4, &serde_json::json!({}));
+        (sender.state, sender.repair.partial) = (state, partial);
+        sender.transmit(at_ms(50), groups::Choice::Retransmit(0));
+        assert_eq!(sender.timers.expiry, at_ms(if restarts { 1_050 } else { 1_000 }), "{state:?} {partial}");
+    }
+    let mut sender = sent(4, &serde_json::json!({ "recovery": { "kind": "reno" } }));
+    (sender.state, sender.repair.partial) = (State::Recovery, true);
+    sender.transmit(at_ms(50), groups::Choice::Retransmit(0));
+    assert_eq!(sender.timers.expiry, at_ms(1_050));
+    // Without timestamps the retransmission of the timed segment ends its timing (Karn's algorithm).
+    let mut sender = sent(4, &serde_json::json!({ "timestamps": false }));
+    sender.transmit(at_ms(50), groups::Choice::Retransmit(0));
+    assert_eq!(sender.timers.rtt.take_timed(4), None);
+}
+
+/// RFC 3522: only an acknowledgement that advances can be for the original. It ends the recovery, so that the control does
+/// not count it. So does one that reports duplicates of all retransmissions.
+#[test]
+fn an_acknowledgement_that_proves_a_reduction_spurious_ends_the_recovery() {
+    let eifel = serde_json::json!({ "spurious-timeout": "eifel", "recovery": { "kind": "sack" } });
+    let mut sender = sent(10, &eifel);
+    sender.on_expiry(at_ms(1_000));
+    assert!(sender.poll(at_ms(1_000)).is_some());
+    assert!(!sender.process_with_sack(at_ms(1_001), &ack(0, &[(3, 4)]), 0).ended);
+    assert_eq!(sender.state, State::Loss);
+    assert!(sender.process_with_sack(at_ms(1_002), &ack(1, &[]), 1).ended);
+    assert_eq!(sender.state, State::Open);
+    let undo = serde_json::json!({ "dsack-undo": true, "recovery": { "kind": "sack" } });
+    let mut sender = sent(10, &undo);
+    sender.on_expiry(at_ms(1_000));
+    assert!(sender.poll(at_ms(1_000)).is_some());
+    assert!(sender.process_with_sack(at_ms(1_002), &ack(2, &[(0, 1)]), 2).ended);
+    assert_eq!(sender.state, State::Open);
+    // Fall and Floyd's count: a partial acknowledgement takes two segments out of the network, a duplicate one.
+    let mut sender = with_sack(10, &serde_json::json!({ "rack": false, "tlp": false, "prr": false, "pipe": "count" }));
+    board_of(&mut sender).counted = Some(5);
+    sender.state = State::Recovery;
+    sender.seq.recover = 10;
+    sender.process_with_sack(at_ms(100), &ack(1, &[]), 1);
+    assert_eq!(board_of(&mut sender).counted, Some(3));
+    sender.process_with_sack(at_ms(101), &ack(1, &[(3, 4)]), 0);
+    assert_eq!(board_of(&mut sender).counted, Some(2));
+}
+
+/// The window of a marking sender is at least the reservation, also after an acknowledgement; without a reservation the
+/// window below one segment of ns-2's floor is kept.
+#[test]
+fn an_acknowledgement_raises_the_window_to_the_reservation_only() {
+    let reservation = serde_json::json!({ "rate": "8Mbit/s", "burst": "50000B", "window": "excess" });
+    let mut sender = sent(4, &serde_json::json!({ "reservation": reservation }));
+    sender.window.cwnd = 3.0;
+    sender.on_ack(at_ms(10), &Ack { echo: Time::ZERO, ..ack(1, &[]) }, None);
+    assert_eq!(sender.cwnd(), 10.0);
+    let mut sender = with_sack(4, &serde_json::json!({}));
+    (sender.window.cwnd, sender.window.ssthresh) = (0.5, 0.4);
+    sender.seq.full_at = u32::MAX;
+    sender.on_ack(at_ms(10), &ack(1, &[]), None);
+    assert_eq!(sender.cwnd(), 0.5);
+}
