@@ -545,7 +545,7 @@ fn bbr3_saves_its_bounds_again_when_a_recovery_begins_after_the_first_loss_of_a_
 #[test]
 fn bbr3_restores_the_window_of_the_last_recovery() {
     let mut bench = Bench::new(true);
-    let mut recover = |bench: &mut Bench, cwnd: f64| {
+    let recover = |bench: &mut Bench, cwnd: f64| {
         bench.window.cwnd = cwnd;
         let acked = recovering(app_limited(bench.later(1)));
         bench.on_ack(&acked);

@@ -169,7 +169,9 @@ fn cubic_s_curve_is_shifted_by_the_time_without_a_limit_by_the_window() {
     // W_cubic(2 s + 1 s) = 0.4 (3 − ∛75)³ + 100 is the target 2 s after the start.
     let (mut control, cwnd) = begun();
     let expected = after(&mut control, cwnd, 70.0, &acked(at_us(12 * second), 1, second));
-    near(expected, cwnd + (100.0 - 0.4 * 1.217_163_326_508_134_f64.powi(3) - cwnd) / cwnd);
+    let before_plateau = 4.217_163_326_508_746 - 3.0;
+    let target = 100.0 - 0.4 * before_plateau * before_plateau * before_plateau;
+    near(expected, cwnd + (target - cwnd) / cwnd);
     // From 11 s to 15 s the application limits the sender.
     let (mut control, cwnd) = begun();
     after(&mut control, cwnd, 70.0, &limited(15));

@@ -183,7 +183,7 @@ fn the_whole_of_a_time_decides_the_order() {
 fn a_wide_bucket_that_is_too_full_loses_no_event() {
     let mut queue = EventQueue::new(false);
     let mut set = std::collections::BTreeSet::new();
-    let mut push = |queue: &mut EventQueue, set: &mut std::collections::BTreeSet<_>, time: u64, component: u32| {
+    let push = |queue: &mut EventQueue, set: &mut std::collections::BTreeSet<_>, time: u64, component: u32| {
         let event = (Time(time), Key::new(Kind::Emit, component));
         set.insert(event);
         queue.push(event.0, event.1);

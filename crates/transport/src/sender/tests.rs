@@ -905,6 +905,7 @@ fn a_probe_that_repaired_a_loss_reduces_the_window_once() {
         (true, vec![ack(10, &[]), ack(10, &[])], 10.0, true),
         // A probe of new data repairs nothing.
         (false, vec![ack(10, &[])], 10.0, true),
+        (false, vec![ack(11, &[])], 10.0, true),
         (true, vec![ack(9, &[])], 10.0, false),
     ] {
         let mut sender = with_sack(10, &serde_json::json!({}));
@@ -1104,4 +1105,137 @@ fn an_acknowledgement_raises_the_window_to_the_reservation_only() {
     sender.seq.full_at = u32::MAX;
     sender.on_ack(at_ms(10), &ack(1, &[]), None);
     assert_eq!(sender.cwnd(), 0.5);
+}
+
+/// SubTCP at one segment per round trip of 100 ms doubles the time between segments with each echo. It is also a lower
+/// bound of the retransmission timeout, whose own value is 300 ms.
+#[test]
+fn the_interval_of_a_control_spaces_segments_and_bounds_the_timeout() {
+    let mut sender = sent(4, &serde_json::json!({ "congestion-control": { "kind": "subtcp" } }));
+    sender.on_ack(at_ms(100), &ack(4, &[]), None);
+    sender.window.cwnd = 1.0;
+    for _ in 0..3 {
+        sender.reduce(Congestion::Ecn, at_ms(100), 1);
+    }
+    assert_eq!(
+        (sender.pacing().interval, sender.plain_rto(), sender.rto()),
+        (Dur::from_ms(800), Dur::from_ms(300), Dur::from_ms(800))
+    );
+    sender.timers.last_sent = at_ms(100);
+    assert!(sender.poll(at_ms(899)).is_none());
+    assert_eq!(sender.deadline(), at_ms(900));
+    assert!(sender.poll(at_ms(900)).is_some());
+}
+
+/// RFC 3168 section 6.1.2: a sender that waits for its timer sends nothing, also if its window would allow it.
+#[test]
+fn a_held_sender_sends_nothing() {
+    for kind in ["newreno", "sack"] {
+        let mut sender = sent(4, &serde_json::json!({ "recovery": { "kind": kind } }));
+        sender.window.cwnd = 10.0;
+        sender.ecn.held = true;
+        assert!(sender.poll(at_ms(1)).is_none(), "{kind}");
+        sender.ecn.held = false;
+        assert!(sender.poll(at_ms(1)).is_some(), "{kind}");
+    }
+}
+
+/// RFC 8985 section 7.2: before the first sample of the round-trip time the probe waits 1 s.
+#[test]
+fn before_the_first_sample_a_probe_waits_a_second() {
+    let parameters = serde_json::json!({ "recovery": { "kind": "sack" }, "timers": { "initial-rto": "3s" } });
+    assert_eq!(sent(4, &parameters).deadline(), at_ms(1_000));
+}
+
+/// draft-cheng-iccrg-delivery-rate-estimation section 3.4: the rate is limited by the application while it has nothing to
+/// send although the window has room, and not while a segment is left.
+#[test]
+fn a_sender_without_data_is_limited_by_the_application() {
+    for (offered, limited) in [(2, true), (4, false), (5, false)] {
+        let document = serde_json::json!({
+            "handshake": false, "segment": "960B", "header": "40B", "initial-window": 4,
+            "congestion-control": { "kind": "bbr" },
+        });
+        let mut sender = sender(document);
+        sender.offer(Time::ZERO, offered * 960);
+        for ms in 0..10 {
+            while sender.poll(at_ms(ms)).is_some() {}
+        }
+        sender.offer(at_ms(10), 960);
+        sender.window.cwnd = 10.0;
+        let segment = sender.poll(at_ms(10)).expect("a segment");
+        let sampler = sender.sampler().expect("BBR samples the rate");
+        sampler.delivered(segment.seq, at_ms(110));
+        assert_eq!(sampler.sample(Dur::ZERO).map(|sample| sample.app_limited), Some(limited), "{offered} offered");
+    }
+}
+
+/// RFC 9937 section 6.2: an acknowledgement that advances by a single segment without a new loss is safe, too. Above
+/// ssthresh, ssthresh segments are sent for each RecoverFS of 10 delivered.
+#[test]
+fn proportional_rate_reduction_counts_the_deliveries_of_the_recovery() {
+    for (ssthresh, end, cwnd) in [
+        // Four segments have been delivered and one sent: three more, and one since the acknowledgement is safe.
+        (20.0, 5, 5.0 + 4.0),
+        // Six have been delivered: 6 · 1/10, rounded up, is the one that was sent.
+        (1.0, 7, 3.0),
+    ] {
+        let mut sender = with_sack(10, &serde_json::json!({ "rack": false, "tlp": false }));
+        sender.on_ack(at_ms(100), &ack(0, &[(2, 5)]), None);
+        assert_eq!((sender.in_flight(), sender.ssthresh()), (5, 5.0));
+        assert_eq!(std::iter::from_fn(|| sender.poll(at_ms(100))).map(|s| s.seq).collect::<Vec<_>>(), [0]);
+        sender.window.ssthresh = ssthresh;
+        sender.on_ack(at_ms(200), &Ack { echo: at_ms(100), ..ack(1, &[(2, end)]) }, None);
+        assert_eq!(sender.cwnd(), cwnd, "ssthresh {ssthresh}");
+    }
+}
+
+/// ns-2's Sack1 with `singledup_`: after a timeout a duplicate with new blocks permits one more segment, at most two, unless
+/// it has made room in the network.
+#[test]
+fn limited_transmit_after_a_timeout_counts_duplicates_with_new_blocks() {
+    let recovery = serde_json::json!({ "kind": "sack", "rack": false, "tlp": false, "prr": false });
+    let mut sender = sent(10, &serde_json::json!({ "limited-transmit": "always", "recovery": recovery }));
+    sender.on_expiry(at_ms(1_000));
+    assert!(sender.poll(at_ms(1_000)).is_some());
+    let mut dupacks = |next: u32, blocks: &[(u32, u32)]| {
+        sender.on_ack(at_ms(1_100), &Ack { echo: at_ms(1_000), ..ack(next, blocks) }, None);
+        sender.repair.dupacks
+    };
+    assert_eq!(dupacks(1, &[]), 0);
+    assert_eq!([dupacks(1, &[(3, 4)]), dupacks(1, &[(3, 4)]), dupacks(1, &[(5, 6), (3, 4)])], [1, 1, 2]);
+    // An advance by one segment starts anew: the same block is new.
+    assert_eq!([dupacks(2, &[(3, 4)]), dupacks(2, &[(3, 4)])], [0, 1]);
+    // Of a window of one and at most two more, three segments are sent.
+    (sender.window.cwnd, sender.repair.dupacks) = (1.0, 5);
+    let sent: Vec<u32> = std::iter::from_fn(|| sender.poll(at_ms(1_200))).map(|segment| segment.seq).collect();
+    assert_eq!(sent, [2, 4, 6]);
+    // The arrival of a retransmission makes room.
+    sender.on_ack(at_ms(1_300), &Ack { echo: at_ms(1_200), ..ack(2, &[(3, 5)]) }, None);
+    assert_eq!(sender.repair.dupacks, 5);
+}
+
+/// The count of Fall and Floyd may be negative, which counts as an empty network.
+#[test]
+fn an_empty_network_by_count_permits_a_segment() {
+    for counted in [-1, 0] {
+        let mut sender =
+            with_sack(10, &serde_json::json!({ "rack": false, "tlp": false, "prr": false, "pipe": "count" }));
+        board_of(&mut sender).counted = Some(counted);
+        sender.window.cwnd = 1.0;
+        assert!(sender.poll(at_ms(1)).is_some(), "{counted}");
+    }
+}
+
+/// Feng and others 1999: an echo is about unmarked segments, whatever the first outstanding one is. Of two windows of two
+/// segments the best-effort one is halved.
+#[test]
+fn an_echo_does_not_count_as_the_loss_of_a_marked_segment() {
+    let control = serde_json::json!({ "kind": "packet-marking", "target": "8Mbit/s" });
+    for (sign, cwnd, ssthresh) in [(Congestion::Ecn, 3.0, 3.0), (Congestion::Loss, 4.0, 2.0)] {
+        let mut sender = sent(4, &serde_json::json!({ "congestion-control": control }));
+        sender.cold().marks.set(0, 0, true);
+        sender.reduce(sign, at_ms(1), 10);
+        assert_eq!((sender.cwnd(), sender.ssthresh()), (cwnd, ssthresh), "{sign:?}");
+    }
 }
