@@ -50,7 +50,7 @@ impl Bench {
     }
 
     /// Returns an acknowledgement `ms` milliseconds later that starts a round. Ten segments were in flight when its
-    /// segment was sent, and none was lost since then; twelve are in flight now, more than the product.
+    /// segment was sent, without a loss since then; twelve are in flight now, more than the product.
     fn later(&mut self, ms: u64) -> Acked {
         self.now += ms;
         let prior_delivered = self.total;

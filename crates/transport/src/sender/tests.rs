@@ -863,7 +863,7 @@ fn proportional_rate_reduction_sends_more_at_a_safe_acknowledgement() {
     }
 }
 
-/// RFC 8985 section 7.3: a probe is a new segment if there is one, and none is sent in recovery or after a timeout.
+/// RFC 8985 section 7.3: a probe is a new segment if there is one. No probe is sent in recovery or after a timeout.
 #[test]
 fn a_tail_loss_probe_is_sent_in_the_open_state_only() {
     for (state, probes) in [(State::Open, 1), (State::Loss, 0), (State::Recovery, 0)] {
