@@ -109,7 +109,6 @@ impl Rtt {
         if timers.clock == Clock::Coarse && self.doublings > 3 {
             // From the fourth expiry in a row on, BSD discards SRTT, so that the next sample initialises the estimates;
             // RFC 6298 section 5 allows it. Until that sample the timeout is not affected.
-            self.rttvar += self.srtt >> 3;
             self.srtt = 0;
         }
     }
@@ -237,5 +236,67 @@ mod tests {
         }
         // Integer division keeps RTTVAR from falling once it is 3 quarters or less: it stays at its initial 2.
         assert_eq!(rtt.rto(&timers), MS(300));
+    }
+
+    /// Jacobson 1988, appendix A, with timestamps: the round-trip time is rounded to ticks. SRTT is in eighths and RTTVAR
+    /// in quarters of a tick; the timeout is SRTT + 4 RTTVAR in whole ticks.
+    #[test]
+    fn a_coarse_timeout_is_that_of_bsd_s_integers() {
+        let timers = Timers { granularity: MS(100), clock: Clock::Coarse, min_rto: MS(1), ..Timers::default() };
+        let mut rtt = Rtt::new(&timers);
+        for (ms, srtt, rto) in [
+            // 4 ticks: SRTT 32 eighths, RTTVAR 8 quarters, (64 + 32)/8 = 12 ticks.
+            (449, 32, 1_200),
+            // 8 ticks, 4 more than SRTT: SRTT 36, RTTVAR 8 + 4 - 2 = 10, (80 + 36)/8 = 14.5 ticks.
+            (750, 36, 1_400),
+            // 1 tick, 3 fewer than SRTT: SRTT 33, RTTVAR 10 + 3 - 2 = 11, (88 + 33)/8 = 15.1 ticks.
+            (149, 33, 1_500),
+            // 2 ticks: SRTT 31, RTTVAR 11 + 2 - 2 = 11, (88 + 31)/8 = 14.9 ticks.
+            (150, 31, 1_400),
+        ] {
+            rtt.sample(at(10_000 + ms), at(10_000), true, &timers);
+            assert_eq!((rtt.srtt(&timers), rtt.rto(&timers)), (Dur(12_500_000_000) * srtt, MS(rto)), "{ms} ms");
+        }
+        assert_eq!(rtt.base(), MS(1_400));
+        // The third expiry keeps SRTT, and the fourth discards it: the next sample is like the first one.
+        for expiry in 1..=4 {
+            rtt.back_off(&timers);
+            assert_eq!(rtt.srtt(&timers) == Dur::ZERO, expiry == 4);
+        }
+        assert_eq!(rtt.rto(&timers), MS(1_400 * 16));
+        rtt.reset_back_off();
+        rtt.sample(at(400), at(0), true, &timers);
+        assert_eq!(rtt.rto(&timers), MS(1_200));
+        // The shortest tick whose eighth is a whole number of picoseconds.
+        let timers = Timers { granularity: Dur(8), ..timers };
+        let mut rtt = Rtt::new(&timers);
+        rtt.sample(Time(32), Time(0), true, &timers);
+        assert_eq!(rtt.srtt(&timers), Dur(32));
+    }
+
+    #[test]
+    fn a_timeout_is_doubled_at_most_20_times() {
+        let timers = Timers { min_rto: Dur::from_us(1), granularity: Dur::from_us(1), ..Timers::default() };
+        let mut rtt = Rtt::new(&timers);
+        // RFC 6298 section 2.2: three times the first sample.
+        rtt.sample(at(0) + Dur::from_us(1), at(0), true, &timers);
+        (0..30).for_each(|_| rtt.back_off(&timers));
+        assert_eq!(rtt.rto(&timers), Dur::from_us(3) * (1 << 20));
+    }
+
+    /// RFC 6298 section 3: one segment at a time is timed, and a retransmission of another one does not stop it. A
+    /// round-trip time is at least 1 ps, since zero would be no sample.
+    #[test]
+    fn one_segment_is_timed_until_it_is_acknowledged_or_retransmitted() {
+        let mut rtt = Rtt::new(&Timers::default());
+        rtt.time(5, at(100));
+        rtt.time(6, at(101));
+        rtt.stop_timing_of(6);
+        assert_eq!((rtt.take_timed(5), rtt.take_timed(6), rtt.take_timed(7)), (None, Some(at(100)), None));
+        rtt.time(7, at(102));
+        rtt.stop_timing_of(7);
+        assert_eq!(rtt.take_timed(8), None);
+        rtt.sample(at(1), at(1), true, &Timers::default());
+        assert_eq!(rtt.min(), Dur(1));
     }
 }

@@ -304,6 +304,175 @@ fn marking_ends_for_a_minute_after_three_intervals_in_which_the_target_was_misse
     }
 }
 
+/// Returns an engine whose initial window has `initial` segments, half of them in each part.
+fn engine_of(initial: u32) -> Engine {
+    let mut engine = Engine::new(None);
+    let params = Marking {
+        target: Rate::mbit(8),
+        window: Dur::from_ms(300),
+        patience: Dur::from_secs(5),
+        strikes: 3,
+        rest: Dur::from_secs(60),
+    };
+    engine.control = params.build(&Setup { initial_window: initial, ..setup(None) }, Rng::named(1, "marks"));
+    engine.window.cwnd = initial.into();
+    engine
+}
+
+#[test]
+fn each_part_of_a_marking_sender_s_window_has_half_of_the_threshold_and_no_slow_start_below_one_segment() {
+    // Thresholds of 4: both parts of 3 are below it, and both of 4 at it.
+    let mut engine = Engine::new(Some(8));
+    engine.ack(at(1), 2);
+    engine.assert_windows(3.0, 3.0);
+    engine.ack(at(1), 2);
+    engine.assert_windows(4.0, 4.0);
+    engine.ack(at(1), 1);
+    engine.assert_windows(4.125, 4.125);
+    // A part of exactly one segment grows in slow start by its share of two segments at most, one of half a segment by
+    // 3/cwnd.
+    for (initial, grown) in [(2, 1.0 + 0.5 * 2.0), (1, 0.5 + 3.0)] {
+        let mut engine = engine_of(initial);
+        engine.ack(at(1), 3);
+        engine.assert_windows(grown, grown);
+    }
+}
+
+#[test]
+fn the_parts_of_a_marking_sender_s_window_follow_any_change_of_the_window() {
+    // The sender has set the window of 4 to 4.5 and that of half a segment to 1.
+    let mut engine = Engine::new(None);
+    engine.window.cwnd = 4.5;
+    engine.ack(at(1), 0);
+    engine.assert_windows(2.25, 2.25);
+    let mut engine = Engine::new(None);
+    engine.congestion(Congestion::Timeout, 0, true);
+    engine.assert_windows(0.25, 0.25);
+    engine.window.cwnd = 1.0;
+    engine.ack(at(1), 0);
+    engine.assert_windows(0.5, 0.5);
+    // So do they before a reduction; a flight of more than the window is a full window.
+    let mut engine = Engine::new(None);
+    engine.window.cwnd = 2.0;
+    engine.congestion(Congestion::Loss, 9, false);
+    engine.assert_windows(1.0, 0.5);
+    // The marked window that is halved after recovery leaves a window of 2: an acknowledgement adds 1/2 to each part.
+    let mut engine = Engine::new(None);
+    engine.congestion(Congestion::Loss, 3, false);
+    engine.sent(at(1), Some(true));
+    engine.window.cwnd = 3.0;
+    engine.ack(at(2), 1);
+    engine.assert_windows(1.5, 1.5);
+    // The window is at least one segment, which the acknowledgement is divided by: both parts were 1/4.
+    let mut engine = Engine::new(None);
+    engine.congestion(Congestion::Timeout, 0, false);
+    engine.assert_windows(0.5, 0.25);
+    engine.sent(at(1), Some(true));
+    engine.window.cwnd = 0.75;
+    engine.ack(at(2), 1);
+    engine.assert_windows(1.25, 1.25);
+}
+
+#[test]
+fn a_marking_sender_estimates_its_rate_at_each_transmission_and_acknowledgement() {
+    let mut engine = Engine::new(None);
+    // One segment of 1000 B in 300 ms, averaged over 600 ms.
+    engine.feedback(1);
+    engine.sent(at(300), None);
+    near(engine.state("observed_bit_s"), 8.0 * 1_000.0 / 0.6);
+    // A transmission without acknowledgements before it does not change the estimate, which decays by itself.
+    engine.sent(at(600), None);
+    near(engine.state("observed_bit_s"), 8.0 * 1_000.0 / 0.6);
+    // At 0.95 of the target of 1000 segments per second both parts grow. A duplicate does not end the slow start, even if
+    // the target is reached at that time.
+    let mut engine = Engine::new(None);
+    engine.feedback(570);
+    engine.ack(at(300), 1);
+    engine.assert_windows(2.5, 2.5);
+    let mut engine = Engine::new(None);
+    engine.feedback(600);
+    engine.ack(at(300), 0);
+    engine.ack(at(600), 1);
+    engine.assert_windows(2.5, 2.5);
+}
+
+#[test]
+fn a_marking_sender_marks_segments_with_the_probability_of_the_share_of_the_marked_window() {
+    // Shares of 1/2, 2/3 and, at a sum of half a segment, 1/2.
+    let mut plain_loss = Engine::new(None);
+    plain_loss.congestion(Congestion::Ecn, 3, false);
+    let mut small = Engine::new(None);
+    small.congestion(Congestion::Timeout, 0, true);
+    for (mut engine, share) in [(Engine::new(None), 0.5), (plain_loss, 2.0 / 3.0), (small, 0.5)] {
+        let marked = (0..10_000).filter(|_| engine.sent(at(1), None)).count();
+        // Four standard deviations of a share of 10,000 segments are at most 2 %.
+        assert!((marked as f64 / 10_000.0 - share).abs() < 0.02, "{marked} of 10000 instead of {share}");
+    }
+}
+
+#[test]
+fn marking_stays_on_while_the_rate_is_the_target_and_restarts_with_a_marked_window_of_zero() {
+    let is_off = |engine: &mut Engine, now: Time| (0..2_000).all(|_| !engine.sent(now, None));
+    // 5300 segments in 5 s, averaged over 5.3 s, and then 5000 per 5 s: the target.
+    let mut engine = engine_with(0.5);
+    for (second, segments) in [(5, 5_300), (10, 5_000), (15, 5_000), (20, 5_000)] {
+        engine.feedback(segments);
+        engine.sent(at(second * 1_000), Some(true));
+        engine.ack(at(second * 1_000), 0);
+        near(engine.state("observed_bit_s"), 8e6);
+        assert!(!is_off(&mut engine, at(second * 1_000)), "at {second} s");
+    }
+    // When marking ends, the best-effort window takes over the marked one.
+    let mut engine = engine_with(0.5);
+    let sum = engine.window.cwnd;
+    for second in [5, 10, 15] {
+        engine.sent(at(second * 1_000), Some(true));
+        engine.ack(at(second * 1_000), 0);
+    }
+    assert!(is_off(&mut engine, at(15_000)));
+    engine.assert_windows(0.0, engine.window.cwnd);
+    assert!(engine.window.cwnd > sum / 2.0);
+    // A marked segment is lost meanwhile, and the first interval after the rest ends: it is one of three.
+    engine.sent(at(16_000), Some(true));
+    engine.ack(at(76_000), 1);
+    assert!(engine.state("marked_window_segments") > 0.0);
+    for second in [81, 86] {
+        engine.sent(at(second * 1_000 - 1), Some(true));
+        assert!(!is_off(&mut engine, at(second * 1_000 - 1)), "before {second} s");
+        engine.ack(at(second * 1_000), 0);
+    }
+    assert!(is_off(&mut engine, at(86_000)));
+    // The marked window grows by a segment per round trip from the start: it has no slow start again.
+    let mut engine = Engine::new(None);
+    for second in [5, 10, 15] {
+        engine.sent(at(second * 1_000), Some(true));
+        engine.ack(at(second * 1_000), 0);
+    }
+    for n in 0..20 {
+        let (cwnd, marked) = (engine.window.cwnd, engine.state("marked_window_segments"));
+        engine.ack(at(75_000 + n), 1);
+        near(engine.state("marked_window_segments"), marked + 1.0 / cwnd);
+    }
+    assert!(engine.state("marked_window_segments") > 2.0);
+}
+
+/// A loss before marking ended proves spurious afterwards, which restores the marked window until the next
+/// acknowledgement.
+#[test]
+fn an_undone_reduction_does_not_end_the_rest_without_marks() {
+    let mut engine = engine_with(0.5);
+    engine.congestion(Congestion::Loss, 1_000, false);
+    for second in [5, 10, 15] {
+        engine.sent(at(second * 1_000), Some(true));
+        engine.ack(at(second * 1_000), 0);
+    }
+    engine.control.on_spurious(&mut engine.window);
+    assert!(engine.state("marked_window_segments") > 0.0);
+    assert!((0..2_000).all(|_| !engine.sent(at(15_100), None)));
+    engine.ack(at(15_200), 1);
+    near(engine.state("marked_window_segments"), 0.0);
+}
+
 /// Returns the window after an acknowledgement at window `cwnd` and threshold `ssthresh`.
 fn after(control: &mut impl CongestionControl, cwnd: f64, ssthresh: f64, acked: &Acked) -> f64 {
     let mut window = Window { cwnd, ssthresh };

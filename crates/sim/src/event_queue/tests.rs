@@ -85,7 +85,9 @@ fn forms_that_agree_with_a_sorted_set(prefetches: bool) -> usize {
                 if let Some((time, _)) = next.filter(|(time, _)| time.0 > 0 && rng.chance(0.3)) {
                     assert_eq!(queue.pop_until(Time(time.0 - 1), NO_HINT), None);
                 }
-                assert_eq!(queue.pop_until(Time::NEVER, NO_HINT), next);
+                // A pop up to the very instant of the event returns it.
+                let end = next.filter(|_| set.len() % 2 == 0).map_or(Time::NEVER, |(time, _)| time);
+                assert_eq!(queue.pop_until(end, NO_HINT), next);
                 // The events of the last round near the end of time do not advance the clock.
                 now = next.map_or(now, |(time, _)| if time.0 < 1 << 60 { time.0 } else { now });
             }
@@ -157,4 +159,55 @@ fn events_beyond_the_end_of_time_do_not_change_the_order_of_other_events() {
     }
     assert!(queue.pop_until(Time(1_000), NO_HINT).is_none());
     assert_eq!(std::iter::from_fn(|| queue.pop_until(Time::NEVER, NO_HINT)).count(), 80);
+}
+
+/// Times that differ in the highest bit only.
+#[test]
+fn the_whole_of_a_time_decides_the_order() {
+    for n in [1, 20, 50, 300] {
+        for prefetches in [true, false] {
+            let mut queue = EventQueue::new(prefetches);
+            for i in (0..n).rev() {
+                queue.push(Time(1 << 63 | i), Key::new(Kind::TxDone, 1));
+                queue.push(Time(i), Key::new(Kind::Emit, 2));
+            }
+            let order: Vec<Time> =
+                std::iter::from_fn(|| queue.pop_until(Time::NEVER, NO_HINT)).map(|(t, _)| t).collect();
+            assert!(order.is_sorted() && order.len() as u64 == 2 * n, "{n} pairs, prefetches: {prefetches}");
+        }
+    }
+}
+
+/// More events at one instant than a wide bucket holds.
+#[test]
+fn a_wide_bucket_that_is_too_full_loses_no_event() {
+    let mut queue = EventQueue::new(false);
+    let mut set = std::collections::BTreeSet::new();
+    let push = |queue: &mut EventQueue, set: &mut std::collections::BTreeSet<_>, time: u64, component: u32| {
+        let event = (Time(time), Key::new(Kind::Emit, component));
+        set.insert(event);
+        queue.push(event.0, event.1);
+    };
+    // As in the test above, 300 near events among many distant ones, each of which schedules another one.
+    (0..2_000).for_each(|n| push(&mut queue, &mut set, u64::from(n) * 30_000_000, n));
+    (0..300).for_each(|n| push(&mut queue, &mut set, u64::from(n) * 700, 10_000 + n));
+    let mut last = 0;
+    for component in 20_000.. {
+        let next = set.pop_first();
+        assert_eq!(queue.pop_until(Time::NEVER, NO_HINT), next);
+        last = next.expect("events").0.0;
+        if queue.wide && component > 60_000 {
+            break;
+        }
+        assert!(component < 200_000, "buckets do not become wide");
+        push(&mut queue, &mut set, last + 500_000 + u64::from(component) * 7919 % 500_000, component);
+    }
+    let later = ((last >> queue.shift) + 2) << queue.shift;
+    (0..WideBucket::CAPACITY as u32 + 100).for_each(|n| push(&mut queue, &mut set, later, 300_000 + n));
+    assert!(queue.wide);
+    while let Some(next) = set.pop_first() {
+        assert_eq!(queue.next_time(), Some(next.0));
+        assert_eq!(queue.pop_until(next.0, NO_HINT), Some(next));
+    }
+    assert_eq!(queue.len(), 0);
 }

@@ -155,7 +155,8 @@ pub struct Bbr {
     /// `true` from a transmission after an idle time to the next acknowledgement.
     idle_restart: bool,
     /// `true` in the first round of fast recovery, in which one segment is sent for each one that is delivered (packet
-    /// conservation).
+    /// conservation). After a timeout or a spurious loss it ends with the next acknowledgement, which is not in
+    /// recovery.
     conservation: bool,
     saved: Saved,
 }
@@ -184,7 +185,7 @@ impl Bbr {
     /// (BBRSetPacingRateWithGain).
     fn pace(&mut self, gain: f64) {
         let rate = gain * self.bandwidth.get();
-        if rate > 0.0 && (self.full || rate > self.pacing_rate) {
+        if self.full || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
     }
@@ -320,9 +321,7 @@ impl Bbr {
 
     /// Sets the window (BBRSetCwnd).
     fn set_window(&mut self, window: &mut Window, acked: &Acked) {
-        if acked.lost > 0 {
-            window.cwnd = (window.cwnd - f64::from(acked.lost)).max(1.0);
-        }
+        window.cwnd = (window.cwnd - f64::from(acked.lost)).max(1.0);
         let delivered = f64::from(acked.delivered);
         if self.conservation {
             window.cwnd = window.cwnd.max(f64::from(acked.in_flight) + delivered);
@@ -383,7 +382,6 @@ impl CongestionControl for Bbr {
         if event.sign == Congestion::Timeout {
             self.saved.save(window, self.mode == Mode::ProbeRtt);
             self.saved.repair = Repair::TimedOut;
-            self.conservation = false;
             window.cwnd = 1.0;
         }
     }
@@ -394,7 +392,6 @@ impl CongestionControl for Bbr {
 
     fn on_spurious(&mut self, window: &mut Window) {
         self.saved.repair = Repair::None;
-        self.conservation = false;
         self.saved.restore(window);
     }
 

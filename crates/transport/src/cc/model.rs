@@ -211,6 +211,27 @@ mod tests {
         assert_eq!(max.get(), 1.0);
     }
 
+    /// The steps are those of Linux's `lib/win_minmax.c`, for a window of 8: after a quarter of it without a better
+    /// sample the second best is replaced, after half of it the third best, and an expired best one by the next.
+    #[test]
+    fn the_windowed_maximum_replaces_its_samples_when_linux_does() {
+        for steps in [
+            // 2 is more than a quarter after 10, so it becomes the second best; 3 is not, and is lost.
+            [(0, 10.0, 10.0), (2, 3.0, 10.0), (3, 2.0, 10.0), (5, 1.0, 10.0), (9, 0.5, 2.0), (9, 0.25, 2.0)],
+            // At time 12 the best and the second best have expired.
+            [(0, 10.0, 10.0), (3, 2.0, 10.0), (5, 1.0, 10.0), (8, 0.75, 10.0), (12, 0.5, 1.0), (13, 0.25, 1.0)],
+            // At time 9 the 2 becomes best and second best. At time 10 it is older than a quarter, so that 0.5 replaces
+            // it as the second best.
+            [(0, 10.0, 10.0), (3, 2.0, 10.0), (4, 1.0, 10.0), (9, 1.0, 2.0), (10, 0.5, 2.0), (12, 0.25, 0.5)],
+        ] {
+            let mut max = WindowedMax::default();
+            for (time, value, expected) in steps {
+                max.update(8, time, value);
+                assert_eq!(max.get(), expected, "{value} at {time}");
+            }
+        }
+    }
+
     #[test]
     fn samples_of_segments_sent_in_probe_rtt_are_limited_and_those_before_and_after_are_not() {
         let mut range = HeldBack::default();

@@ -115,8 +115,11 @@ impl CongestionControl for Reno {
         if let Some(tuned) = &mut self.tuned
             && let Some(hystart) = &mut tuned.hystart
         {
-            if hystart.active() && window.cwnd < window.ssthresh && acked.advanced > 0 {
-                return hystart.on_ack(window, acked);
+            if hystart.active() && window.cwnd < window.ssthresh {
+                if acked.advanced > 0 {
+                    hystart.on_ack(window, acked);
+                }
+                return;
             }
             tuned.hystart = None;
         }

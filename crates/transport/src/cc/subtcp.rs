@@ -116,7 +116,7 @@ impl CongestionControl for SubTcp {
         } else if acked.window_limited && window.cwnd < window.ssthresh {
             self.growth.slow_start(window, acked.advanced);
         } else if acked.window_limited {
-            window.cwnd += (self.x * window.cwnd).min(1.0) / window.cwnd * self.growth.counted(acked.advanced);
+            window.cwnd += (self.x * window.cwnd).min(1.0) / window.cwnd;
         }
     }
 

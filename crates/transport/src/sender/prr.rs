@@ -68,4 +68,12 @@ mod tests {
         // The pipe does not grow beyond ssthresh: 10 − 9 = 1.
         assert_eq!(prr.send_count(4, 9, 10, true), 1);
     }
+
+    // RFC 9937 section 6.2: with a RecoverFS of 1 or less, ssthresh segments are sent for each one delivered.
+    #[test]
+    fn prr_sends_ssthresh_segments_for_each_flight_that_is_delivered() {
+        for (flight, expected) in [(0, 4), (1, 4), (2, 2), (3, 2)] {
+            assert_eq!(Prr::begin(flight).send_count(1, 5, 4, false), expected, "flight of {flight}");
+        }
+    }
 }

@@ -105,3 +105,93 @@ impl Rack {
         if srtt == Dur::ZERO { window } else { window.min(srtt) }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + Dur::from_ms(ms)
+    }
+    const MS: fn(u64) -> Dur = Dur::from_ms;
+
+    /// Processes the delivery at `now` ms of a segment that was sent at `sent` ms and, with `again`, sent before.
+    fn deliver(rack: &mut Rack, seq: u32, sent: u64, now: u64, again: bool) {
+        rack.delivered(seq, at(sent), again, at(now), at(sent));
+    }
+
+    /// RFC 8985 section 6.2 step 3, and step 4: before any reordering the window is zero in recovery or once three
+    /// segments are SACKed, and afterwards a quarter of the minimum round-trip time. Segment numbers wrap.
+    #[test]
+    fn an_original_below_the_highest_delivered_segment_is_reordering_and_a_retransmission_is_not() {
+        for start in [5, 3_000_000_000, u32::MAX - 1] {
+            let seq = |n: u32| start.wrapping_add(n);
+            let mut rack = Rack::new();
+            assert!(!rack.is_after(Time::ZERO, start.wrapping_sub(1)), "nothing is delivered");
+            deliver(&mut rack, seq(0), 10, 110, false);
+            deliver(&mut rack, seq(1), 10, 110, false);
+            deliver(&mut rack, seq(5), 11, 111, false);
+            deliver(&mut rack, seq(2), 12, 112, true);
+            assert_eq!([rack.window(MS(100), true, false), rack.window(MS(100), false, true)], [Dur::ZERO; 2]);
+            assert_eq!(rack.window(MS(100), false, false), MS(25));
+            deliver(&mut rack, seq(3), 10, 113, false);
+            assert_eq!([rack.window(MS(100), true, false), rack.window(MS(100), false, true)], [MS(25); 2]);
+            // The window is at most SRTT, if that is known.
+            assert_eq!([rack.window(MS(20), true, true), rack.window(Dur::ZERO, true, true)], [MS(20), MS(25)]);
+        }
+    }
+
+    /// Section 6.2 steps 1 and 2: RACK follows the delivered transmission that was sent last, of several at the same time
+    /// that of the highest segment. It ignores a retransmission whose acknowledgement may be for the original: it came
+    /// before the retransmission could cause it, or within less than the minimum round-trip time.
+    #[test]
+    fn rack_follows_the_transmission_sent_last_except_for_doubtful_retransmissions() {
+        let mut rack = Rack::new();
+        deliver(&mut rack, 7, 20, 120, false);
+        assert_eq!(rack.rtt, MS(100));
+        // Sent earlier, or at the same time with a lower number: no change.
+        deliver(&mut rack, 8, 19, 121, false);
+        deliver(&mut rack, 6, 20, 122, false);
+        assert_eq!(rack.rtt, MS(100));
+        deliver(&mut rack, 9, 20, 123, false);
+        assert_eq!(rack.rtt, MS(103));
+        deliver(&mut rack, 4, 21, 131, false);
+        assert_eq!(rack.rtt, MS(110));
+        for (sent, seq, after) in [(20, 100, true), (21, 3, true), (21, 4, false), (21, 5, false), (22, 1, false)] {
+            assert_eq!(rack.is_after(at(sent), seq), after, "segment {seq} sent at {sent} ms");
+        }
+        // The minimum round-trip time is 100 ms.
+        deliver(&mut rack, 10, 100, 199, true);
+        assert_eq!(rack.rtt, MS(110));
+        rack.delivered(10, at(100), true, at(250), at(99));
+        assert_eq!(rack.rtt, MS(110));
+        deliver(&mut rack, 10, 100, 200, true);
+        assert_eq!(rack.rtt, MS(100));
+        // A retransmission does not lower the minimum of the originals, and a shorter original does.
+        deliver(&mut rack, 11, 200, 260, false);
+        assert_eq!(rack.window(Dur::ZERO, true, true), MS(15));
+    }
+
+    /// Section 6.2 step 4: the window grows by a quarter at most once per round trip, and stays widened for 16 recoveries
+    /// after the last report of a duplicate.
+    #[test]
+    fn the_window_is_widened_once_a_round_trip_and_for_16_recoveries() {
+        let mut rack = Rack::new();
+        deliver(&mut rack, 0, 10, 110, false);
+        let window = |rack: &Rack| rack.window(Dur::ZERO, false, false);
+        rack.recovered();
+        for (una, next, quarters) in [(10, 20, 2), (19, 25, 2), (20, 30, 3), (29, 40, 3), (35, 45, 4)] {
+            rack.widen(una, next);
+            assert_eq!(window(&rack), MS(25 * quarters), "segment {una}");
+        }
+        (0..15).for_each(|_| rack.recovered());
+        assert_eq!(window(&rack), MS(100));
+        rack.recovered();
+        assert_eq!(window(&rack), MS(25));
+        rack.recovered();
+        rack.widen(50, 60);
+        assert_eq!(window(&rack), MS(50));
+        (0..15).for_each(|_| rack.recovered());
+        assert_eq!(window(&rack), MS(50));
+    }
+}

@@ -221,4 +221,49 @@ mod tests {
         sampler.delivered(0, at(30));
         assert!(sampler.sample(Dur::from_ms(50)).is_none());
     }
+
+    /// Section 3.2 of the draft: the intervals start anew with a transmission when nothing is outstanding.
+    #[test]
+    fn an_idle_time_does_not_lengthen_the_interval() {
+        let mut sampler = Sampler::default();
+        sampler.sent(0, at(0), 0);
+        sampler.sent(1, at(10), 1);
+        sampler.delivered(0, at(50));
+        sampler.delivered(1, at(60));
+        sampler.advance(2);
+        assert!(sampler.marks.is_empty());
+        // Both were delivered since the first was sent, and nothing had been delivered when the second was.
+        let sample = sampler.sample(Dur::ZERO).expect("two deliveries");
+        assert_eq!((sample.delivered, sample.interval), (2, Dur::from_ms(60)));
+        sampler.sent(2, at(1_000), 0);
+        sampler.delivered(2, at(1_050));
+        let sample = sampler.sample(Dur::ZERO).expect("a delivery");
+        assert_eq!((sample.delivered, sample.interval), (1, Dur::from_ms(50)));
+    }
+
+    /// Section 3.3: the sample is that of the segment sent last, of several at the same time that of the last one.
+    #[test]
+    fn of_segments_sent_at_the_same_time_the_last_one_is_sampled() {
+        let mut sampler = Sampler::default();
+        (0..3).for_each(|seq| sampler.sent(seq, at(0), seq));
+        (0..3).for_each(|seq| sampler.delivered(seq, at(50)));
+        assert_eq!(sampler.sample(Dur::ZERO).map(|sample| sample.sent_in_flight), Some(3));
+    }
+
+    /// Section 3.4: samples are limited until the segments in flight at the limit and one more are delivered.
+    #[test]
+    fn segments_sent_before_the_end_of_the_limit_are_limited() {
+        let mut sampler = Sampler::default();
+        sampler.sent(0, at(0), 0);
+        sampler.sent(1, at(0), 1);
+        sampler.app_limited(2);
+        let mut limited = Vec::new();
+        for seq in 2..6 {
+            sampler.delivered(seq - 2, at(50 * u64::from(seq)));
+            sampler.sample(Dur::ZERO);
+            sampler.sent(seq, at(50 * u64::from(seq)), 1);
+            limited.push(sampler.marks[seq as usize].app_limited);
+        }
+        assert_eq!(limited, [true, true, false, false]);
+    }
 }

@@ -10,7 +10,7 @@ use tailback_units::{Dur, Time};
 impl Bbr3 {
     /// Updates the maximum filter with a delivery rate in segments per second (BBRUpdateMaxBw, section 5.5.5).
     pub(super) fn update_max_bw(&mut self, acked: &Acked, rate: f64) {
-        if rate > 0.0 && (rate >= self.max_bw() || !self.limited(acked)) {
+        if rate >= self.max_bw() || !self.limited(acked) {
             self.max_bw[1] = self.max_bw[1].max(rate);
         }
     }
@@ -102,10 +102,8 @@ impl Bbr3 {
         }
         self.cycle.up_acks += f64::from(acked.delivered);
         let growth = (self.cycle.up_acks / self.cycle.up_count).floor();
-        if growth > 0.0 {
-            self.cycle.up_acks -= growth * self.cycle.up_count;
-            self.bounds.inflight_long += growth;
-        }
+        self.cycle.up_acks -= growth * self.cycle.up_count;
+        self.bounds.inflight_long += growth;
         if self.rounds.start {
             self.raise_slope(window);
         }
@@ -119,7 +117,7 @@ impl Bbr3 {
                 Phase::Stopping => {
                     self.bounds.probe_samples = false;
                     self.cycle.phase = Phase::None;
-                    if self.in_probe_bw() && !self.limited(acked) && self.max_bw[1] > 0.0 {
+                    if self.in_probe_bw() && !self.limited(acked) {
                         self.max_bw = [self.max_bw[1], 0.0];
                     }
                 }
