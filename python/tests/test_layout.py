@@ -26,6 +26,7 @@ LAYERS = (
     "router",
     "reproduction",
     "gallery",
+    "evaluation",
     "bench",
     "tailback",
     "cli",
