@@ -40,9 +40,7 @@ Exit codes: 0 evaluated, 2 unknown discipline or section, 3 invalid discipline, 
 @click.option("--full", "profile", flag_value="full", help="Runs of five minutes, and more replications.")
 @click.option("--only", multiple=True, metavar="SECTION", help="Section of RFC 7928, such as 8.2; may be repeated.")
 @seed_option
-@click.option(
-    "--jobs", type=click.IntRange(min=1), help="Replications at a time; default: one per processor."
-)
+@click.option("--jobs", type=click.IntRange(min=1), help="Replications at a time; default: one per processor.")
 @click.option("--out", type=click.Path(path_type=Path), help="Directory for card.html, card.json and figures.")
 @json_option
 @quiet_option
@@ -101,6 +99,6 @@ def _print(found: Card) -> None:
 
 
 def _counts(row: Row, other: str) -> str:
-    words = [score.against[other].word for score in row.scores if other in score.against]
+    words = [str(score.against[other].word) for score in row.scores if other in score.against]
     signs = (("better", "+"), ("worse", "-"), ("undecided", "?"))
-    return " ".join(f"{words.count(word)}{sign}" for word, sign in signs if words.count(word))
+    return " ".join(f"{words.count(word)}{sign}" for word, sign in signs if word in words)

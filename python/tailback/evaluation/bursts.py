@@ -25,7 +25,9 @@ def entries() -> Iterable[Entry]:
 
 def constant(made: Scenario, name: str, path: str) -> Scenario:
     """Add a flow of constant bit rate."""
-    return made.flow(name, f"send-{path}", f"recv-{path}", source("cbr", rate=f"{choices.CBR.value}Mbit/s", packet="1000B"))
+    return made.flow(
+        name, f"send-{path}", f"recv-{path}", source("cbr", rate=f"{choices.CBR.value}Mbit/s", packet="1000B")
+    )
 
 
 def _mix(number: str, video: bool, long: bool) -> Case:
@@ -50,11 +52,13 @@ def _mix(number: str, video: bool, long: bool) -> Case:
     if long:
         criteria.append(goodput("bulk", "goodput, bulk TCP"))
     words = ["web", "CBR", *(["bursty video"] if video else []), *(["one bulk TCP flow"] if long else [])]
-    clouds = ["web response", "cbr", *(["video"] if video else []), *(["bulk"] if long else [])]
+    clouds = [("web response", "web"), ("cbr", "CBR")]
+    clouds += [("video", "video")] if video else []
+    clouds += [("bulk", "bulk TCP")] if long else []
     return Case(
         f"7.2 case {number}",
         f"case {number}: {', '.join(words)}",
         build,
         tuple(criteria),
-        tuple(Cloud(group, _RTT) for group in clouds),
+        tuple(Cloud(group, _RTT, label) for group, label in clouds),
     )

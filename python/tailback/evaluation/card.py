@@ -17,11 +17,15 @@ from tailback.evaluation.outline import OUTLINE
 from tailback.evaluation.runner import Runs
 from tailback.results.intervals import Interval, mean_interval, paired_differences
 
-__all__ = ["WORDS", "Against", "Card", "Graph", "Row", "Score", "Word", "card", "word"]
+__all__ = ["UNCHANGED", "WORDS", "Against", "Card", "Graph", "Row", "Score", "Word", "card", "word"]
 
 Word = Literal["better", "worse", "undecided"]
 """Result of a comparison, of the evaluated discipline with another one."""
 WORDS: tuple[Word, ...] = ("better", "worse", "undecided")
+
+
+UNCHANGED = "unchanged"
+"""Name, in comparisons, of the evaluated discipline with its parameters as they are."""
 
 
 def word(difference: Interval, better: Better) -> Word | None:
@@ -92,6 +96,8 @@ class Row:
     scores: tuple[Score, ...]
     cases: Mapping[str, str]
     """Titles of the cases by key, in order."""
+    alone: frozenset[str]
+    """Keys of the cases that only the evaluated discipline runs."""
 
     def as_json(self) -> dict[str, object]:
         """Return the JSON form."""
@@ -211,7 +217,9 @@ def _row(title: str, level: int, entry: Entry, runs: Runs) -> Row:
         reasons = [reason for case in entry.cases if (reason := runs.refused.get((case.key, subject)))]
         status, why = "missing", "; ".join(dict.fromkeys(reasons)) or "interrupted before it was run"
     scores = [score for case in finished for score in _scores(case, runs)] + list(_facts(entry, runs))
-    return Row(entry.number, title, level, status, why, tuple(scores), {case.key: case.title for case in finished})
+    cases = {case.key: case.title for case in finished}
+    alone = frozenset(case.key for case in finished if case.alone)
+    return Row(entry.number, title, level, status, why, tuple(scores), cases, alone)
 
 
 def _scores(case: Case, runs: Runs) -> Iterator[Score]:
@@ -219,9 +227,11 @@ def _scores(case: Case, runs: Runs) -> Iterator[Score]:
     for criterion in case.criteria:
         seen = criterion.observable
         own = runs.values(case.key, subject, seen.name)
+        compared = {other: runs.values(case.key, other, seen.name) for other in others}
+        if case.baseline:
+            compared[UNCHANGED] = runs.values(case.baseline, subject, seen.name)
         against = {}
-        for other in others:
-            values = runs.values(case.key, other, seen.name)
+        for other, values in compared.items():
             if values:
                 difference = mean_interval(paired_differences(own, values), CONFIDENCE.value)
                 interval = mean_interval(list(values.values()), CONFIDENCE.value).clipped(seen.lowest)
@@ -250,9 +260,9 @@ def _graphs(entries: Sequence[Entry], runs: Runs) -> Iterator[Graph]:
             for cloud in case.clouds:
                 for subject in runs.subjects:
                     samples = runs.samples.get((case.key, subject.name), {})
-                    points = [point for k in sorted(samples) for point in samples[k].clouds[cloud.group]]
+                    points = [point for k in sorted(samples) for point in samples[k].clouds[cloud.title]]
                     if (summary := ellipse(points)) is not None:
-                        found.setdefault(cloud.group, {})[subject.name] = summary
+                        found.setdefault(cloud.title, {})[subject.name] = summary
             if found:
                 yield Graph(entry.number, case.key, case.title, found)
 

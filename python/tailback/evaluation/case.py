@@ -34,6 +34,8 @@ class Case:
     """Parameters that are changed in each discipline that accepts them; `None`: the disciplines as they are."""
     alone: bool = False
     """`True` if only the evaluated discipline is run, as for its own parameters."""
+    baseline: str = ""
+    """Key of the case with which this one is compared, too; empty: none."""
 
     def at(self, subject: Subject, length: Length) -> Scenario:
         """Return the scenario with a discipline."""

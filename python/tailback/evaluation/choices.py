@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Generic, Literal, TypeVar
 
@@ -98,7 +99,12 @@ RTTS = _choice(
     "section 6.2: 5 ms to 560 ms; the points are chosen here",
 )
 PAGE_OBJECTS = _choice("objects of a web page", 50, "", "section 7.2: at least 50")
-OBJECT = _choice("size of an object, uniform", ("1kB", "9kB"), "", "section 7.2: at least 1 kB; the rest is chosen here")
+OBJECT = _choice(
+    "size of an object, uniform",
+    ("1kB", "29kB"),
+    "",
+    "section 7.2: at least 1 kB; the mean, about one initial window, is chosen here",
+)
 PARALLEL = _choice("parallel connections of a web page", 6, "", "section 7.2")
 THINK = _choice("mean time between two pages, exponential", 1, "s", HERE)
 CBR = _choice("rate of the constant bit rate flow", 1, "Mbit/s", HERE)
@@ -123,7 +129,10 @@ LOADS = _choice("flows of the sensitivity row of the load", (50,), "", HERE)
 FACTORS = _choice("factors of each numeric parameter", (0.5, 2.0), "", f"{HERE}; section 8.3 requires an analysis")
 CLOUD = _choice("interval of one point of a delay-goodput graph", 1, "s", HERE)
 SAMPLE = _choice(
-    "sampling interval of the series, for loss synchronisation and the graphs", 100, "ms", f"{HERE}: one round-trip time"
+    "sampling interval of the series, for loss synchronisation and the graphs",
+    100,
+    "ms",
+    f"{HERE}: one round-trip time",
 )
 CONFIDENCE = _choice("confidence of all intervals", 0.95, "", HERE)
 
@@ -162,4 +171,4 @@ def flows_at(loss: float) -> int:
     """
     bdp = packets_of_delay(CAPACITY.value, RTT.value)
     total = bdp + max(round(BUFFER.value * bdp), 1)
-    return max(round(total * (loss / 0.76) ** 0.5), 1)
+    return max(round(total * math.sqrt(loss / 0.76)), 1)

@@ -16,8 +16,8 @@ from tailback.results.synchronisation import backoff_shares, mean_share
 
 __all__ = [
     "Better",
-    "Criterion",
     "Cloud",
+    "Criterion",
     "acknowledgements_lost",
     "completion",
     "delay_p99",
@@ -112,18 +112,17 @@ def loss(group: str = "*", name: str = "", label: str = "", better: Better = "lo
     return Criterion(observables.loss(group, name or f"loss_{group}", label or f"packet loss, {group}"), better)
 
 
-def synchronisation(rtt_ms: float, buffer_ms: float, group: str = "") -> Criterion:
-    """Return the mean share of flows that reduce their windows in one congestion epoch (section 2.4), %.
+def synchronisation(group: str, rtt_ms: float) -> Criterion:
+    """Return the mean share of a group's flows that reduce their windows in one congestion epoch (section 2.4), %.
 
-    `buffer_ms` is the time that the bottleneck needs for a full buffer, so that an epoch is the longest round-trip time.
+    An epoch is a round-trip time with the mean queueing delay of the replication.
     """
-    return _criterion(
-        "synchronisation",
-        "flows that reduce their windows together",
-        "%",
-        lambda report: mean_share(backoff_shares(report, (rtt_ms + buffer_ms) * 1e-3, group)),
-        "lower",
-    )
+
+    def value(report: Report) -> float:
+        epoch_s = rtt_ms * 1e-3 / 2 + report.mean_delay_s(group)
+        return math.nan if math.isnan(epoch_s) else mean_share(backoff_shares(report, epoch_s, group))
+
+    return _criterion("synchronisation", "flows that reduce their windows together", "%", value, "lower")
 
 
 def completion(group: str, name: str, label: str) -> Criterion:
@@ -213,6 +212,13 @@ class Cloud:
 
     group: str
     rtt_ms: float
+    label: str = ""
+    """Title of the graph; empty: the name of the group."""
+
+    @property
+    def title(self) -> str:
+        """Title of the graph."""
+        return self.label or self.group
 
     def points(self, report: Report) -> list[tuple[float, float]]:
         """Return a point for each interval after the warm-up in which a packet arrived: delay, ms, and Mbit/s.

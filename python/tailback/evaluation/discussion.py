@@ -10,6 +10,7 @@ from tailback.evaluation.choices import flows_at
 from tailback.evaluation.criteria import state_size
 from tailback.evaluation.stability import steady
 from tailback.evaluation.subject import Subject
+from tailback.scenario import toml_value
 
 __all__ = ["entries"]
 
@@ -33,7 +34,8 @@ def entries(subject: Subject, others: Sequence[Subject]) -> Iterable[Entry]:
         Fact("set", "parameters set for this evaluation", {one.name: len(one.table) - 1 for one in everyone}),
     )
     names = ", ".join(
-        f"{name} = {'(no default)' if value is None else value}" for name, value in subject.parameters.items()
+        f"{name} = {'(no default)' if value is None else toml_value(value)}"
+        for name, value in subject.parameters.items()
     )
     note = f"parameters of {subject.kind}: {names or 'none'}. Row 8.3 has the effect of each numeric one"
     yield run("12.2", note=note, facts=facts)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Collection, Sequence
-from concurrent.futures import Executor
 from pathlib import Path
 
 from tailback.errors import OutputError, UsageError
@@ -13,7 +12,6 @@ from tailback.evaluation.choices import Length, ProfileName, length_of
 from tailback.evaluation.plan import plan
 from tailback.evaluation.runner import Watch, run_cases
 from tailback.evaluation.subject import Subject
-from tailback.run.executors import Backend
 from tailback.run.pool import Pool
 
 __all__ = ["DEFAULTS", "evaluate", "write"]
@@ -31,7 +29,6 @@ def evaluate(
     only: Collection[str] = (),
     seed: int = 1,
     threads: int | None = None,
-    executor: Executor | Backend | None = None,
     watch: Watch | None = None,
 ) -> Card:
     """Run all sections with a discipline and those to compare it with, and return the card.
@@ -44,7 +41,6 @@ def evaluate(
         only: Numbers of sections to run, such as "8.2", with their subsections. Default: all.
         seed: Base seed; replication k of each case runs with `seed + k`, with every discipline.
         threads: Maximum number of replications that run at the same time. Default: one per processor.
-        executor: Executor of the replications, which the caller closes. Default: threads of this process.
         watch: Progress callback.
 
     Raises:
@@ -58,7 +54,7 @@ def evaluate(
         raise UsageError(f"{repeated!r} is given twice; compare with other disciplines")
     entries = plan(subject, others, only)
     cases = [case for entry in entries for case in entry.cases]
-    with Pool(threads, executor) as pool:
+    with Pool(threads) as pool:
         runs = run_cases(cases, (subject, *others), length or length_of(profile), seed, pool, watch)
     return card(entries, runs, profile)
 

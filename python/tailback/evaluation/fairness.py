@@ -41,5 +41,5 @@ def _pair(rtt: float) -> Case:
             loss("II", label="packet loss, category II", better=None),
             waiting("I", _RTT, "queueing delay, category I"),
         ),
-        (Cloud("I", _RTT), Cloud("II", rtt)),
+        (Cloud("I", _RTT, "category I"), Cloud("II", rtt, "category II")),
     )

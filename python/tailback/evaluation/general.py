@@ -10,7 +10,7 @@ from tailback.evaluation.choices import Length, flows_at
 from tailback.evaluation.criteria import Cloud, goodput, loss, marks, utilisation, waiting
 from tailback.evaluation.network import bulk, dumbbell
 from tailback.evaluation.subject import Subject
-from tailback.scenario import Scenario, Value, source
+from tailback.scenario import Scenario, Table, Value, source
 
 __all__ = ["entries"]
 
@@ -55,8 +55,8 @@ def _sizes(discipline: Mapping[str, Value], length: Length) -> Scenario:
 
 def _ecn(subject: Subject) -> Entry:
     note = (
-        "flows are ECN-capable (RFC 3168); disciplines with a parameter `ecn` have `ecn = true`. Row 8.2.3 has the same "
-        "scenario without ECN"
+        "flows are ECN-capable (RFC 3168); disciplines with a parameter `ecn` have `ecn = true`. Row 8.2.3 has the "
+        "same scenario without ECN"
     )
     if not subject.accepts({"ecn": True}):
         note += f"; {subject.kind} has no parameter `ecn` and is run as it is"
@@ -68,17 +68,23 @@ def _ecn(subject: Subject) -> Entry:
             "bulk",
             "a",
             flows_at(choices.MEDIUM.value),
-            ecn="classic",
+            transport={"ecn": "classic"},
         ),
-        (goodput("bulk"), waiting("bulk", _RTT), loss("bulk"), marks(), utilisation()),
-        (Cloud("bulk", _RTT),),
+        (
+            goodput("bulk", "goodput"),
+            waiting("bulk", _RTT, "queueing delay"),
+            loss("bulk", label="packet loss"),
+            marks(),
+            utilisation(),
+        ),
+        (Cloud("bulk", _RTT, "bulk TCP"),),
         variants={"ecn": True},
     )
     return run("4.5", case, note=note)
 
 
 def _scheduled(subject: Subject) -> Entry:
-    if not Subject(subject.name, {**_wrapped(subject.table)}, subject.folder).accepts({}):
+    if not Subject(subject.name, _wrapped(subject.table), subject.folder).accepts({}):
         return not_applicable("4.6", f"{subject.kind} cannot be the discipline of a class of another discipline")
     case = Case(
         "4.6",
@@ -90,14 +96,14 @@ def _scheduled(subject: Subject) -> Entry:
             waiting("friendly", _RTT, "queueing delay, TCP class"),
             loss("friendly", label="packet loss, TCP class"),
         ),
-        (Cloud("friendly", _RTT), Cloud("unresponsive", _RTT)),
+        (Cloud("friendly", _RTT, "TCP class"), Cloud("unresponsive", _RTT, "unresponsive class")),
     )
     return run("4.6", case, note="row 5.3 has the same traffic without classes")
 
 
-def _wrapped(discipline: Mapping[str, Value]) -> Mapping[str, Value]:
+def _wrapped(discipline: Mapping[str, Value]) -> Table:
     half = max(choices.packets_of_delay(choices.CAPACITY.value, choices.RTT.value) // 2, 1)
-    inner = {"weight": 1, "limit": f"{half}packets", "discipline": dict(discipline)}
+    inner: Table = {"weight": 1, "limit": f"{half}packets", "discipline": dict(discipline)}
     return {
         "kind": "wrr",
         "count": "bytes",

@@ -34,7 +34,7 @@ def entries() -> Iterable[Entry]:
             utilisation("left->middle").of("utilisation_first", "utilisation of the first bottleneck"),
             utilisation("middle->right").of("utilisation_second", "utilisation of the second bottleneck"),
         ),
-        (Cloud("through", _RTT), Cloud("second", _RTT)),
+        (Cloud("through", _RTT, "both bottlenecks"), Cloud("second", _RTT, "second bottleneck only")),
     )
     yield run("10.2", case, note="both bottlenecks have the same discipline; mixtures of disciplines are not run")
 

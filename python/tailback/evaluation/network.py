@@ -50,7 +50,7 @@ def dumbbell(
     made = (
         _empty(duration_s, warmup_s)
         .switch("left", ports={"right": port})
-        .switch("right", **({"ports": {"left": port}} if both else {}))
+        .switch("right", ports={"left": port} if both else {})
         .link(["left", "right"], rate=f"{rate:g}Mbit/s", delay=f"{_BOTTLENECK_MS:g}ms")
     )
     for name, rtt in rtts_ms.items():
@@ -58,9 +58,7 @@ def dumbbell(
     return made
 
 
-def two_bottlenecks(
-    discipline: Mapping[str, Value], duration_s: float, warmup_s: float, rtt_ms: float
-) -> Scenario:
+def two_bottlenecks(discipline: Mapping[str, Value], duration_s: float, warmup_s: float, rtt_ms: float) -> Scenario:
     """Return a network of three routers in a row, with the discipline towards the next one at the first two.
 
     The hosts of the class `through` use both bottlenecks, those of `first` and `second` one of them. All have the
@@ -94,7 +92,9 @@ def _empty(duration_s: float, warmup_s: float) -> Scenario:
     )
 
 
-def _hosts(made: Scenario, name: str, rtt_ms: float, left: str, right: str, middle_ms: float = _BOTTLENECK_MS) -> Scenario:
+def _hosts(
+    made: Scenario, name: str, rtt_ms: float, left: str, right: str, middle_ms: float = _BOTTLENECK_MS
+) -> Scenario:
     """Add the hosts of a class at the routers `left` and `right`, between which the propagation takes `middle_ms`."""
     access = f"{choices.ACCESS.value}Mbit/s"
     rest = rtt_ms / 2 - middle_ms - _RECEIVER_MS
@@ -125,8 +125,7 @@ def bulk(
     *,
     reverse: bool = False,
     start: str | None = None,
-    stop: str | None = None,
-    **transport: Value,
+    transport: Mapping[str, Value] | None = None,
 ) -> Scenario:
     """Add `count` long-lived TCP flows that always have data, which start within a second.
 
@@ -141,9 +140,8 @@ def bulk(
         to,
         source("bulk"),
         count=count,
-        transport=friendly(**transport),
+        transport=friendly(**(transport or {})),
         start=start,
-        stop=stop,
         start_spread="1s",
         probe=True,
     )

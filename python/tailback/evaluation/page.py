@@ -2,23 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from html import escape
 
 from tailback import _native
-from tailback.evaluation.card import WORDS, Against, Card, Graph, Row, Score
+from tailback.evaluation.card import UNCHANGED, WORDS, Against, Card, Graph, Row, Score
 from tailback.evaluation.choices import CHOICES, CONFIDENCE
 from tailback.evaluation.outline import REFERENCE
 from tailback.plotting.plot import image
 from tailback.results.formatting import digits
 from tailback.results.intervals import Interval
 
-__all__ = ["page", "shown"]
+__all__ = ["page", "sentence", "shown"]
 
 
 def page(found: Card, drawn: Mapping[str, bytes]) -> str:
     """Return the page of a card; `drawn` has its figures as SVG, by name."""
-    title = f"Report card of {escape(found.discipline)} by RFC 7928"
+    name = escape(found.discipline)
+    title = f"Report card of {name} by RFC 7928"
     low, high = found.replications
     each = f"{low}" if low == high else f"{low} to {high}"
     state = "<p><strong>Interrupted: only finished replications are shown.</strong></p>" if found.interrupted else ""
@@ -35,14 +37,14 @@ def page(found: Card, drawn: Mapping[str, bytes]) -> str:
 <h1>{title}</h1>
 <p class="reference">{escape(REFERENCE)}.</p>
 {state}
-<p>Tailback {escape(_native.version)}, <code>--{found.profile}</code>, base seed {found.seed}; {each} replications of each
-scenario, {digits(found.packet_hops / 1e6, 4)} million packet-hops in {digits(found.cpu_s, 3)} processor seconds; digest
-<code>{escape(found.digest)}</code>.</p>
-<p>Each number is a mean over replications with its {percent} interval (Student's t). The words compare {escape(found.discipline)}
-with another discipline in the same scenario with the same seeds: <em>better</em> or <em>worse</em> if the whole interval
-of the paired differences is on that side of zero, else <em>undecided</em>. A criterion without a better direction has no
+<p>Tailback {escape(_native.version)}, <code>--{found.profile}</code>, base seed {found.seed}; {each} replications of
+each scenario, {digits(found.packet_hops / 1e6, 4)} million packet-hops in {digits(found.cpu_s, 3)} processor seconds;
+digest <code>{escape(found.digest)}</code>.</p>
+<p>Each number is a mean over replications with its {percent} interval (Student's t). The words compare {name} with
+another discipline in the same scenario with the same seeds: <em>better</em> or <em>worse</em> if the whole interval of
+the paired differences is on that side of zero, else <em>undecided</em>. A criterion without a better direction has no
 word. Each comparison has its own {percent} interval, so among 100 comparisons of equal disciplines about five would be
-called better or worse.</p>
+called better or worse. Arrows show the better direction.</p>
 {_summary(found)}
 <h2>Sections</h2>
 {_sections(found)}
@@ -63,6 +65,16 @@ def shown(interval: Interval) -> str:
     if interval.n < 2:
         return mean
     return f"{mean} [{digits(interval.lo, 4)}, {digits(interval.hi, 4)}]".replace("-", "\N{MINUS SIGN}")
+
+
+def sentence(text: str) -> str:
+    """Return a note as a sentence: with a capital and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _html(text: str) -> str:
+    """Return a note as HTML; text in backticks is code."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))
 
 
 def _summary(found: Card) -> str:
@@ -87,13 +99,14 @@ def _sections(found: Card) -> str:
         rows.append(
             f'<tr class="level{row.level}"><td>{number}</td><td>{escape(row.title)}</td>'
             f'<td><span class="chip {row.status.replace(" ", "-")}">{row.status}</span></td>'
-            f"<td>{escape(row.why)}</td>{''.join(f'<td>{count}</td>' for count in counts)}</tr>"
+            f"<td>{_html(row.why)}</td>{''.join(f'<td>{count}</td>' for count in counts)}</tr>"
         )
     head = "".join(f"<th>{escape(other)}</th>" for other in found.against)
     return f"""<p>The last columns have the numbers of criteria by which {escape(found.discipline)} is better (+), worse
 (\N{MINUS SIGN}) or undecided (?).</p>
-<div class="wide"><table class="sections"><thead><tr><th></th><th>section</th><th>status</th><th>reason or note</th>{head}</tr>
-</thead><tbody>{"".join(rows)}</tbody></table></div>"""
+<div class="wide"><table class="sections">
+<thead><tr><th></th><th>section</th><th>status</th><th>reason or note</th>{head}</tr></thead>
+<tbody>{"".join(rows)}</tbody></table></div>"""
 
 
 def _counts(row: Row, other: str) -> str:
@@ -108,7 +121,7 @@ def _counts(row: Row, other: str) -> str:
 
 def _row(row: Row, found: Card, drawn: Mapping[str, bytes]) -> str:
     blocks = []
-    keys = [*row.cases, ""]
+    keys = [*(key for key in row.cases if key not in row.alone), ""]
     for key in keys:
         scores = [score for score in row.scores if score.case == key]
         if not scores:
@@ -116,7 +129,9 @@ def _row(row: Row, found: Card, drawn: Mapping[str, bytes]) -> str:
         graph = next((graph for graph in found.graphs if graph.case == key), None)
         head = f"<h3>{escape(row.cases[key])}</h3>" if key else ""
         blocks.append(f"{head}{_table(scores, found)}{_figure(graph, drawn) if graph else ''}")
-    why = f"<p>{escape(row.why)}.</p>" if row.why else ""
+    if row.alone:
+        blocks.append(_changed(row))
+    why = f"<p>{_html(sentence(row.why))}</p>" if row.why else ""
     return f'<section id="s{row.section}"><h2>{row.section} {escape(row.title)}</h2>{why}{"".join(blocks)}</section>'
 
 
@@ -128,9 +143,31 @@ def _table(scores: list[Score], found: Card) -> str:
         unit = f" ({escape(score.unit)})" if score.unit else ""
         arrow = {"lower": " ↓", "higher": " ↑", None: ""}[score.better]
         cells = "".join(_cell(score.against.get(other)) for other in others)
-        body += f'<tr><td>{escape(score.label)}{unit}{arrow}</td><td class="n own">{shown(score.interval)}</td>{cells}</tr>'
-    return f"""<div class="wide"><table><thead><tr><th>criterion</th><th>{escape(found.discipline)}</th>{head}</tr></thead>
+        body += (
+            f'<tr><td>{escape(score.label)}{unit}{arrow}</td><td class="n own">{shown(score.interval)}</td>{cells}</tr>'
+        )
+    return f"""<div class="wide"><table>
+<thead><tr><th>criterion</th><th>{escape(found.discipline)}</th>{head}</tr></thead>
 <tbody>{body}</tbody></table></div>"""
+
+
+def _changed(row: Row) -> str:
+    """Return the table of the cases that only the evaluated discipline runs: a line for each change of a parameter."""
+    by_case = {key: [score for score in row.scores if score.case == key] for key in row.cases if key in row.alone}
+    first = next(iter(by_case.values()))
+    head = "".join(
+        f"<th>{escape(score.label)}{f' ({escape(score.unit)})' if score.unit else ''}</th>" for score in first
+    )
+    body = ""
+    for key, scores in by_case.items():
+        cells = ""
+        for score in scores:
+            against = score.against.get(UNCHANGED)
+            chip = f' <span class="chip {against.word}">{against.word}</span>' if against and against.word else ""
+            cells += f'<td class="n">{shown(score.interval)}{chip}</td>'
+        body += f"<tr><td>{escape(row.cases[key])}</td>{cells}</tr>"
+    return f"""<h3>Parameters</h3><p>The words compare a changed parameter with the parameters as they are.</p>
+<div class="wide"><table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>"""
 
 
 def _cell(against: Against | None) -> str:
@@ -145,15 +182,17 @@ def _figure(graph: Graph, drawn: Mapping[str, bytes]) -> str:
     if graph.name not in drawn:
         return ""
     return f"""<figure><img alt="Delay against goodput: {escape(graph.title)}" src="{image(drawn[graph.name])}">
-<figcaption>Delay against goodput: for each discipline the median (marker) and the ellipse of one standard deviation of the
-points of all replications, one for each second. The upper left is better.</figcaption></figure>"""
+<figcaption>Delay against goodput: for each discipline the median (marker) and the ellipse of one standard deviation of
+the points of all replications, one for each second. The upper left is better.</figcaption></figure>"""
 
 
 def _choices() -> str:
     rows = "".join(
-        f"<tr><td>{escape(one.name)}</td><td>{escape(one.text)}</td><td>{escape(one.source)}</td></tr>" for one in CHOICES
+        f"<tr><td>{escape(one.name)}</td><td>{escape(one.text)}</td><td>{escape(one.source)}</td></tr>"
+        for one in CHOICES
     )
-    return f"""<div class="wide"><table><thead><tr><th>choice</th><th>value</th><th>section of the RFC, or reason</th></tr></thead>
+    return f"""<div class="wide"><table>
+<thead><tr><th>choice</th><th>value</th><th>section of the RFC, or reason</th></tr></thead>
 <tbody>{rows}</tbody></table></div>"""
 
 
@@ -181,7 +220,8 @@ th { background: #f6f7f9; } .n { text-align: right; font-variant-numeric: tabula
 .wide { overflow-x: auto; } figure { margin: .6rem 0; max-width: 1100px; } figure img { max-width: 100%; height: auto; }
 .chip { font-size: 12px; font-weight: 600; padding: .05rem .45rem; border-radius: 9px; background: #eaeef2;
   white-space: nowrap; }
-.chip.better, td.better { background: #dff3e4; color: #116329; } .chip.worse, td.worse { background: #ffd9d6; color: #a40e26; }
-.chip.undecided, td.undecided { background: #fff0c2; color: #7d4e00; } .chip.run { background: #dff3e4; color: #116329; }
+.chip.better, td.better, .chip.run { background: #dff3e4; color: #116329; }
+.chip.worse, td.worse { background: #ffd9d6; color: #a40e26; }
+.chip.undecided, td.undecided { background: #fff0c2; color: #7d4e00; }
 .chip.missing { background: #ffd9d6; color: #a40e26; }
 """

@@ -30,7 +30,13 @@ _RTT = float(choices.RTT.value)
 
 def entries() -> Iterable[Entry]:
     """Return the entries of section 9."""
-    clouds = ("voice", "web response", "cbr", "video response", "bulk")
+    clouds = (
+        ("voice", "call"),
+        ("web response", "web"),
+        ("cbr", "CBR"),
+        ("video response", "video over TCP"),
+        ("bulk", "bulk TCP"),
+    )
     yield run(
         "9.1",
         Case(
@@ -48,10 +54,10 @@ def entries() -> Iterable[Entry]:
                 completion("video", "segment", "completion time of a video segment"),
                 goodput("bulk", "goodput, bulk TCP"),
             ),
-            tuple(Cloud(group, _RTT) for group in clouds),
+            tuple(Cloud(group, _RTT, label) for group, label in clouds),
         ),
-        note="the video is sent in segments over TCP, without a change of its bit rate: Tailback has no application that "
-        "adapts it",
+        note="the video is sent in segments over TCP, without a change of its bit rate: Tailback has no application "
+        "that adapts it",
     )
     yield run(
         "9.2",
@@ -70,7 +76,7 @@ def entries() -> Iterable[Entry]:
                 acknowledgements_lost("up", "acks_up", "lost acknowledgements of the uplink's data"),
                 start_up(),
             ),
-            (Cloud("down", _RTT), Cloud("up", _RTT)),
+            (Cloud("down", _RTT, "downlink"), Cloud("up", _RTT, "uplink")),
         ),
     )
 

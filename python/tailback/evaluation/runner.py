@@ -35,7 +35,7 @@ class Sample:
     values: Mapping[str, float]
     """Criteria by name; NaN: the replication has no value."""
     clouds: Mapping[str, Sequence[tuple[float, float]]]
-    """Points of the delay-goodput graph by group of flows: ms and Mbit/s."""
+    """Points of the delay-goodput graph by title: ms and Mbit/s."""
 
 
 @dataclass
@@ -68,7 +68,12 @@ class Runs:
 
 
 def run_cases(
-    cases: Sequence[Case], subjects: Sequence[Subject], length: Length, seed: int, pool: Pool, watch: Watch | None = None
+    cases: Sequence[Case],
+    subjects: Sequence[Subject],
+    length: Length,
+    seed: int,
+    pool: Pool,
+    watch: Watch | None = None,
 ) -> Runs:
     """Run all cases; after Ctrl-C, the finished replications are returned.
 
@@ -172,5 +177,5 @@ class _Keep:
             report.digest,
             report.data["packet_hops"],
             {one.observable.name: one.observable.value(report) for one in case.criteria},
-            {cloud.group: cloud.points(report) for cloud in case.clouds},
+            {cloud.title: cloud.points(report) for cloud in case.clouds},
         )

@@ -16,6 +16,7 @@ from tailback.scenario import Value
 __all__ = ["entries", "scaled"]
 
 _RTT = float(choices.RTT.value)
+_DEFAULT = "8.3 parameters"
 
 
 def entries(subject: Subject) -> Iterable[Entry]:
@@ -30,38 +31,43 @@ def entries(subject: Subject) -> Iterable[Entry]:
     for rtt in choices.SENSITIVE_RTTS.value:
         title = f"{flows} TCP-friendly flows, round-trip time {rtt} ms"
         cases.append(steady(f"8.3 RTT {rtt} ms", title, flows=flows, rtt_ms=float(rtt), graph=False))
-    for count in choices.LOADS.value:
-        cases.append(steady(f"8.3 {count} flows", f"{count} TCP-friendly flows", flows=count, graph=False))
+    cases += [
+        steady(f"8.3 {count} flows", f"{count} TCP-friendly flows", flows=count, graph=False)
+        for count in choices.LOADS.value
+    ]
     parameters = list(_parameters(subject))
     note = (
-        "sensitivity is measured; the stability analysis of the control law, which the RFC requires of the authors of an "
-        "AQM, is in its paper"
+        "sensitivity is measured; the stability analysis of the control law, which the RFC requires of the authors of "
+        "an AQM, is in its paper"
     )
-    if not parameters:
+    if len(parameters) < 2:
         note += f"; {subject.kind} has no numeric parameter with a value"
     yield run("8.3", *cases, *parameters, note=note)
 
 
 def _parameters(subject: Subject) -> Iterator[Case]:
     flows = flows_at(choices.MEDIUM.value)
+    base = steady("", "", flows=flows)
+    criteria = (
+        goodput("bulk", "goodput"),
+        waiting("bulk", _RTT, "queueing delay"),
+        delay_p99("bulk", _RTT, "99 % queueing delay"),
+        loss("bulk", label="packet loss"),
+    )
+    yield Case(_DEFAULT, "medium congestion, parameters as they are", base.build, criteria, alone=True)
     for name, value in subject.parameters.items():
         for factor in choices.FACTORS.value:
             changed = scaled(value, factor)
             if changed is None or not subject.accepts({name: changed}):
                 continue
-            base = steady("", "", flows=flows)
             yield Case(
                 f"8.3 {name} x{factor:g}",
-                f"medium congestion, {name} {changed} instead of {value}",
+                f"{name}: {changed} instead of {value}",
                 base.build,
-                (
-                    goodput("bulk", "goodput"),
-                    waiting("bulk", _RTT, "queueing delay"),
-                    delay_p99("bulk", _RTT, "99 % queueing delay"),
-                    loss("bulk", label="packet loss"),
-                ),
+                criteria,
                 variants={name: changed},
                 alone=True,
+                baseline=_DEFAULT,
             )
 
 

@@ -56,8 +56,6 @@ def steady(
 
     `buffer` is in packets; default: that of all rows. With `graph`, there is a delay-goodput graph.
     """
-    packets = packets_of_delay(choices.CAPACITY.value, choices.RTT.value) if buffer is None else buffer
-    full_ms = packets * choices.PACKET.value * 8 / (choices.CAPACITY.value * 1e3)
 
     def build(discipline: Mapping[str, Value], length: Length) -> Scenario:
         made = dumbbell(discipline, length.duration_s, length.warmup_s, {"a": rtt_ms}, buffer=buffer)
@@ -69,11 +67,11 @@ def steady(
         delay_p99("bulk", rtt_ms, "99 % queueing delay"),
         loss("bulk", label="packet loss"),
         fairness("bulk", "Jain's index of the goodputs"),
-        synchronisation(rtt_ms, full_ms, "bulk"),
+        synchronisation("bulk", rtt_ms),
         start_up(),
         utilisation(),
     )
-    return Case(key, title, build, criteria, (Cloud("bulk", rtt_ms),) if graph else ())
+    return Case(key, title, build, criteria, (Cloud("bulk", rtt_ms, "bulk TCP"),) if graph else ())
 
 
 def _varying_load() -> Case:
@@ -96,7 +94,7 @@ def _varying_load() -> Case:
         return made
 
     every = "bulk*"
-    cloud = Cloud("bulk", _RTT)
+    cloud = Cloud("bulk", _RTT, f"the {levels[0]} flows of all phases")
     return Case(
         "8.2.5",
         f"{levels[0]}, {levels[1]} and {levels[2]} flows in turn, {phase} s each",
@@ -116,7 +114,7 @@ def _varying_load() -> Case:
 def _varying_capacity(name: str, phase_s: float, phases: int) -> Case:
     flows = flows_at(choices.MILD.value)
     buffer = packets_of_delay(choices.FAST_CAPACITY.value, choices.RTT.value)
-    cloud = Cloud("bulk", _RTT)
+    cloud = Cloud("bulk", _RTT, "bulk TCP")
 
     def build(discipline: Mapping[str, Value], length: Length) -> Scenario:
         del length

@@ -115,7 +115,7 @@ def _read(text: str) -> Subject:
             table = tomllib.loads(f"discipline = {text}")["discipline"]
         except tomllib.TOMLDecodeError as error:
             raise UsageError(
-                f"{text!r} is not an inline table: {error}; write, for example, '{{ kind = \"pie\", target = \"20ms\" }}'"
+                f'{text!r} is not an inline table: {error}; write, for example, \'{{ kind = "pie", target = "20ms" }}\''
             ) from None
         return _named(table, "", text)
     if text in kinds():

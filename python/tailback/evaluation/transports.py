@@ -43,10 +43,16 @@ def _single(key: str, title: str, transport: Mapping[str, Value]) -> Case:
         key,
         title,
         lambda discipline, length: bulk(
-            dumbbell(discipline, length.duration_s, length.warmup_s, {"a": _RTT}), "bulk", "a", **transport
+            dumbbell(discipline, length.duration_s, length.warmup_s, {"a": _RTT}), "bulk", "a", transport=transport
         ),
-        (goodput("bulk"), waiting("bulk", _RTT), delay_p99("bulk", _RTT), loss("bulk"), utilisation()),
-        (Cloud("bulk", _RTT),),
+        (
+            goodput("bulk", "goodput"),
+            waiting("bulk", _RTT, "queueing delay"),
+            delay_p99("bulk", _RTT, "99 % queueing delay"),
+            loss("bulk", label="packet loss"),
+            utilisation(),
+        ),
+        (Cloud("bulk", _RTT, "bulk TCP"),),
     )
 
 
@@ -76,7 +82,7 @@ def _windows(window: int) -> Case:
             goodput("bulk", "goodput, long flow"),
             waiting("bulk", _RTT, "queueing delay, long flow"),
         ),
-        (Cloud("bulk", _RTT), Cloud("short", _RTT)),
+        (Cloud("bulk", _RTT, "long flow"), Cloud("short", _RTT, "transfers")),
     )
 
 
@@ -89,9 +95,7 @@ def _alone() -> Case:
     return Case(
         "5.3 alone",
         "one unresponsive flow",
-        lambda discipline, length: _unresponsive(
-            dumbbell(discipline, length.duration_s, length.warmup_s, {"a": _RTT})
-        ),
+        lambda discipline, length: _unresponsive(dumbbell(discipline, length.duration_s, length.warmup_s, {"a": _RTT})),
         (
             goodput("unresponsive", "goodput", None),
             waiting("unresponsive", _RTT, "queueing delay"),
@@ -115,7 +119,7 @@ def _beside() -> Case:
             waiting("friendly", _RTT, "queueing delay, TCP"),
             loss("friendly", label="packet loss, TCP"),
         ),
-        (Cloud("friendly", _RTT), Cloud("unresponsive", _RTT)),
+        (Cloud("friendly", _RTT, "TCP"), Cloud("unresponsive", _RTT)),
     )
 
 
@@ -130,7 +134,7 @@ def _scavenger() -> Entry:
             bulk(dumbbell(discipline, length.duration_s, length.warmup_s, {"a": _RTT}), "friendly", "a"),
             "scavenger",
             "a",
-            congestion_control={"kind": name},
+            transport={"congestion_control": {"kind": name}},
         ),
         (
             goodput("friendly", "goodput, TCP"),
@@ -139,6 +143,6 @@ def _scavenger() -> Entry:
             waiting("friendly", _RTT, "queueing delay, TCP"),
             utilisation(),
         ),
-        (Cloud("friendly", _RTT), Cloud("scavenger", _RTT)),
+        (Cloud("friendly", _RTT, "TCP"), Cloud("scavenger", _RTT, "less than best effort")),
     )
     return run("5.4", case, note="an AQM that keeps the queue below the target of the flow removes its low priority")
