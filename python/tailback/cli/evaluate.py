@@ -40,7 +40,13 @@ Exit codes: 0 evaluated, 2 unknown discipline or section, 3 invalid discipline, 
 @click.option("--full", "profile", flag_value="full", help="Runs of five minutes, and more replications.")
 @click.option("--only", multiple=True, metavar="SECTION", help="Section of RFC 7928, such as 8.2; may be repeated.")
 @seed_option
-@click.option("--jobs", type=click.IntRange(min=1), help="Replications at a time; default: one per processor.")
+@click.option(
+    "--jobs",
+    "--threads",
+    "jobs",
+    type=click.IntRange(min=1),
+    help="Replications at a time; default: one per processor.",
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Directory for card.html, card.json and figures.")
 @json_option
 @quiet_option
