@@ -109,7 +109,7 @@ class _Replications(Replicated[str]):
                 try:
                     self.scenarios[key, subject.name] = case.at(subject, self.length).check()
                 except ScenarioError as error:
-                    self.runs.refused[key, subject.name] = error.message
+                    self.runs.refused[key, subject.name] = f"{error.path}: {error.message}"
                 else:
                     self.runs.samples[key, subject.name] = {}
 
