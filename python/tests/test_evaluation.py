@@ -12,7 +12,7 @@ from conftest import Ran
 
 import tailback as package
 from tailback.errors import ScenarioError, UsageError
-from tailback.evaluation import choices
+from tailback.evaluation import choices, criteria
 from tailback.evaluation.card import UNCHANGED, WORDS, card, word
 from tailback.evaluation.case import STATUSES
 from tailback.evaluation.choices import CHOICES, HERE, Length, flows_at, packets_of_delay
@@ -26,6 +26,7 @@ from tailback.evaluation.runner import Runs, Sample, run_cases
 from tailback.evaluation.sensitivity import scaled
 from tailback.evaluation.subject import Subject, kinds, split, subject
 from tailback.results.intervals import Interval
+from tailback.results.report import Report
 from tailback.run.pool import Pool
 from tailback.scenario import source
 
@@ -225,6 +226,48 @@ def test_points_of_a_graph_are_delay_without_propagation_and_goodput_per_second(
     assert waiting("cbr", 100.0).observable.value(report) == pytest.approx(1.416, abs=0.1)
     # The random delay is at most 1.2 ms; a quantile's error is at most 1/256 of the delay of about 52 ms.
     assert 1.8 < delay_p99("cbr", 100.0).observable.value(report) < 2.25
+
+
+# Criteria.
+
+
+def made_up(**tables: object) -> Report:
+    """Return a report with two long flows of a group `bulk`, of which parts are replaced."""
+    flow = {"group": "bulk", "delay": {"count": 10, "mean_s": 0.07}, "delivered": {"bytes": 0, "packets": 0}}
+    counts = {"goodput_bytes": 3_000_000, "acks_sent": 100, "acks_lost": 3}
+    flows = [
+        {**flow, "name": "bulk[1]", "transport": counts},
+        {**flow, "name": "bulk[2]", "transport": {**counts, "acks_sent": 300, "acks_lost": 1}},
+        {**flow, "name": "other", "group": "other", "transport": {**counts, "goodput_bytes": 1_500_000}},
+    ]
+    data = {"seed": 1, "digest": "", "warmup_s": 1.0, "end_s": 5.0, "flows": flows, "variation": {}, **tables}
+    return Report(data)  # type: ignore[arg-type]
+
+
+def test_ratios_and_lost_acknowledgements_are_those_of_hand_made_counts() -> None:
+    # 6 MB over 1.5 MB; 4 of 400 acknowledgements.
+    assert criteria.ratio("bulk", "other", "r", "ratio").observable.value(made_up()) == 4.0
+    assert criteria.acknowledgements_lost("bulk", "a", "lost").observable.value(made_up()) == 1.0
+
+
+def test_synchronisation_is_the_mean_share_of_flows_in_epochs_of_a_round_trip_time() -> None:
+    # One-way delay 70 ms, propagation 50 ms: an epoch is 120 ms, and the sampling interval of 100 ms. Both flows
+    # reduce their windows at 2.0 s and 2.2 s, in one epoch; only the first does at 4.0 s: shares of 1 and 1/2.
+    times = [round(0.1 * k, 1) for k in range(50)]
+    first = [10.0 if at < 2.0 else 7.0 if at < 4.0 else 5.0 for at in times]
+    second = [10.0 if at < 2.2 else 7.0 for at in times]
+    transports = {"bulk[1]": {"window_segments": first}, "bulk[2]": {"window_segments": second}}
+    report = made_up(series={"time_s": times, "transports": transports})
+    assert criteria.synchronisation("bulk", 100.0).observable.value(report) == pytest.approx(75.0)
+
+
+def test_the_state_is_the_largest_of_its_samples_without_those_of_other_ports() -> None:
+    ports = {"left->right": {"state": {"state_bytes": [40, 58, 44]}}, "right->left": {"state": {"state_bytes": [99]}}}
+    assert criteria.state_size().observable.value(made_up(series={"ports": ports})) == 58
+
+
+def test_a_call_of_which_no_packet_arrives_has_the_lowest_score() -> None:
+    assert criteria.speech("voice", "score").observable.value(made_up()) == 1.0
 
 
 # Disciplines.

@@ -27,7 +27,7 @@ def pictures(found: Card) -> dict[str, bytes]:
 def overview(found: Card) -> bytes:
     """Return a figure with the graphs of six cases with one class of traffic, as SVG."""
     graphs = [graph for key in _OVERVIEW for graph in found.graphs if graph.case == key]
-    panels = [(f"{graph.section} {graph.title.partition(':')[0]}", next(iter(graph.ellipses.values()))) for graph in graphs]
+    panels = [(f"{one.section} {one.title.partition(':')[0]}", next(iter(one.ellipses.values()))) for one in graphs]
     return plot.to_bytes(_panels(panels, 3), "svg", f"Delay against goodput, {found.discipline}")
 
 
