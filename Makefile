@@ -88,6 +88,10 @@ results: $(VENV)/.installed ## Reproduce every experiment at full length (hours)
 	$(BIN)/tailback reproduce $(RUN) --full --out $(OUT)/full || [ $$? -eq 5 ]
 	$(BIN)/python tools/docs_results.py $(OUT)/full
 
+.PHONY: cards
+cards: $(VENV)/.installed ## Evaluate six disciplines by RFC 7928 (20 minutes on 2 cores) and write docs/evaluate
+	$(BIN)/python tools/report_cards.py
+
 # --- Tests ------------------------------------------------------------------------------------------------------
 
 .PHONY: test

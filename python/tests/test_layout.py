@@ -28,6 +28,7 @@ LAYERS = (
     "router",
     "reproduction",
     "gallery",
+    "evaluation",
     "bench",
     "tailback",
     "cli",

@@ -1,0 +1,227 @@
+"""Page of a card: self-contained HTML."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from html import escape
+
+from tailback import _native
+from tailback.evaluation.card import UNCHANGED, WORDS, Against, Card, Graph, Row, Score
+from tailback.evaluation.choices import CHOICES, CONFIDENCE
+from tailback.evaluation.outline import REFERENCE
+from tailback.plotting.plot import image
+from tailback.results.formatting import digits
+from tailback.results.intervals import Interval
+
+__all__ = ["page", "sentence", "shown"]
+
+
+def page(found: Card, drawn: Mapping[str, bytes]) -> str:
+    """Return the page of a card; `drawn` has its figures as SVG, by name."""
+    name = escape(found.discipline)
+    title = f"Report card of {name} by RFC 7928"
+    low, high = found.replications
+    each = f"{low}" if low == high else f"{low} to {high}"
+    state = "<p><strong>Interrupted: only finished replications are shown.</strong></p>" if found.interrupted else ""
+    percent = f"{CONFIDENCE.value:.0%}".replace("%", " %")
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>{title}</title>
+<style>{_CSS}</style>
+</head>
+<body>
+<h1>{title}</h1>
+<p class="reference">{escape(REFERENCE)}.</p>
+{state}
+<p>Tailback {escape(_native.version)}, <code>--{found.profile}</code>, base seed {found.seed}; {each} replications of
+each scenario, {digits(found.packet_hops / 1e6, 4)} million packet-hops in {digits(found.cpu_s, 3)} processor seconds;
+digest <code>{escape(found.digest)}</code>.</p>
+<p>Each number is a mean over replications with its {percent} interval (Student's t). The words compare {name} with
+another discipline in the same scenario with the same seeds: <em>better</em> or <em>worse</em> if the whole interval of
+the paired differences is on that side of zero, else <em>undecided</em>. A criterion without a better direction has no
+word. Each comparison has its own {percent} interval, so among 100 comparisons of equal disciplines about five would be
+called better or worse. Arrows show the better direction.</p>
+{_summary(found)}
+<h2>Sections</h2>
+{_sections(found)}
+{"".join(_row(row, found, drawn) for row in found.rows if row.scores)}
+<h2>Choices</h2>
+{_choices()}
+{_refused(found)}
+</body>
+</html>
+"""
+
+
+def shown(interval: Interval) -> str:
+    """Return a mean with its interval, as "12.3 [11.9, 12.7]"; a number that is exact has no interval."""
+    if not interval.n:
+        return "no value"
+    mean = digits(interval.mean, 4)
+    if interval.n < 2:
+        return mean
+    return f"{mean} [{digits(interval.lo, 4)}, {digits(interval.hi, 4)}]".replace("-", "\N{MINUS SIGN}")
+
+
+def sentence(text: str) -> str:
+    """Return a note as a sentence: with a capital and a full stop."""
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _html(text: str) -> str:
+    """Return a note as HTML; text in backticks is code."""
+    return re.sub(r"`([^`]*)`", r"<code>\1</code>", escape(text))
+
+
+def _summary(found: Card) -> str:
+    if not found.against:
+        return ""
+    head = "".join(f"<th>{word}</th>" for word in WORDS)
+    rows = "".join(
+        f"<tr><td>{escape(other)}</td>"
+        + "".join(f'<td class="n {word}">{count}</td>' for word, count in found.words(other).items())
+        + "</tr>"
+        for other in found.against
+    )
+    return f"""<h2>Comparisons</h2>
+<table><thead><tr><th>{escape(found.discipline)} against</th>{head}</tr></thead><tbody>{rows}</tbody></table>"""
+
+
+def _sections(found: Card) -> str:
+    rows = []
+    for row in found.rows:
+        number = f'<a href="#s{row.section}">{row.section}</a>' if row.scores else row.section
+        counts = [_counts(row, other) for other in found.against]
+        rows.append(
+            f'<tr class="level{row.level}"><td>{number}</td><td>{escape(row.title)}</td>'
+            f'<td><span class="chip {row.status.replace(" ", "-")}">{row.status}</span></td>'
+            f"<td>{_html(row.why)}</td>{''.join(f'<td>{count}</td>' for count in counts)}</tr>"
+        )
+    head = "".join(f"<th>{escape(other)}</th>" for other in found.against)
+    return f"""<p>The last columns have the numbers of criteria by which {escape(found.discipline)} is better (+), worse
+(\N{MINUS SIGN}) or undecided (?).</p>
+<div class="wide"><table class="sections">
+<thead><tr><th></th><th>section</th><th>status</th><th>reason or note</th>{head}</tr></thead>
+<tbody>{"".join(rows)}</tbody></table></div>"""
+
+
+def _counts(row: Row, other: str) -> str:
+    words = [score.against[other].word for score in row.scores if other in score.against]
+    signs = {"better": "+", "worse": "\N{MINUS SIGN}", "undecided": "?"}
+    return " ".join(
+        f'<span class="chip {word}">{signs[word]}&hairsp;{count}</span>'
+        for word in WORDS
+        if (count := words.count(word))
+    )
+
+
+def _row(row: Row, found: Card, drawn: Mapping[str, bytes]) -> str:
+    blocks = []
+    keys = [*(key for key in row.cases if key not in row.alone), ""]
+    for key in keys:
+        scores = [score for score in row.scores if score.case == key]
+        if not scores:
+            continue
+        graph = next((graph for graph in found.graphs if graph.case == key), None)
+        head = f"<h3>{escape(row.cases[key])}</h3>" if key else ""
+        blocks.append(f"{head}{_table(scores, found)}{_figure(graph, drawn) if graph else ''}")
+    if row.alone:
+        blocks.append(_changed(row))
+    why = f"<p>{_html(sentence(row.why))}</p>" if row.why else ""
+    return f'<section id="s{row.section}"><h2>{row.section} {escape(row.title)}</h2>{why}{"".join(blocks)}</section>'
+
+
+def _table(scores: list[Score], found: Card) -> str:
+    others = [other for other in found.against if any(other in score.against for score in scores)]
+    head = "".join(f"<th>{escape(other)}</th>" for other in others)
+    body = ""
+    for score in scores:
+        unit = f" ({escape(score.unit)})" if score.unit else ""
+        arrow = {"lower": " ↓", "higher": " ↑", None: ""}[score.better]
+        cells = "".join(_cell(score.against.get(other)) for other in others)
+        body += (
+            f'<tr><td>{escape(score.label)}{unit}{arrow}</td><td class="n own">{shown(score.interval)}</td>{cells}</tr>'
+        )
+    return f"""<div class="wide"><table>
+<thead><tr><th>criterion</th><th>{escape(found.discipline)}</th>{head}</tr></thead>
+<tbody>{body}</tbody></table></div>"""
+
+
+def _changed(row: Row) -> str:
+    """Return the table of the cases that only the evaluated discipline runs: a line for each change of a parameter."""
+    by_case = {key: [score for score in row.scores if score.case == key] for key in row.cases if key in row.alone}
+    first = next(iter(by_case.values()))
+    head = "".join(
+        f"<th>{escape(score.label)}{f' ({escape(score.unit)})' if score.unit else ''}</th>" for score in first
+    )
+    body = ""
+    for key, scores in by_case.items():
+        cells = ""
+        for score in scores:
+            against = score.against.get(UNCHANGED)
+            chip = f' <span class="chip {against.word}">{against.word}</span>' if against and against.word else ""
+            cells += f'<td class="n">{shown(score.interval)}{chip}</td>'
+        body += f"<tr><td>{escape(row.cases[key])}</td>{cells}</tr>"
+    return f"""<h3>Parameters</h3><p>The words compare a changed parameter with the parameters as they are.</p>
+<div class="wide"><table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>"""
+
+
+def _cell(against: Against | None) -> str:
+    if against is None:
+        return "<td>not run</td>"
+    chip = f' <span class="chip {against.word}">{against.word}</span>' if against.word else ""
+    title = f"difference {shown(against.difference)}"
+    return f'<td class="n" title="{escape(title)}">{shown(against.interval)}{chip}</td>'
+
+
+def _figure(graph: Graph, drawn: Mapping[str, bytes]) -> str:
+    if graph.name not in drawn:
+        return ""
+    return f"""<figure><img alt="Delay against goodput: {escape(graph.title)}" src="{image(drawn[graph.name])}">
+<figcaption>Delay against goodput: for each discipline the median (marker) and the ellipse of one standard deviation of
+the points of all replications, one for each second. The upper left is better.</figcaption></figure>"""
+
+
+def _choices() -> str:
+    rows = "".join(
+        f"<tr><td>{escape(one.name)}</td><td>{escape(one.text)}</td><td>{escape(one.source)}</td></tr>"
+        for one in CHOICES
+    )
+    return f"""<div class="wide"><table>
+<thead><tr><th>choice</th><th>value</th><th>section of the RFC, or reason</th></tr></thead>
+<tbody>{rows}</tbody></table></div>"""
+
+
+def _refused(found: Card) -> str:
+    if not found.refused:
+        return ""
+    rows = "".join(f"<li>{escape(where)}: {escape(why)}</li>" for where, why in found.refused.items())
+    return f"<h2>Not run</h2><p>Disciplines that a scenario does not permit:</p><ul>{rows}</ul>"
+
+
+_CSS = """
+:root { color-scheme: light; --line: #d9dde3; }
+* { box-sizing: border-box; }
+body { font: 15px/1.5 system-ui, sans-serif; color: #1b1f24; max-width: 1440px; margin: 0 auto; padding: 1.5rem; }
+h1 { font-size: 1.6rem; margin: 0 0 .5rem; } h2 { font-size: 1.25rem; margin: 1.2rem 0 .3rem; }
+h3 { font-size: 1rem; margin: 1rem 0 .2rem; }
+section { border-top: 2px solid #1b1f24; margin-top: 2rem; }
+.reference, figcaption { color: #57606a; } figcaption { font-size: 13.5px; }
+code { font-family: ui-monospace, monospace; font-size: .92em; }
+table { border-collapse: collapse; font-size: 13.5px; margin: .4rem 0; }
+th, td { border: 1px solid var(--line); padding: .25rem .55rem; text-align: left; vertical-align: top; }
+th { background: #f6f7f9; } .n { text-align: right; font-variant-numeric: tabular-nums; } .own { font-weight: 600; }
+.sections .level1 td { background: #eef1f5; font-weight: 600; }
+.sections td:nth-child(n+5), .sections td:nth-child(1), .sections td:nth-child(3) { white-space: nowrap; }
+.wide { overflow-x: auto; } figure { margin: .6rem 0; max-width: 1100px; } figure img { max-width: 100%; height: auto; }
+.chip { font-size: 12px; font-weight: 600; padding: .05rem .45rem; border-radius: 9px; background: #eaeef2;
+  white-space: nowrap; }
+.chip.better, td.better, .chip.run { background: #dff3e4; color: #116329; }
+.chip.worse, td.worse { background: #ffd9d6; color: #a40e26; }
+.chip.undecided, td.undecided { background: #fff0c2; color: #7d4e00; }
+.chip.missing { background: #ffd9d6; color: #a40e26; }
+"""
