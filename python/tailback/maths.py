@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tailback import _native
 
-__all__ = ["cos", "exp", "exp_m1", "ln", "ln_1p", "ln_gamma", "log2", "pow", "sin"]
+__all__ = ["cos", "exp", "exp_m1", "ln", "ln_1p", "ln_gamma", "log2", "power", "sin"]
 
 cos = _native.maths.cos
 exp = _native.maths.exp
@@ -17,5 +17,5 @@ ln = _native.maths.ln
 ln_1p = _native.maths.ln_1p
 ln_gamma = _native.maths.ln_gamma
 log2 = _native.maths.log2
-pow = _native.maths.pow
+power = _native.maths.pow
 sin = _native.maths.sin

@@ -2,6 +2,7 @@
 //! limit is exceeded, no flow is reordered, and the reported state agrees with the packets held.
 
 use crate::common::*;
+use crate::user::{install_random_laws, with_loaded_laws};
 use proptest::prelude::*;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
@@ -11,8 +12,11 @@ use tailback_units::{Dur, Rate, Time};
 
 /// Returns parameters of each discipline as a document has them: the defaults, and values at the edges of the ranges.
 pub(crate) fn documents() -> Vec<Value> {
-    let mut documents: Vec<Value> = Spec::NAMES.iter().map(|kind| json!({ "kind": kind })).collect();
+    let mut documents: Vec<Value> =
+        Spec::NAMES.iter().filter(|kind| **kind != "user").map(|kind| json!({ "kind": kind })).collect();
     documents.extend([
+        json!({ "kind": "user", "file": "law.py", "class": "Law" }),
+        json!({ "kind": "wrr", "classes": [{ "match": { "flow": 1 }, "discipline": { "kind": "user", "file": "a", "class": "B" } }] }),
         json!({ "kind": "drop-tail", "packets": 1, "victim": "random" }),
         json!({ "kind": "drop-tail", "victim": "head" }),
         json!({ "kind": "red", "ecn": true, "min": "1packet", "max": "1packet", "weight": 1.0, "victim": "random" }),
@@ -175,8 +179,10 @@ proptest! {
     ) {
         let spec: Spec = tailback_document::decode(document).expect("a document that decodes");
         prop_assert!(spec.check().is_ok(), "{:?}", spec.check());
+        let spec = with_loaded_laws(spec);
         let mut q = spec.build(&site);
         let rng = &mut Rng::named(seed, "port");
+        install_random_laws(&mut q, rng);
         let (mut dropped, mut marked): (Vec<Dropped>, u64) = (Vec::new(), 0);
         let (mut arrived, mut lost, mut sent) = (0u32, BTreeSet::new(), BTreeSet::new());
         let mut last_of_flow = [None; 6];

@@ -39,4 +39,5 @@ mod sfb_reference;
 mod signals;
 mod state;
 mod tags;
+mod user;
 mod wred;

@@ -85,7 +85,7 @@ def _refused(folder: Path, path: Path, allow_files: bool) -> Problem | None:
         return (
             "file",
             f"`{path}` is outside the scenario's folder",
-            "its code would be run; if you trust this scenario, allow it with --allow-files (in Python: allow_files=True)",
+            "its code would run; if you trust this scenario, allow it with --allow-files (in Python: allow_files=True)",
         )
     return None
 
@@ -95,7 +95,11 @@ def _no_class(module: ModuleType, path: Path, name: str, found: object) -> Probl
     laws = [key for key, value in vars(module).items() if isinstance(value, type) and issubclass(value, Law)]
     laws = [key for key in laws if key != "Law"]
     if found is not None:
-        return "class", f"`{name}` of {path.name} is not derived from tailback.Law", "write `class MyLaw(tailback.Law):`"
+        return (
+            "class",
+            f"`{name}` of {path.name} is not derived from tailback.Law",
+            "write `class MyLaw(tailback.Law):`",
+        )
     near = difflib.get_close_matches(name, laws, 1)
     if near:
         advice = f"did you mean `{near[0]}`?"
@@ -127,7 +131,7 @@ def _module(path: Path) -> _Module:
     # A cached bytecode file is chosen by the time of the source, which may be equal after a quick change.
     importlib.invalidate_caches()
     try:
-        exec(compile(text, str(path), "exec"), module.__dict__)  # noqa: S102: the file is the user's law
+        exec(compile(text, str(path), "exec"), module.__dict__)
     finally:
         sys.path.remove(str(path.parent))
     _LOCAL.update(local_modules(path.parent, before))

@@ -10,7 +10,9 @@ class Codel(tailback.Law):
     """Controlled delay: drops at departure."""
 
     marks = False
-    probes = ("count", "dropping")
+    probes = ("dropping", "count")
+    # As the built-in law counts: two times, a flag for one of them, two counters, a state and what was done before.
+    state_bytes = 34
 
     def __init__(self, target: str = "5ms", interval: str = "100ms", mtu: int = 1514) -> None:
         self.target_ps = self.picoseconds(target)

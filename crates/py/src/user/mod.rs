@@ -70,7 +70,7 @@ impl Factories for PyFactories {
             let refused = |key: &'static str, error: &PyErr| LoadError {
                 key,
                 message: traceback(py, error),
-                help: "see `tailback check` and the page docs/laws.md".to_owned(),
+                help: "the page docs/laws.md has the rules for laws".to_owned(),
             };
             let load = || -> PyResult<_> {
                 let loading = py.import("tailback.laws.loading")?;
