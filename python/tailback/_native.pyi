@@ -189,7 +189,10 @@ class Call:
         """Index of the packet's flow; each direction of a connection has its own."""
     @property
     def sequence(self) -> int:
-        """Sequence number of the packet within its flow."""
+        """Sequence number of the packet within its flow; in an acknowledgement the next one expected.
+
+        It is 4294967295 in packets of a handshake.
+        """
     @property
     def traffic_class(self) -> int:
         """Class of the packet, 0 (highest) to 7."""

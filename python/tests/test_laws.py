@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import threading
 import time
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,6 @@ import pytest
 import tailback as core
 from tailback import maths
 from tailback.laws import watchdog
-
-from .conftest import Cli
 
 LAWS = Path(__file__).with_name("laws")
 
@@ -165,9 +164,9 @@ def test_a_call_has_the_packet_the_queue_and_the_link(tmp_path: Path) -> None:
 def arrive(self, call):
     if call.rate_bps == 5_000_000:
         assert call.limit_packets == 60 and call.limit_bytes is None
-        assert call.size == 1518 and call.payload == 1448, call
         assert call.full == (call.queue_packets == 60)
-        assert call.queue_bytes == call.queue_packets * 1518
+    if call.payload > 0:
+        assert call.size == 1518 and call.payload == 1448, call
         assert call.ecn == 0 and not call.ect and call.dscp == 0 and call.colour == 0 and call.traffic_class == 0
         assert call.sojourn_ps == 0 and 0 <= call.flow < 4
 def depart(self, call):
@@ -192,7 +191,7 @@ def __init__(self): self.arrivals = 0
 def arrive(self, call): self.arrivals += 1
 """
     found = report(law(tmp_path, body))
-    state = {name: port["state"]["arrivals"][-1] for name, port in found["series"]["ports"].items() if "state" in port}
+    state = {name: port["state"]["arrivals"][-1] for name, port in found["series"]["ports"].items() if port["state"]}
     assert state["s->b"] > 1_000
     assert len({value for name, value in state.items() if name != "s->b"}) > 1
     inner = user("mine.py", "Mine")
@@ -225,7 +224,7 @@ FAULTS = {
 @pytest.mark.parametrize("line", FAULTS)
 def test_a_fault_ends_the_run_and_names_the_law_the_call_and_the_time(line: str, tmp_path: Path) -> None:
     message = failure(law(tmp_path, f"def arrive(self, call):\n    if call.now_ps > 10**12: {line}"))
-    for part in ("`Mine` of mine.py at ", "in `arrive` at 1.", *FAULTS[line]):
+    for part in ("`Mine` of mine.py at ", "in `arrive` at 1.000", *FAULTS[line]):
         assert part in message
 
 
@@ -270,7 +269,7 @@ def test_the_other_cells_of_a_sweep_finish(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(watchdog, "CALL_LIMIT_S", 0.3)
     for number, line in enumerate(("raise ValueError(self.n)", "return 7", "self.wake_ps = 0", "while True: pass")):
         condition = "self.n == 4 and call.now_ps > 10**12"
-        body = f"def __init__(self, n=0): self.n = n\ndef arrive(self, call):\n    if {condition}: {line}"
+        body = f"def __init__(self, n=0): self.n = n\ndef arrive(self, call):\n    if {condition}:\n        {line}"
         one = law(tmp_path / str(number), body, parameters="{ n = 0 }")
         with pytest.raises(core.FailedRuns, match="1 of 10 runs failed") as failed:
             core.sweep(one, {"network.discipline.parameters.n": range(10)}, replications=1, seed=1)
@@ -360,7 +359,7 @@ def test_the_pinned_functions_agree_with_those_of_the_platform() -> None:
         assert maths.power(x, 0.7) == pytest.approx(x**0.7, rel=1e-14)
 
 
-def test_a_run_from_the_command_line_reports_the_fault(tailback: Cli, tmp_path: Path) -> None:
+def test_a_run_from_the_command_line_reports_the_fault(tailback: Callable[..., Any], tmp_path: Path) -> None:
     law(tmp_path, "def arrive(self, call):\n    if call.now_ps > 10**12: raise ValueError('late')")
     file = tmp_path / "scenario.toml"
     file.write_text(NETWORK.replace("DISCIPLINE", user("mine.py", "Mine")))

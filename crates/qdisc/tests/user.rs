@@ -192,7 +192,7 @@ fn an_invalid_answer_is_a_fault_and_afterwards_all_packets_pass_without_a_call()
         let fault = rig.faults.first().expect("a fault").clone();
         assert!(fault.message.contains(message), "{fault}");
         assert_eq!((fault.call, fault.at), ("arrive", Time(10_000)));
-        assert!(fault.to_string().starts_with("`Law` of law.py at s->b, in `arrive` at 10ns: "), "{fault}");
+        assert!(fault.to_string().starts_with("`Law` of law.py at s->b, in `arrive` at 0.00000001 s: "), "{fault}");
         assert_eq!(rig.leave(20), Some(0));
         assert_eq!((rig.calls().len(), rig.q.next_wakeup()), (2, None));
     }

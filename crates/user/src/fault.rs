@@ -2,7 +2,7 @@
 
 use core::fmt;
 use std::sync::{Arc, OnceLock};
-use tailback_units::{Dur, Time};
+use tailback_units::Time;
 
 /// A call of a component that failed: by an exception, by a crash, or by an answer that is no valid decision. A fault ends
 /// the run.
@@ -21,7 +21,7 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fault { component, call, at, message } = self;
-        write!(f, "{component}, in `{call}` at {}: {message}", Dur(at.0))
+        write!(f, "{component}, in `{call}` at {} s: {message}", at.as_secs())
     }
 }
 

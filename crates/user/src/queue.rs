@@ -90,7 +90,8 @@ pub struct QueueCall {
     pub payload: u32,
     /// Index of the packet's flow; each direction of a connection has an index of its own.
     pub flow: u32,
-    /// Sequence number of the packet within its flow.
+    /// Sequence number of the packet within its flow; in an acknowledgement the next one expected, and `u32::MAX` in packets
+    /// of a handshake.
     pub sequence: u32,
     /// Class of the packet, 0 (highest) to 7.
     pub traffic_class: u8,

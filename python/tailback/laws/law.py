@@ -38,6 +38,12 @@ class Law(_native.Law):
     state_bytes: ClassVar[int] = 0
     """Size of the law's variables, bytes, for the column `state_bytes` of time series."""
 
+    def __init__(self) -> None:
+        """Make the law of one queue; a derived class takes its parameters as keyword arguments.
+
+        A law without `__init__` has no parameters, and refuses any.
+        """
+
     @staticmethod
     def picoseconds(text: str) -> int:
         """Return a duration such as "5ms" in picoseconds; raises ValueError for other text."""

@@ -60,7 +60,9 @@ fn python<'py>(py: Python<'py>, value: &serde_json::Value) -> PyResult<Bound<'py
 
 /// Returns the traceback of an exception, without the frames of this package.
 fn traceback(py: Python<'_>, error: &PyErr) -> String {
-    let shown = || py.import("tailback.laws.loading")?.call_method1("traceback_text", (error.value(py),))?.extract();
+    // `into_value` attaches the traceback, which `value` does not before Python 3.12.
+    let value = error.clone_ref(py).into_value(py);
+    let shown = || py.import("tailback.laws.loading")?.call_method1("traceback_text", (value,))?.extract();
     shown().unwrap_or_else(|_| error.to_string())
 }
 
