@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 use tailback_document::{Checked, decode};
-use tailback_qdisc::Spec;
 use tailback_qdisc::congestion_notification::{Simple, cp, rp};
 use tailback_qdisc::discipline::wrr;
 use tailback_qdisc::law::red::{Adaptive, Floyd};
+use tailback_qdisc::{Packet, Spec};
 use tailback_units::Fraction;
 
 /// Sets the value at `path` (names and indices, separated by dots) in a document.
@@ -150,6 +150,16 @@ fn the_ranges_of_the_parameters_of_disciplines_end_where_the_documentation_says(
     assert_eq!(refused(&json!({ "kind": "red-pd", "intervals": 2 })).as_deref(), Some("needed"));
     whole(&json!({ "kind": "red-pd", "needed": 1 }), "intervals", 1, 100);
     whole(&red_pd, "flows", 1, 1_000_000);
+
+    let largest = Packet::MAX_FLOWS - 1;
+    for kind in ["drr", "wfq", "scfq"] {
+        let weighted =
+            |flow: u32, weight: f64| refused(&json!({ "kind": kind, "weights": { flow.to_string(): weight } }));
+        assert_eq!((weighted(largest, 1e-6), weighted(0, 1e6)), (None, None), "{kind}");
+        assert_eq!(weighted(largest + 1, 1.0), Some(format!("weights.{}", largest + 1)), "{kind}");
+        assert_eq!(weighted(7, 0.99e-6).as_deref(), Some("weights.7"), "{kind}");
+        assert_eq!(weighted(7, 1.01e6).as_deref(), Some("weights.7"), "{kind}");
+    }
 
     let flow = json!({ "flow": 0 });
     let wrr = json!({ "kind": "wrr", "classes": [{ "match": flow }], "default": {} });
