@@ -27,7 +27,7 @@ fn shown(document: &Value, path: &str) -> String {
     for step in path.split('.') {
         match step.parse::<usize>() {
             Ok(index) if place.is_array() => {
-                shown += &format!("[{index}]");
+                shown = format!("{shown}[{index}]");
                 place = &place[index];
             }
             _ => {
@@ -43,7 +43,7 @@ fn shown(document: &Value, path: &str) -> String {
 /// Returns the path of the first invalid parameter of a document of a discipline. `None`: the document is valid.
 fn refused(document: &Value) -> Option<String> {
     let spec: Spec = decode(document.clone()).unwrap_or_else(|e| panic!("{document}: {e}"));
-    spec.check().err().map(|e| e.path.to_string())
+    spec.check().err().map(|e| e.path)
 }
 
 /// Fails unless the parameter at `path` may have each of the values `good`, but none of the values `bad`.
@@ -230,7 +230,7 @@ fn a_class_based_policy_reserves_at_most_the_whole_rate() {
 fn the_ranges_of_congestion_notification_end_where_the_documentation_says() {
     let refused = |document: Value| -> Option<String> {
         let spec: cp::Spec = decode(document.clone()).unwrap_or_else(|e| panic!("{document}: {e}"));
-        spec.check().err().map(|e| e.path.to_string())
+        spec.check().err().map(|e| e.path)
     };
     let bcn = |above: Value, below: Value| {
         refused(json!({ "kind": "bcn", "equilibrium": 40.0, "full": 80.0, "above": above, "below": below }))
@@ -285,7 +285,7 @@ fn the_ranges_of_congestion_notification_end_where_the_documentation_says() {
 
     let refused = |document: Value| -> Option<String> {
         let spec: rp::Spec = decode(document.clone()).unwrap_or_else(|e| panic!("{document}: {e}"));
-        spec.check().err().map(|e| e.path.to_string())
+        spec.check().err().map(|e| e.path)
     };
     // QCN's decrease is at most 1/126: with the largest feedback, 63, the rate is then halved. BCN's largest message, 4
     // times 0.25, stops a source.
