@@ -3,10 +3,10 @@
 
 use serde_json::{Value, json};
 use tailback_document::{Checked, decode};
-use tailback_qdisc::Spec;
 use tailback_qdisc::congestion_notification::{Simple, cp, rp};
 use tailback_qdisc::discipline::wrr;
 use tailback_qdisc::law::red::{Adaptive, Floyd};
+use tailback_qdisc::{Packet, Spec};
 use tailback_units::Fraction;
 
 /// Sets the value at `path` (names and indices, separated by dots) in a document.
@@ -27,7 +27,7 @@ fn shown(document: &Value, path: &str) -> String {
     for step in path.split('.') {
         match step.parse::<usize>() {
             Ok(index) if place.is_array() => {
-                shown += &format!("[{index}]");
+                shown = format!("{shown}[{index}]");
                 place = &place[index];
             }
             _ => {
@@ -43,7 +43,7 @@ fn shown(document: &Value, path: &str) -> String {
 /// Returns the path of the first invalid parameter of a document of a discipline. `None`: the document is valid.
 fn refused(document: &Value) -> Option<String> {
     let spec: Spec = decode(document.clone()).unwrap_or_else(|e| panic!("{document}: {e}"));
-    spec.check().err().map(|e| e.path.to_string())
+    spec.check().err().map(|e| e.path)
 }
 
 /// Fails unless the parameter at `path` may have each of the values `good`, but none of the values `bad`.
@@ -151,6 +151,16 @@ fn the_ranges_of_the_parameters_of_disciplines_end_where_the_documentation_says(
     whole(&json!({ "kind": "red-pd", "needed": 1 }), "intervals", 1, 100);
     whole(&red_pd, "flows", 1, 1_000_000);
 
+    let largest = Packet::MAX_FLOWS - 1;
+    for kind in ["drr", "wfq", "scfq"] {
+        let weighted =
+            |flow: u32, weight: f64| refused(&json!({ "kind": kind, "weights": { flow.to_string(): weight } }));
+        assert_eq!((weighted(largest, 1e-6), weighted(0, 1e6)), (None, None), "{kind}");
+        assert_eq!(weighted(largest + 1, 1.0), Some(format!("weights.{}", largest + 1)), "{kind}");
+        assert_eq!(weighted(7, 0.99e-6).as_deref(), Some("weights.7"), "{kind}");
+        assert_eq!(weighted(7, 1.01e6).as_deref(), Some("weights.7"), "{kind}");
+    }
+
     let flow = json!({ "flow": 0 });
     let wrr = json!({ "kind": "wrr", "classes": [{ "match": flow }], "default": {} });
     whole(&wrr, "classes.0.weight", 1, 1_000_000);
@@ -220,7 +230,7 @@ fn a_class_based_policy_reserves_at_most_the_whole_rate() {
 fn the_ranges_of_congestion_notification_end_where_the_documentation_says() {
     let refused = |document: Value| -> Option<String> {
         let spec: cp::Spec = decode(document.clone()).unwrap_or_else(|e| panic!("{document}: {e}"));
-        spec.check().err().map(|e| e.path.to_string())
+        spec.check().err().map(|e| e.path)
     };
     let bcn = |above: Value, below: Value| {
         refused(json!({ "kind": "bcn", "equilibrium": 40.0, "full": 80.0, "above": above, "below": below }))
@@ -275,7 +285,7 @@ fn the_ranges_of_congestion_notification_end_where_the_documentation_says() {
 
     let refused = |document: Value| -> Option<String> {
         let spec: rp::Spec = decode(document.clone()).unwrap_or_else(|e| panic!("{document}: {e}"));
-        spec.check().err().map(|e| e.path.to_string())
+        spec.check().err().map(|e| e.path)
     };
     // QCN's decrease is at most 1/126: with the largest feedback, 63, the rate is then halved. BCN's largest message, 4
     // times 0.25, stops a source.

@@ -161,3 +161,21 @@ fn the_time_series_of_sfb_are_those_of_its_bins() {
     let [mean, max, _, boxed] = values(&rig);
     assert_eq!([mean, max, boxed], [0.125, 0.5, 1.0]);
 }
+
+#[test]
+fn a_fair_queue_drops_at_exactly_its_limits() {
+    let refused = |flow: u32| vec![(flow, Fate::Dropped(Reason::Early))];
+    // While four packets or more wait, a queue of three or more accepts none.
+    let document = json!({ "kind": "fair-queue", "queues": "per-flow", "hold": "100packets", "threshold": "100packets",
+        "aggregate": "4packets", "individual": "3packets" });
+    let mut rig = rig(&document, u64::MAX, u64::MAX);
+    for flow in [0, 0, 0, 0] {
+        assert_eq!(arrive(&mut rig, flow), [], "fewer than four packets wait");
+    }
+    assert_eq!(arrive(&mut rig, 0), refused(0));
+    for flow in [1, 1, 1] {
+        assert_eq!(arrive(&mut rig, flow), [], "its queue has fewer than three");
+    }
+    assert_eq!(arrive(&mut rig, 1), refused(1));
+    assert_eq!(rig.q.packets(), 7);
+}

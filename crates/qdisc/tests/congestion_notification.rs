@@ -940,3 +940,88 @@ fn qcns_cycles_after_fast_recovery_have_random_lengths_within_fifteen_per_cent_o
     // 425 B to 575 B; of 60 uniform draws the extremes are within a tenth of the range of its ends.
     assert!((424..440).contains(&shortest) && (560..=577).contains(&longest), "{shortest} {longest}");
 }
+
+#[test]
+fn ecm_sends_fractions_but_neither_zero_nor_a_stop_at_the_severe_length() {
+    let feedback = |weight: f64, lengths: &[u64], limited| {
+        let p = ecm::Params { sampling: Fraction(1.0), severe: Some(90.0), weight, ..ecm::Params::default() };
+        let mut point = p.build();
+        lengths.iter().map(|n| point.judge(&arrival(*n, limited), &mut rng()).feedback).last().expect("a length")
+    };
+    // At the equilibrium without growth Fb is 0.
+    assert_eq!(feedback(2.0, &[16, 16], Some(false)), None);
+    // The first sample counts as growth from an empty queue: 0 - 2 * 16.
+    assert_eq!(feedback(2.0, &[16], None), change(-32));
+    // 16 - 16 - (16 - 17) / 4: only limited sources hear of increases.
+    assert_eq!(feedback(0.25, &[17, 16], Some(false)), Some(Feedback::Change(0.25)));
+    assert_eq!(feedback(0.25, &[17, 16], None), None);
+    assert_eq!(feedback(0.25, &[16, 16, 15], Some(false)), Some(Feedback::Change(1.25)));
+    assert_eq!(feedback(2.0, &[90, 90], None), change(-16), "`severe` itself is not exceeded");
+    assert_eq!(feedback(2.0, &[90, 91], None), STOP);
+}
+
+#[test]
+fn the_first_sample_of_bcn_and_qcn_counts_as_growth_from_an_empty_queue() {
+    // Any queue of two frames has grown; it is below the equilibrium, so that nothing is sent.
+    let mut point = bcn::Params { sampling: Fraction(1.0), ..bcn::Params::default() }.build();
+    assert_eq!(point.judge(&arrival(17, None), &mut rng()).feedback, change(-1));
+    // Fb = 1.5 kB - 1.5 kB + 2 * 1.5 kB, of at most 1.5 kB * 5, in 63 steps: 37.8.
+    let mut point = qcn::Params {
+        equilibrium: tailback_units::Size(1_500),
+        sample: tailback_units::Size(1),
+        ..qcn::Params::default()
+    }
+    .build();
+    point.judge(&arrival(0, None), &mut rng());
+    assert_eq!(point.judge(&arrival(1, None), &mut rng()).feedback, Some(Feedback::Change(-25.0)));
+}
+
+#[test]
+fn a_message_scales_the_wait_for_a_limiter_s_next_frame_to_its_new_rate() {
+    let mut bench = bench(Filter::Flow, None, Spec::default());
+    hear(&mut bench, Time::ZERO, 0, Feedback::Change(-4.0));
+    bench.put(Time::ZERO, 0, 5);
+    bench.put(Time::ZERO, 0, 5);
+    assert!(bench.take(Time::ZERO).is_some() && bench.take(Time::ZERO).is_none());
+    // 1520 B at 7.5 Gbit/s take 1,621,333 ps.
+    assert_eq!(bench.limiters.next_wakeup(), Some(Time(1_621_333)));
+    hear(&mut bench, Time(621_333), 0, Feedback::Change(-4.0));
+    assert!(bench.take(Time(621_333)).is_none());
+    // The remaining 1,000,000 ps become 4/3 of that.
+    assert_eq!(bench.limiters.next_wakeup(), Some(Time(621_333 + 1_333_333)));
+    // A frame of the default path leaves at once; after that no timer is set until the next attempt.
+    bench.put(Time(700_000), 1, 5);
+    assert_eq!(bench.take(Time(700_000)).map(|packet| packet.flow()), Some(1));
+    assert_eq!(bench.limiters.next_wakeup(), None);
+    assert!(bench.take(Time(800_000)).is_none());
+    assert_eq!(bench.limiters.next_wakeup(), Some(Time(1_954_666)));
+    // A timer that has not expired stays; an expired one is removed.
+    let cx = &mut Cx { rng: &mut bench.rng, dropped: &mut bench.dropped, marked: &mut bench.marked };
+    bench.limiters.wake(Time(1_954_665), cx);
+    assert_eq!(bench.limiters.next_wakeup(), Some(Time(1_954_666)));
+    bench.limiters.wake(Time(1_954_666), cx);
+    assert_eq!(bench.limiters.next_wakeup(), None);
+    assert!(bench.take(Time(1_954_666)).is_some());
+}
+
+#[test]
+fn each_reaction_law_keeps_within_its_floor_and_the_line_rate_after_a_change() {
+    let slow = Rate::mbit(5);
+    for law in [LawSpec::Bcn(rp::bcn::Params::default()), LawSpec::Ecm(rp::ecm::Params::default())] {
+        // The minimum rate of 10 Mbit/s is above that of the link.
+        let mut reaction = law.build(slow, Time::ZERO);
+        reaction.hear(Time::ZERO, 1, Feedback::Change(-4.0), &mut rng());
+        assert_eq!(reaction.rate(), 5e6);
+        let mut reaction = law.build(LINE, Time::ZERO);
+        reaction.hear(Time::ZERO, 1, Feedback::Change(-1.0), &mut rng());
+        reaction.retune(Time::ZERO, &law, Rate::mbit(100));
+        assert_eq!(reaction.rate(), 1e8);
+    }
+    let raised = LawSpec::Qcn(rp::qcn::Params { floor: Rate::mbit(8_000), ..quick() });
+    let mut reaction = LawSpec::Qcn(quick()).build(LINE, Time::ZERO);
+    reaction.hear(Time::ZERO, 1, Feedback::Change(-64.0), &mut rng());
+    reaction.retune(Time::ZERO, &raised, LINE);
+    assert_eq!(reaction.rate(), 8e9);
+    reaction.retune(Time::ZERO, &raised, slow);
+    assert_eq!(reaction.rate(), 5e6);
+}

@@ -598,3 +598,14 @@ fn red_pd_forgets_intervals_beyond_a_smaller_number_of_them() {
     rig.q.retune(Time::ZERO, &spec(fewer), &places(2, RATE));
     assert_eq!(rig.q.state_bytes(), RED_PD_BYTES + 12 + 8);
 }
+
+#[test]
+fn red_pd_takes_a_new_number_of_intervals_that_a_monitored_flow_needs() {
+    let red = json!({ "min": "900packets", "max": "999packets", "count": "packets" });
+    let document = |needed: u32| json!({ "kind": "red-pd", "rtt": "20ms", "hold": "0s", "intervals": 3, "needed": needed, "red": red });
+    let mut rig = red_pd(json!({ "intervals": 3, "needed": 3 }), 1000, 8);
+    assert_eq!(interval_end(&mut rig).1, 0.0, "drops in one of three intervals");
+    rig.q.retune(Time::ZERO, &spec(document(2)), &places(2, RATE));
+    red_pd_arrivals(&mut rig, 1000, 8);
+    assert_eq!(interval_end(&mut rig).1, 1.0, "drops in two of three intervals");
+}
