@@ -61,6 +61,7 @@ DisciplineKind: TypeAlias = Literal[
     "fq",
     "netem",
     "hfsc",
+    "user",
 ]
 """Name of a queue discipline."""
 
@@ -164,6 +165,7 @@ Kind: TypeAlias = Literal[
     "uniform",
     "uniform-fixed",
     "uniform-uniform",
+    "user",
     "video",
     "virtual-clock",
     "virtual-output-queues",

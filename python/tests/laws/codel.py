@@ -4,6 +4,7 @@ import math
 
 import tailback
 from tailback import DROP, PASS
+from tailback._native import Call
 
 
 class Codel(tailback.Law):
@@ -28,7 +29,7 @@ class Codel(tailback.Law):
     def control_law(self, t: int) -> int:
         return t + int(self.interval_ps / math.sqrt(self.count))
 
-    def ok_to_drop(self, call) -> bool:
+    def ok_to_drop(self, call: Call) -> bool:
         if call.sojourn_ps < self.target_ps or call.queue_bytes <= self.mtu:
             self.first_above_ps = None
             return False
@@ -37,7 +38,7 @@ class Codel(tailback.Law):
             return False
         return call.now_ps > self.first_above_ps
 
-    def depart(self, call):
+    def depart(self, call: Call) -> int:
         ok, after, self.after = self.ok_to_drop(call), self.after, None
         if after == "first":
             self.begin(call.now_ps)
@@ -57,7 +58,7 @@ class Codel(tailback.Law):
             return DROP
         return PASS
 
-    def empty(self, call):
+    def empty(self, call: Call) -> None:
         self.first_above_ps = None
         after, self.after = self.after, None
         if after == "first":
