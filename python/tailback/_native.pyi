@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from typing import Self, final
 
+from typing_extensions import disjoint_base
+
 __all__ = [
     "Call",
     "Cancel",
@@ -128,6 +130,7 @@ maths: _Maths
 class LawFault(RuntimeError):
     """A user-defined law has failed; the message names the law, its port, the call and the simulated time."""
 
+@disjoint_base
 class Law:
     """Base of `tailback.Law`: its timer and its random stream."""
 

@@ -10,6 +10,7 @@ use tailback_sim::trace::Row;
 use tailback_trace::Network;
 use tailback_trace::pcap::{Capture, Options, Sides};
 use tailback_units::Time;
+use tailback_user::NoFactories;
 
 /// Block type of an enhanced packet block (pcapng).
 const PACKET: u32 = 6;
@@ -24,11 +25,12 @@ pub fn check(plan: &Plan, whole: &Report) -> Result<(), String> {
     let mut capture = Capture::new(&mut traced, options());
     let (mut bytes, mut rows) = (Vec::new(), Vec::new());
     capture.begin(&mut bytes);
-    tailback_parallel::run_traced(traced, 1, |_, more| {
+    tailback_parallel::run_traced(traced, 1, &NoFactories, |_, more| {
         rows.extend(more.clone());
         capture.rows(more, &mut bytes);
         Ok::<(), String>(())
-    })?;
+    })
+    .map_err(|ended| format!("{ended:?}"))?;
     capture.end(Some(plan.end), &mut bytes);
     if chunked(plan, &rows) != bytes {
         return Err("a capture depends on the chunks of rows".to_owned());

@@ -9,6 +9,7 @@ use tailback_sim::trace::{Row, Summary};
 use tailback_sim::{Report, Status, World};
 use tailback_trace::columns::{COLUMNS, Columns};
 use tailback_units::Time;
+use tailback_user::NoFactories;
 
 /// Rank of the end of the warm-up among the kinds of events of one instant ([`tailback_sim::trace::Order::kind`]).
 const WARMED_UP: u8 = 1;
@@ -50,10 +51,11 @@ pub fn check(
 /// Returns the rows of the trace of a run on `threads` threads, and the report.
 fn run(plan: Plan, threads: usize) -> Result<(Vec<Row>, Report), String> {
     let mut rows = Vec::new();
-    let world = tailback_parallel::run_traced(plan, threads, |_, more| {
+    let world = tailback_parallel::run_traced(plan, threads, &NoFactories, |_, more| {
         rows.extend(more);
         Ok::<(), String>(())
-    })?;
+    })
+    .map_err(|ended| format!("{ended:?}"))?;
     Ok((rows, world.report()))
 }
 
