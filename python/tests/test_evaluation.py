@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -366,6 +368,30 @@ def test_a_discipline_that_a_scenario_refuses_is_not_run_in_it() -> None:
         runs = run_cases(cases, [subject("codel"), broken], TINY, 1, pool)
     assert list(runs.samples) == [("5.1.1", "codel")]
     assert "target" in runs.refused["5.1.1", "broken"]
+
+
+def test_ctrl_c_keeps_the_finished_replications() -> None:
+    # The second call of `watch` is during the runs, of which one is finished; the others are stopped.
+    program = """
+import os, signal
+from tailback.evaluation.choices import Length
+from tailback.evaluation.evaluate import evaluate
+from tailback.evaluation.subject import subject
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+calls = []
+
+def watch(*_):
+    calls.append(1)
+    if len(calls) == 2:
+        os.kill(os.getpid(), signal.SIGINT)
+
+found = evaluate(subject("codel"), length=Length(60, 2, 9, 9), only=["5", "7"], threads=1, watch=watch)
+whys = [row.why for row in found.rows]
+print(found.interrupted, "interrupted before it was run" in whys, found.packet_hops > 0)
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120, check=False)
+    assert done.stdout.split() == ["True", "True", "True"], done.stderr
 
 
 def test_a_discipline_that_is_given_twice_is_refused() -> None:
