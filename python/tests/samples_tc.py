@@ -128,6 +128,16 @@ TC: dict[str, tuple[Case | Refused, ...]] = {
             options=SLOW,
         ),
     ),
+    "filter-actions": (
+        # Mail is in 1:10 and the rest in 1:30, whose ceilings are their rates. Expedited forwarding passes its policer
+        # of 1 Mbit/s before 1:20. The policer of port 53 is the remark.
+        Case(
+            rows="mail 0 8M 1500 protocol=tcp sport=9 dport=25\nvoice ef 4M 1500\nrest 0 8M 1500",
+            gets={"mail": shaped(5 * MBIT), "voice": shaped(1 * MBIT), "rest": shaped(2 * MBIT)},
+            open=("a policer before `continue`",),
+            options={"rate": "100Mbit/s"},
+        ),
+    ),
     "flower-mpls-vlan": (
         Case(
             rows="voice 0 3M 1000 exp=5\nvideo 0 4M 1000 cos=4 vlan=7\nweb 0 10M 1500",

@@ -34,4 +34,4 @@ def test_flows_behind_a_sample_have_the_results_computed_by_hand(language, name,
 def test_every_sample_has_a_traffic_table():
     for language, samples in (("mqc", MQC), ("tc", TC)):
         assert {path.stem for path in (FOLDER / language).glob("*.expected")} == set(samples)
-    assert len(MQC) + len(TC) == 90
+    assert len(MQC) + len(TC) == 91

@@ -1,11 +1,13 @@
-//! Scenario errors as a Python exception with place and advice.
+//! Exceptions of the extension: scenario errors with place and advice, faults of laws, cancellation.
 
 use pyo3::create_exception;
-use pyo3::exceptions::PyValueError;
+use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use tailback_scenario::Problem;
 
+create_exception!(tailback._native, LawFault, PyRuntimeError, "A user-defined component has failed.");
+create_exception!(tailback._native, Cancelled, PyException, "The run was stopped through its Cancel.");
 create_exception!(tailback._native, ScenarioError, PyValueError, "A scenario that cannot be run.");
 
 /// Returns the exception with its attributes: those of the first error, the text of all errors, and the list of all

@@ -85,7 +85,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("pilot_lengths", tailback_scenario::PILOT_LENGTHS)?;
     module.add("digest_version", tailback_measure::Digest::VERSION)?;
     module.add("ScenarioError", module.py().get_type::<error::ScenarioError>())?;
-    module.add("Cancelled", module.py().get_type::<run::Cancelled>())?;
+    module.add("Cancelled", module.py().get_type::<error::Cancelled>())?;
     module.add_class::<run::Cancel>()?;
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<simulation::Simulation>()?;
@@ -93,7 +93,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<user::Law>()?;
     module.add_class::<user::Call>()?;
     module.add_class::<user::LawMonitor>()?;
-    module.add("LawFault", module.py().get_type::<run::LawFault>())?;
+    module.add("LawFault", module.py().get_type::<error::LawFault>())?;
     module.add_submodule(&user::maths(module.py())?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(capture::capture, module)?)?;

@@ -1,9 +1,9 @@
 //! Runs of one replication without the interpreter lock; they can be cancelled.
 
+use crate::error::{Cancelled, LawFault};
 use crate::panics::{guarded, whole};
 use crate::user::{take_interrupt, with_lock};
-use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -13,9 +13,6 @@ use tailback_sim::plan::Plan;
 use tailback_sim::trace::Row;
 use tailback_sim::{Parts, Report, World};
 use tailback_user::{Factories, Fault};
-
-create_exception!(tailback._native, LawFault, PyRuntimeError, "A user-defined component has failed.");
-create_exception!(tailback._native, Cancelled, PyException, "The run was stopped through its Cancel.");
 
 /// Number of checks of the cancel flag for each call of the progress function, since that call needs the interpreter
 /// lock.

@@ -1,8 +1,8 @@
 //! The interface of queue disciplines.
 
-use crate::discipline::user::User;
 use crate::{Cx, Gate, Packet};
 use tailback_units::{Rate, Time};
+use tailback_user::Install;
 
 /// A queue discipline for one class of one output port.
 ///
@@ -40,6 +40,6 @@ pub trait Qdisc {
     /// Returns the size of the variables and tables in bytes, without waiting packets and parameters. `state.rs`
     /// defines what counts. Time series report the size as `state_bytes`.
     fn state_bytes(&self) -> usize;
-    /// Passes each discipline with a user's law to `f`: this one, or those inside it.
-    fn each_user(&mut self, _f: &mut dyn FnMut(&mut User)) {}
+    /// Passes each place for a user's law to `f`: this discipline, or those inside it.
+    fn each_user(&mut self, _f: &mut dyn FnMut(&mut dyn Install)) {}
 }

@@ -14,7 +14,7 @@ use crate::signals::{Signals, Threshold};
 use crate::{Cx, Gate, Packet, Qdisc, Site};
 use tailback_document::{Invalid, Path};
 use tailback_units::{Rate, Time};
-use tailback_user::Code;
+use tailback_user::{Code, Install};
 
 /// Generates the enum of parameters ([`Spec`]) and the enum of states ([`Discipline`]) from one list.
 macro_rules! disciplines {
@@ -115,7 +115,7 @@ macro_rules! disciplines {
             fn state_bytes(&self) -> usize {
                 match self { $(Discipline::$variant(q) => q.state_bytes(),)+ }
             }
-            fn each_user(&mut self, f: &mut dyn FnMut(&mut user::User)) {
+            fn each_user(&mut self, f: &mut dyn FnMut(&mut dyn Install)) {
                 match self { $(Discipline::$variant(q) => q.each_user(f),)+ }
             }
         }

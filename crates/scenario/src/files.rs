@@ -2,7 +2,8 @@
 //! reader and factories.
 
 use crate::complaint::{Complaint, On};
-use crate::document::{Document, each_discipline_mut};
+use crate::disciplines::each_discipline_mut;
+use crate::document::Document;
 use core::fmt;
 use std::sync::Arc;
 use tailback_document::Path;

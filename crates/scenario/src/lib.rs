@@ -8,6 +8,7 @@
 mod build;
 mod complaint;
 mod decode;
+mod disciplines;
 pub mod document;
 mod effect;
 mod error;

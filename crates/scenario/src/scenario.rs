@@ -1,7 +1,8 @@
 //! A scenario: a document that has been parsed, checked and compiled.
 
 use crate::complaint::{Complaint, On};
-use crate::document::{Change, Document, Run, disciplines};
+use crate::disciplines::disciplines;
+use crate::document::{Change, Document, Run};
 use crate::error::ScenarioError;
 use crate::files::Files;
 use crate::origin::{self, Origin};

@@ -1,6 +1,7 @@
 //! Loading and making of user-defined components by the program around the core.
 
-use crate::{Code, Loaded, QueueLaw};
+use crate::{Code, Faults, Loaded, QueueLaw};
+use tailback_random::Rng;
 
 /// The interface that a component implements.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,4 +48,11 @@ impl Factories for NoFactories {
     fn queue_law(&self, _code: &Code) -> Result<Box<dyn QueueLaw>, String> {
         Err("user-defined components are disabled here".to_owned())
     }
+}
+
+/// A place for a user-defined component.
+pub trait Install {
+    /// Makes the component and calls it for the start of the run. `place` is the name of its port; a failure is recorded in
+    /// `faults`.
+    fn install(&mut self, factories: &dyn Factories, place: &str, faults: &Faults, rng: &mut Rng);
 }

@@ -14,6 +14,6 @@ mod fault;
 mod queue;
 
 pub use code::{Code, Loaded};
-pub use factories::{Factories, LoadError, NoFactories, Role};
+pub use factories::{Factories, Install, LoadError, NoFactories, Role};
 pub use fault::{Fault, Faults};
 pub use queue::{QueueAnswer, QueueCall, QueueEvent, QueueLaw, QueueVerdict};

@@ -4,21 +4,20 @@
 //! called with the interpreter lock; the run holds it throughout ([`crate::run`]), so that a call costs no switch.
 
 mod base;
+mod failure;
 mod maths;
 mod monitor;
 mod queue;
 
 pub use base::Law;
+pub use failure::take_interrupt;
 pub use maths::module as maths;
 pub use monitor::LawMonitor;
 pub use queue::Call;
 
-use crate::run::Cancelled;
-use pyo3::exceptions::PyException;
+use failure::traceback;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
-use std::cell::RefCell;
-use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use tailback_user::{Code, Factories, LoadError, Loaded, QueueLaw, Role};
@@ -56,14 +55,6 @@ impl PyFactories {
 /// Returns a value of a document as a Python object.
 fn python<'py>(py: Python<'py>, value: &serde_json::Value) -> PyResult<Bound<'py, PyAny>> {
     py.import("json")?.call_method1("loads", (value.to_string(),))
-}
-
-/// Returns the traceback of an exception, without the frames of this package.
-fn traceback(py: Python<'_>, error: &PyErr) -> String {
-    // `into_value` attaches the traceback, which `value` does not before Python 3.12.
-    let value = error.clone_ref(py).into_value(py);
-    let shown = || py.import("tailback.laws.loading")?.call_method1("traceback_text", (value,))?.extract();
-    shown().unwrap_or_else(|_| error.to_string())
 }
 
 impl Factories for PyFactories {
@@ -126,40 +117,4 @@ impl Factories for PyFactories {
 /// Runs `work`: with the interpreter lock if `held`, since a component in Python needs it at each call, else without.
 pub fn with_lock<T: Send>(py: Python<'_>, held: bool, work: impl FnOnce() -> T + Send) -> T {
     if held { work() } else { py.detach(work) }
-}
-
-/// Names of state variables for time series, which live as long as the program.
-static NAMES: Mutex<BTreeMap<String, &'static str>> = Mutex::new(BTreeMap::new());
-
-/// Returns a name that lives as long as the program; equal names are stored once.
-fn lasting(name: &str) -> &'static str {
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.get(name) {
-        return known;
-    }
-    let lasting: &'static str = Box::leak(name.to_owned().into_boxed_str());
-    names.insert(name.to_owned(), lasting);
-    lasting
-}
-
-thread_local! {
-    /// An exception of a component that is no error; the run on this thread that it ends raises it again.
-    static INTERRUPT: RefCell<Option<PyErr>> = const { RefCell::new(None) };
-}
-
-/// Returns the message of an exception of a component. One that is no error, such as Ctrl-C, is raised again by
-/// [`crate::run`] after the run has ended.
-fn failure(py: Python<'_>, error: PyErr) -> String {
-    let message = traceback(py, &error);
-    if !error.is_instance_of::<PyException>(py) || error.is_instance_of::<Cancelled>(py) {
-        INTERRUPT.with(|interrupt| {
-            interrupt.borrow_mut().get_or_insert(error);
-        });
-    }
-    message
-}
-
-/// Removes and returns the exception of a component that is no error, such as KeyboardInterrupt. `None`: there is none.
-pub fn take_interrupt() -> Option<PyErr> {
-    INTERRUPT.with(|interrupt| interrupt.borrow_mut().take())
 }

@@ -1,11 +1,14 @@
 //! Queue laws in Python.
 
+use super::base::Law;
+use super::failure::failure;
 use super::monitor::InCall;
-use super::{Law, failure, lasting};
 use core::fmt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString};
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
 use tailback_random::Rng;
 use tailback_user::{QueueAnswer, QueueCall, QueueEvent, QueueLaw};
 
@@ -68,6 +71,20 @@ getters! {
     ecn: u8,
     dscp: u8,
     colour: u8,
+}
+
+/// Names of state variables for time series, which live as long as the program.
+static NAMES: Mutex<BTreeMap<String, &'static str>> = Mutex::new(BTreeMap::new());
+
+/// Returns a name that lives as long as the program; equal names are stored once.
+fn lasting(name: &str) -> &'static str {
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name) {
+        return known;
+    }
+    let lasting: &'static str = Box::leak(name.to_owned().into_boxed_str());
+    names.insert(name.to_owned(), lasting);
+    lasting
 }
 
 /// An instance of a class derived from `tailback.Law`.

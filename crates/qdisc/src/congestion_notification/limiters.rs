@@ -538,7 +538,7 @@ impl Qdisc for Limiters {
         f("limited_bytes", self.limited as f64);
         self.default.probe(f);
     }
-    fn each_user(&mut self, f: &mut dyn FnMut(&mut crate::discipline::user::User)) {
+    fn each_user(&mut self, f: &mut dyn FnMut(&mut dyn tailback_user::Install)) {
         self.default.each_user(f);
     }
     fn state_bytes(&self) -> usize {

@@ -524,7 +524,7 @@ impl Qdisc for ClassBased {
         f("virtual_time", self.virtual_time);
         self.classes.probe(f);
     }
-    fn each_user(&mut self, f: &mut dyn FnMut(&mut super::user::User)) {
+    fn each_user(&mut self, f: &mut dyn FnMut(&mut dyn tailback_user::Install)) {
         self.classes.each_user(f);
     }
     fn state_bytes(&self) -> usize {

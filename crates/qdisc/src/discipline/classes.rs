@@ -1,7 +1,6 @@
 //! Common part of the disciplines with classes: an inner discipline per class, a common limit, and the table that
 //! classifies packets.
 
-use super::user::User;
 use crate::classify::{Classifier, Match};
 use crate::law::Backlog;
 use crate::retune::{Retune, fixed};
@@ -40,7 +39,7 @@ macro_rules! as_classes {
         fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
             self.classes.probe(f);
         }
-        fn each_user(&mut self, f: &mut dyn FnMut(&mut super::user::User)) {
+        fn each_user(&mut self, f: &mut dyn FnMut(&mut dyn tailback_user::Install)) {
             self.classes.each_user(f);
         }
         super::classes::as_classes!(waking);
@@ -368,8 +367,8 @@ impl Classes {
             self.read_timer(class);
         }
     }
-    /// Passes each discipline with a user's law to `f`.
-    pub fn each_user(&mut self, f: &mut dyn FnMut(&mut User)) {
+    /// Passes each place for a user's law to `f`.
+    pub fn each_user(&mut self, f: &mut dyn FnMut(&mut dyn tailback_user::Install)) {
         for class in 0..self.inside.len() {
             self.inside[class].queue.each_user(f);
             self.read_timer(class);

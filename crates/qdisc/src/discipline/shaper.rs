@@ -183,7 +183,7 @@ impl Qdisc for Shaper {
         f("tokens_bytes", self.bucket.bytes() as f64);
         self.child.probe(f);
     }
-    fn each_user(&mut self, f: &mut dyn FnMut(&mut super::user::User)) {
+    fn each_user(&mut self, f: &mut dyn FnMut(&mut dyn tailback_user::Install)) {
         self.child.each_user(f);
     }
     fn state_bytes(&self) -> usize {

@@ -8,13 +8,13 @@ use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
 use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
-use tailback_user::{Code, Factories, Fault, Faults, QueueCall, QueueEvent, QueueLaw, QueueVerdict};
+use tailback_user::{Code, Factories, Fault, Faults, Install, QueueCall, QueueEvent, QueueLaw, QueueVerdict};
 
 pub use tailback_user::Code as Params;
 
 /// Builds the discipline from its parameters.
 pub trait Build {
-    /// Returns the FIFO at `site`, to which [`User::install`] gives the law.
+    /// Returns the FIFO at `site`, to which [`Install::install`] gives the law.
     fn build(&self, site: &Site) -> User;
 }
 
@@ -48,7 +48,7 @@ pub struct User {
     /// Time of the law's next wake-up; [`Time::NEVER`]: none.
     wake: Time,
     code: Code,
-    /// The law; `None` before [`User::install`] and after a fault, when all packets pass.
+    /// The law; `None` before [`Install::install`] and after a fault, when all packets pass.
     law: Option<Installed>,
 }
 
@@ -64,19 +64,6 @@ struct Installed {
 }
 
 impl User {
-    /// Makes the law and calls it for the start of the run. `place` is the name of the port; a failure is recorded in
-    /// `faults`.
-    pub fn install(&mut self, factories: &dyn Factories, place: &str, faults: &Faults, rng: &mut Rng) {
-        let name = format!("`{}` of {} at {place}", self.code.class, self.code.file);
-        match factories.queue_law(&self.code) {
-            Ok(law) => {
-                self.law = Some(Installed { law, name, called: Time::ZERO, faults: faults.clone() });
-                self.call(QueueEvent::Start, Time::ZERO, None, rng);
-            }
-            Err(message) => faults.record(Fault { component: name, call: "start", at: Time::ZERO, message }),
-        }
-    }
-
     /// Calls the law if it wants calls for this event, and returns its verdict. `packet` is the packet of an arrival or a
     /// departure.
     fn call(&mut self, event: QueueEvent, now: Time, packet: Option<&Packet>, rng: &mut Rng) -> QueueVerdict {
@@ -145,6 +132,19 @@ impl User {
     }
 }
 
+impl Install for User {
+    fn install(&mut self, factories: &dyn Factories, place: &str, faults: &Faults, rng: &mut Rng) {
+        let name = format!("`{}` of {} at {place}", self.code.class, self.code.file);
+        match factories.queue_law(&self.code) {
+            Ok(law) => {
+                self.law = Some(Installed { law, name, called: Time::ZERO, faults: faults.clone() });
+                self.call(QueueEvent::Start, Time::ZERO, None, rng);
+            }
+            Err(message) => faults.record(Fault { component: name, call: "start", at: Time::ZERO, message }),
+        }
+    }
+}
+
 /// Keeps the law and its wake-up.
 impl Retune for User {
     fn adopt(&mut self, now: Time, fresh: User) {
@@ -208,7 +208,7 @@ impl Qdisc for User {
     fn state_bytes(&self) -> usize {
         QUEUE + self.law.as_ref().map_or(0, |installed| installed.law.state_bytes())
     }
-    fn each_user(&mut self, f: &mut dyn FnMut(&mut User)) {
+    fn each_user(&mut self, f: &mut dyn FnMut(&mut dyn Install)) {
         f(self);
     }
 }

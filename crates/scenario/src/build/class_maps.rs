@@ -3,7 +3,8 @@
 
 use super::builder::Builder;
 use super::conditioners::flows_of_groups;
-use crate::document::{Document, disciplines};
+use crate::disciplines::disciplines;
+use crate::document::Document;
 use crate::glob::{Glob, is_pattern};
 use std::collections::BTreeMap;
 use tailback_document::{Invalid, Path, listed, suggest};

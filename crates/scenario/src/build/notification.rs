@@ -3,7 +3,8 @@
 use super::builder::{Builder, entry};
 use super::links::LinkOf;
 use super::nodes::{Node, Nodes, What};
-use crate::document::{FramingTable, RateLimiters, Scope, SwitchModel, disciplines};
+use crate::disciplines::disciplines;
+use crate::document::{FramingTable, RateLimiters, Scope, SwitchModel};
 use tailback_diffserv::Dscp;
 use tailback_document::{Checked, Path};
 use tailback_qdisc::congestion_notification::{LimitersSpec, Tag};

@@ -4,7 +4,6 @@
 //! types; checks that need the whole document are in `build`.
 
 mod backpressure;
-mod disciplines;
 mod fabric;
 mod flows;
 mod mpls;
@@ -19,7 +18,6 @@ pub use backpressure::{
     Addresses, BackPressure, Block, Detection, FillRate, Mac, Notify, OnOff, RateControl, Response, Scope, Signal,
     Watermark,
 };
-pub(crate) use disciplines::{disciplines, each_discipline_mut};
 pub use fabric::{Fabric, FatTree, LeafSpine};
 pub use flows::{FlowGroup, Marking, Pair, Per, Transport};
 pub use mpls::{Imposition, Mpls, Tunnel};

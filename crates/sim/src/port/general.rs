@@ -12,10 +12,10 @@ use crate::responder::Responder;
 use std::collections::VecDeque;
 use tailback_qdisc::congestion_notification::Limiters;
 use tailback_qdisc::discipline::by_destination::ByDestination;
-use tailback_qdisc::discipline::user::User;
 use tailback_qdisc::{Accounting, AdmissionFifo, Cx, Discipline, Gate, Packet, Qdisc, Site, Spec};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
+use tailback_user::Install;
 
 /// Timing of frames on a link.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -223,8 +223,8 @@ impl Waiting {
             Waiting::ByDestination(_) => {}
         }
     }
-    /// Passes each discipline with a user's law to `f`.
-    fn each_user(&mut self, f: &mut dyn FnMut(&mut User)) {
+    /// Passes each place for a user's law to `f`.
+    fn each_user(&mut self, f: &mut dyn FnMut(&mut dyn Install)) {
         match self {
             Waiting::Discipline(q) => q.each_user(f),
             Waiting::Limited(q) => q.each_user(f),
@@ -251,8 +251,8 @@ impl Waiting {
 }
 
 impl General {
-    /// Passes each discipline with a user's law to `f`, with the random stream of the port.
-    pub fn each_user(&mut self, mut f: impl FnMut(&mut User, &mut Rng)) {
+    /// Passes each place for a user's law to `f`, with the random stream of the port.
+    pub fn each_user(&mut self, mut f: impl FnMut(&mut dyn Install, &mut Rng)) {
         for queue in self.queues.iter_mut() {
             queue.waiting.each_user(&mut |user| f(user, &mut self.rng));
         }

@@ -217,7 +217,7 @@ impl Qdisc for Hfsc {
         f("virtual_time", self.tree.virtual_time() as f64 * 1e-12);
         self.classes.probe(f);
     }
-    fn each_user(&mut self, f: &mut dyn FnMut(&mut crate::discipline::user::User)) {
+    fn each_user(&mut self, f: &mut dyn FnMut(&mut dyn tailback_user::Install)) {
         self.classes.each_user(f);
     }
     fn state_bytes(&self) -> usize {

@@ -287,7 +287,7 @@ impl Qdisc for Htb {
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.classes.probe(f);
     }
-    fn each_user(&mut self, f: &mut dyn FnMut(&mut crate::discipline::user::User)) {
+    fn each_user(&mut self, f: &mut dyn FnMut(&mut dyn tailback_user::Install)) {
         self.classes.each_user(f);
     }
     fn state_bytes(&self) -> usize {

@@ -69,6 +69,8 @@ _OF_CLASSES = ("priority", "class-based", "wrr", "htb", "shaper", "hfsc")
 """Disciplines that serve others: without classes they are FIFOs, and `hfsc` drops what no class takes."""
 _EMULATORS = ("netem",)
 """Disciplines that emulate a link: without a delay or a loss they are FIFOs."""
+_USERS = ("user",)
+"""Disciplines that need the file of a user's law."""
 # Disciplines of one queue that distinguish flows, and disciplines with a queue for each flow.
 _APART = ("sfb", "fred", "sred", "choke", "red-pd")
 _PER_FLOW = (
@@ -182,11 +184,11 @@ def board() -> Mapping[str, Row]:
 
 
 def _registered() -> list[Row]:
-    """Return the rows of the registered disciplines, except those that serve others or emulate a link."""
+    """Return the rows of the registered disciplines, except those that serve others, emulate a link, or need a file."""
     names: dict[str, list[str]] = json.loads(_native.names())
     rows = []
     for name in names["disciplines"]:
-        if name in _OF_CLASSES or name in _EMULATORS:
+        if name in (*_OF_CLASSES, *_EMULATORS, *_USERS):
             continue
         group = APART if name in _APART else PER_FLOW if name in _PER_FLOW else ONE
         ecn = (OFF, ON) if marks(name) else (OFF,)

@@ -1,6 +1,6 @@
 //! The queue disciplines of a document, wherever they are written.
 
-use super::{Document, RateLimiters};
+use crate::document::{Document, RateLimiters};
 use tailback_document::Path;
 use tailback_qdisc::Spec;
 
