@@ -2,10 +2,10 @@
 
 use crate::judge::scenario;
 use crate::network::document;
+use crate::switching::queue::kinds;
 use crate::timeline::{CHANGES, name};
 use std::collections::BTreeMap;
 use tailback_diffserv::Meter;
-use tailback_qdisc::Spec;
 use tailback_qdisc::congestion_notification::{LimitersSpec, cp, rp};
 use tailback_scenario::build;
 use tailback_sim::plan::{BackPressure, Detection, Fabric, NodeKind, Plan, Response, Scope, Signal};
@@ -124,8 +124,9 @@ fn every_kind_of_every_feature_is_drawn_at_least_three_times() {
     }
     let refused: Vec<String> = refused.iter().map(|(refusal, seed)| format!("network {seed}: {refusal}")).collect();
     assert!(refused.is_empty(), "{} networks are refused:\n{}", refused.len(), refused.join("\n"));
+    let disciplines = kinds();
     let families: [(&str, &[&str]); 17] = [
-        ("discipline", Spec::NAMES),
+        ("discipline", &disciplines),
         ("meter", Meter::NAMES),
         ("source", Model::NAMES),
         ("application", Application::NAMES),

@@ -177,6 +177,9 @@ const ALONE: &[&str] = &[
     "rio yellow.idle",
     "rio yellow.victim",
     "sfq-red red.victim",
+    // `user.rs` changes these.
+    "user class",
+    "user file",
 ];
 
 /// Parameters that are fixed, and the reason that the error gives.

@@ -153,8 +153,9 @@ fn a_key_can_be_declared_tunable_if_the_schema_marks_it_and_other_keys_cannot() 
 /// discipline is fixed by that discipline.
 const NOT_CHANGED: &[&str] = &["file", "victim"];
 
-/// Keys marked as fixed of which no other value is valid here; the tests of `tailback-qdisc` have other values.
-const NOT_REFUSED: &[&str] = &["average", "default", "name", "parent"];
+/// Keys marked as fixed of which no other value is valid here; the tests of `tailback-qdisc` have other values. `class`,
+/// `file` and `parameters` of a user's law are in no fixed scenario.
+const NOT_REFUSED: &[&str] = &["average", "class", "default", "file", "name", "parameters", "parent"];
 
 /// Returns other values for a value that a property describes.
 fn others(place: &Place) -> Vec<Value> {

@@ -30,7 +30,7 @@ pub fn discipline(draw: &mut Draw, traits: &Traits, in_order: bool) -> Option<Va
         0 => draw.one(&eager()),
         1 => draw.one(&classful()),
         _ => {
-            let kind = draw.one(Spec::NAMES);
+            let kind = draw.one(&kinds());
             // ECN is enabled if the discipline supports it.
             let marking = json!({ "kind": kind, "ecn": true });
             if decode::<Spec>(marking.clone()).is_ok() { marking } else { json!({ "kind": kind }) }
@@ -39,6 +39,11 @@ pub fn discipline(draw: &mut Draw, traits: &Traits, in_order: bool) -> Option<Va
     // With congestion points, packets have tags in place of DSCPs, so a discipline must not read DSCPs.
     let spec: Spec = decode(written.clone()).unwrap_or_else(|e| panic!("{written}: {e}"));
     (!traits.notified || !spec.reads_code_point()).then_some(written)
+}
+
+/// Returns the kinds of disciplines, without that of a user's law, which needs a file.
+pub fn kinds() -> Vec<&'static str> {
+    Spec::NAMES.iter().copied().filter(|kind| *kind != "user").collect()
 }
 
 /// Returns a discipline of the same kind with other parameters, to which `written` can change during a run; `None`: the
