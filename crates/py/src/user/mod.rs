@@ -30,6 +30,10 @@ pub struct PyFactories {
     classes: Mutex<Vec<Class>>,
 }
 
+/// Result of `tailback.laws.loading.load`: the class, the hash of its sources, its events, whether it marks, and a problem as
+/// key, message and advice.
+type Found = (Option<Py<PyType>>, String, u32, bool, Option<(String, String, String)>);
+
 /// A class that has been loaded.
 struct Class {
     class: Py<PyType>,
@@ -73,14 +77,8 @@ impl Factories for PyFactories {
                 loading.call_method1("load", (role, &self.folder, &code.file, &code.class, self.allow_files))
             };
             let found = load().map_err(|error| refused("file", &error))?;
-            // The error of a class is a pair of the key and the message.
-            let (class, digest, events, marks, problem): (
-                Option<Py<PyType>>,
-                String,
-                u32,
-                bool,
-                Option<(String, String, String)>,
-            ) = found.extract().map_err(|error| refused("file", &error))?;
+            let (class, digest, events, marks, problem): Found =
+                found.extract().map_err(|error| refused("file", &error))?;
             if let Some((key, message, help)) = problem {
                 let key = if key == "class" { "class" } else { "file" };
                 return Err(LoadError { key, message, help });
