@@ -107,7 +107,7 @@ def population() -> list[Site]:
     """Return every mutant of the areas."""
     folders = [folder for area in AREAS.values() for folder in area]
     paths = [path for path in git("ls-files", *folders).split() if Path(path).suffix == ".rs"]
-    found = [site for path in paths if Path(path).name != "tests.rs" for site in sites(ROOT, path)]
+    found = [site for path in paths if "tests" not in Path(path).with_suffix("").parts for site in sites(ROOT, path)]
     return [site for site in found if not left_out(site)]
 
 
