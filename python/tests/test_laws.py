@@ -319,11 +319,11 @@ def test_a_file_outside_the_folder_is_refused_unless_allowed(tmp_path: Path) -> 
 
 
 def test_the_hash_of_a_scenario_changes_with_the_source_and_with_what_it_imports(tmp_path: Path) -> None:
-    (tmp_path / "limits.py").write_text("LIMIT = 20\n")
     body = "def arrive(self, call): return DROP if call.queue_packets > LIMIT else PASS"
     found = []
-    for number, (limit, text) in enumerate([(20, body), (20, body), (5, body), (5, body + "  # changed")]):
-        (tmp_path / "limits.py").write_text(f"LIMIT = {limit:3d}{' ' * number}\n" if number != 1 else "LIMIT =  20\n")
+    # The sources of the imported module have equal lengths, and may have equal times.
+    for limit, text in [(20, body), (20, body), (15, body), (15, body + "  # changed")]:
+        (tmp_path / "limits.py").write_text(f"LIMIT = {limit}\n")
         one = law(tmp_path, text, head="from limits import LIMIT")
         found.append((one.hash, one.native.effect, report(one)["digest"]))
     assert found[0] == found[1]

@@ -128,12 +128,14 @@ def _module(path: Path) -> _Module:
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     sys.path.insert(0, str(path.parent))
-    # A cached bytecode file is chosen by the time of the source, which may be equal after a quick change.
     importlib.invalidate_caches()
+    # Stored bytecode is chosen by the time and size of the source, which may be equal after a quick change.
+    writes, sys.dont_write_bytecode = sys.dont_write_bytecode, True
     try:
         exec(compile(text, str(path), "exec"), module.__dict__)
     finally:
         sys.path.remove(str(path.parent))
+        sys.dont_write_bytecode = writes
     _LOCAL.update(local_modules(path.parent, before))
     sources = {path: text, **{source: _read(source) for source in _LOCAL.values()}}
     made = _Module(module, _digest(path.parent, sources), sources)
