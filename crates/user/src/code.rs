@@ -6,9 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tailback_document::Invalid;
 
-/// A component that the user has written: a queue law in Python (a class derived from `tailback.Law`), as a shared
-/// library, or as a WebAssembly module. It receives numbers about each packet and answers with a decision. A scenario
-/// with such a component runs the code of the file.
+/// A queue law that the user has written, a class in Python derived from `tailback.Law`, for the packets of a FIFO. It
+/// receives numbers about each packet and answers with a decision. A scenario with such a law runs the code of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Code {

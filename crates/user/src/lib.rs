@@ -1,12 +1,10 @@
-//! Interfaces of user-defined components: a queue law, and later a scheduler, a congestion control or a traffic source,
-//! that a user has written and a scenario names.
+//! Interfaces of user-defined components: queue laws that a user has written and a scenario names.
 //!
 //! A component maps numbers to a decision; it owns no packet, no queue and no connection. Each interface has one record of
-//! what has happened ([`QueueCall`]) and one of the decision ([`QueueAnswer`]), with the layout of C, so that a component in
-//! Python, in a shared library and in a WebAssembly module receives the same fields.
+//! what has happened ([`QueueCall`]) and one of the decision ([`QueueAnswer`]), with the layout of C, so that code in any
+//! language can be given the same fields. Components in Python exist.
 //!
-//! This crate and the other core crates load nothing. The program around them (the Python package, the WebAssembly module)
-//! provides [`Factories`], which load a file and make instances. A plan holds [`Code`], which is plain data.
+//! This crate and the other core crates load nothing. The program around them, the Python package, provides [`Factories`], which load a file and make instances. A plan holds [`Code`], which is plain data.
 
 mod code;
 mod factories;
