@@ -17,7 +17,10 @@ from typing import cast
 
 from tailback import _native
 from tailback.errors import Cancelled, ExecutorError, OutputError, RunError, ScenarioError, TailbackError, UsageError
+from tailback.laws.congestion import CongestionControl
 from tailback.laws.law import DROP, MARK, PASS, Law
+from tailback.laws.scheduler import Scheduler
+from tailback.laws.source import Source
 from tailback.results.intervals import Interval
 from tailback.results.metrics import Measure
 from tailback.results.report import Report
@@ -42,6 +45,7 @@ __all__ = [
     "PASS",
     "Cancelled",
     "Capture",
+    "CongestionControl",
     "ExecutorError",
     "Explanation",
     "FailedRuns",
@@ -57,7 +61,9 @@ __all__ = [
     "Scenario",
     "ScenarioError",
     "ScenarioWarning",
+    "Scheduler",
     "Simulation",
+    "Source",
     "Study",
     "Sweep",
     "TailbackError",

@@ -9,12 +9,17 @@ __all__ = [
     "Call",
     "Cancel",
     "Cancelled",
-    "Law",
+    "Component",
+    "CongestionCall",
+    "CongestionControl",
     "LawFault",
     "LawMonitor",
+    "QueueState",
     "Scenario",
     "ScenarioError",
+    "SchedulerCall",
     "Simulation",
+    "SourceCall",
     "Study",
     "TraceReader",
     "capture",
@@ -131,8 +136,8 @@ class LawFault(RuntimeError):
     """A user-defined law has failed; the message names the law, its port, the call and the simulated time."""
 
 @disjoint_base
-class Law:
-    """Base of `tailback.Law`: its timer and its random stream."""
+class Component:
+    """Base of `tailback.Law` and of the other components: their timer and their random stream."""
 
     wake_ps: int | None
     """Time of the next call of `timer`, picoseconds since the start of the run, not before now; `None`: no call."""
@@ -146,6 +151,150 @@ class Law:
         """Draw an exponentially distributed number; raises `ValueError` if the mean is negative or not finite."""
     def normal(self) -> float:
         """Draw a number with the standard normal distribution."""
+
+@disjoint_base
+class CongestionControl(Component):
+    """Base of `tailback.CongestionControl`: the window and the pacing rate of its sender."""
+
+    cwnd: float
+    """Congestion window, segments, at least 1."""
+    ssthresh: float
+    """Slow-start threshold, segments, at least 1; infinite before the first congestion unless one is set."""
+    rate: float
+    """Pacing rate, segments per second; 0: segments leave as soon as the window allows."""
+
+    def __new__(cls, *args: object, **kwargs: object) -> Self: ...
+
+@final
+class CongestionCall:
+    """Event that a congestion control is called for, and the state of the sender.
+
+    Attributes that the event does not have are 0.
+    """
+
+    @property
+    def now_ps(self) -> int:
+        """Current time, picoseconds since the start of the run."""
+    @property
+    def now_s(self) -> float:
+        """Current time, s."""
+    @property
+    def rtt_ps(self) -> int | None:
+        """Sample of the round-trip time, picoseconds; `None`: there is no sample."""
+    @property
+    def rtt_s(self) -> float | None:
+        """Sample of the round-trip time, s; `None`: there is no sample."""
+    @property
+    def srtt_ps(self) -> int:
+        """Smoothed round-trip time at the last acknowledgement, picoseconds; 0 before the first one."""
+    @property
+    def srtt_s(self) -> float:
+        """Smoothed round-trip time at the last acknowledgement, s; 0 before the first one."""
+    @property
+    def min_rtt_ps(self) -> int:
+        """Minimum round-trip time of the connection, picoseconds; 0 before the first acknowledgement."""
+    @property
+    def min_rtt_s(self) -> float:
+        """Minimum round-trip time of the connection, s; 0 before the first acknowledgement."""
+    @property
+    def delivery_rate(self) -> float | None:
+        """Sample of the delivery rate, segments per second; `None`: there is no sample."""
+    @property
+    def delivered(self) -> int:
+        """Number of segments newly acknowledged, cumulatively or selectively."""
+    @property
+    def advanced(self) -> int:
+        """Number of segments by which the cumulative acknowledgement advances."""
+    @property
+    def in_flight_before(self) -> int:
+        """Number of segments outstanding before the acknowledgement."""
+    @property
+    def in_flight(self) -> int:
+        """Number of segments outstanding after the acknowledgement; at congestion FlightSize (RFC 5681)."""
+    @property
+    def lost(self) -> int:
+        """Number of segments newly considered lost since the last acknowledgement that was reported."""
+    @property
+    def payload(self) -> int:
+        """Payload of a full segment, bytes."""
+    @property
+    def window_limited(self) -> bool:
+        """`True` if the window, not the application or the receiver, limits the sender."""
+    @property
+    def ece(self) -> bool:
+        """`True` if the acknowledgement echoes a mark."""
+    @property
+    def recovering(self) -> bool:
+        """`True` if the sender is in loss recovery."""
+    @property
+    def round(self) -> bool:
+        """`True` if the acknowledgement ends a round trip."""
+    @property
+    def app_limited(self) -> bool:
+        """`True` if the application limited the sample of the delivery rate."""
+    @property
+    def idle(self) -> bool:
+        """`True` if no segment was outstanding before the transmission."""
+
+@final
+class QueueState:
+    """State of a queue at a call of a scheduler."""
+
+    @property
+    def packets(self) -> int:
+        """Number of waiting packets."""
+    @property
+    def bytes(self) -> int:
+        """Buffer bytes of these packets."""
+    @property
+    def ready(self) -> bool:
+        """`True` if the queue may be chosen."""
+
+@final
+class SchedulerCall:
+    """Event that a scheduler is called for, and the states of the queues.
+
+    `queue`, `size`, `wire` and `flow` are those of the packet that has arrived or is sent, else 0.
+    """
+
+    @property
+    def now_ps(self) -> int:
+        """Current time, picoseconds since the start of the run."""
+    @property
+    def now_s(self) -> float:
+        """Current time, s."""
+    @property
+    def rate_bps(self) -> int:
+        """Rate of the link, bit/s."""
+    @property
+    def queue(self) -> int:
+        """Number of the packet's queue, 0 for the first."""
+    @property
+    def size(self) -> int:
+        """Buffer bytes of the packet."""
+    @property
+    def wire(self) -> int:
+        """Bytes of the packet on the link."""
+    @property
+    def flow(self) -> int:
+        """Index of the packet's flow."""
+    @property
+    def queues(self) -> tuple[QueueState, ...]:
+        """States of the queues, in the order of the list."""
+
+@final
+class SourceCall:
+    """Event that a source is called for."""
+
+    @property
+    def now_ps(self) -> int:
+        """Time of the last burst or, before the first one, of the start, picoseconds since the start of the run."""
+    @property
+    def now_s(self) -> float:
+        """Time of the last burst or, before the first one, of the start, s."""
+    @property
+    def bursts(self) -> int:
+        """Number of bursts so far."""
 
 @final
 class Call:

@@ -90,7 +90,12 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_class::<study::Study>()?;
-    module.add_class::<user::Law>()?;
+    module.add_class::<user::Component>()?;
+    module.add_class::<user::CongestionControl>()?;
+    module.add_class::<user::CongestionCall>()?;
+    module.add_class::<user::SchedulerCall>()?;
+    module.add_class::<user::QueueState>()?;
+    module.add_class::<user::SourceCall>()?;
     module.add_class::<user::Call>()?;
     module.add_class::<user::LawMonitor>()?;
     module.add("LawFault", module.py().get_type::<error::LawFault>())?;

@@ -6,7 +6,7 @@ use crate::discipline::user::Build as _;
 use crate::discipline::{
     Part, choke, class_based, cobalt, codel, drop_head, drop_tail, drr, dualpi2, fair_queue, fair_queue_wred, fq,
     fq_codel, fq_pie, fred, hfsc, htb, netem, priority, red, red_pd, scfq, sfb, sfq, sfq_red, shaper, stfq, user,
-    virtual_clock, weighted_tail_drop, wf2q_plus, wfq, wrr,
+    user_scheduler, virtual_clock, weighted_tail_drop, wf2q_plus, wfq, wrr,
 };
 use crate::law;
 use crate::retune::{Fixed, Retune, other_kind};
@@ -14,7 +14,7 @@ use crate::signals::{Signals, Threshold};
 use crate::{Cx, Gate, Packet, Qdisc, Site};
 use tailback_document::{Invalid, Path};
 use tailback_units::{Rate, Time};
-use tailback_user::{Code, Install};
+use tailback_user::{Code, Install, Role};
 
 /// Generates the enum of parameters ([`Spec`]) and the enum of states ([`Discipline`]) from one list.
 macro_rules! disciplines {
@@ -164,6 +164,7 @@ disciplines! {
     "netem" => Netem(netem::Params => netem::Netem),
     "hfsc" => Hfsc(hfsc::Params => hfsc::Hfsc),
     "user" => User(user::Params => user::User),
+    "user-scheduler" => UserScheduler(user_scheduler::Params => user_scheduler::UserScheduler),
 }
 
 impl Default for Spec {
@@ -215,11 +216,13 @@ impl Spec {
         self.each_part(&mut part);
     }
 
-    /// Passes the code of each user-defined law, in this discipline and in those inside it, to `f` with its path; `at` is
-    /// the path of this discipline.
-    pub fn each_code(&mut self, at: &Path, f: &mut dyn FnMut(&Path, &mut Code)) {
-        if let Spec::User(code) = self {
-            return f(at, code);
+    /// Passes the code of each user-defined law and scheduler, in this discipline and in those inside it, to `f` with its
+    /// path; `at` is the path of this discipline.
+    pub fn each_code(&mut self, at: &Path, f: &mut dyn FnMut(&Path, Role, &mut Code)) {
+        match self {
+            Spec::User(code) => return f(at, Role::QueueLaw, code),
+            Spec::UserScheduler(params) => f(&at.join("scheduler"), Role::Scheduler, &mut params.scheduler),
+            _ => {}
         }
         self.each_part(&mut |place, _, inner| {
             let place = at.join_path(&Path::parse(&place).unwrap_or_default());
@@ -254,6 +257,7 @@ impl Spec {
             Spec::Htb(params) => params.each_part(part),
             Spec::Hfsc(params) => params.each_part(part),
             Spec::Shaper(params) => params.each_part(part),
+            Spec::UserScheduler(params) => params.each_part(part),
             _ => (),
         }
     }

@@ -43,12 +43,12 @@ impl<F: Fn() -> Box<dyn QueueLaw> + Send + Sync> Factories for Made<F> {
 
 fn loaded() -> Loaded {
     let events = QueueEvent::ALL.iter().map(|event| event.bit()).sum();
-    Loaded { index: 0, digest: "hash".to_owned(), events, marks: true }
+    Loaded { index: 0, digest: "hash".to_owned(), events, marks: true, options: 0 }
 }
 
 /// Returns the parameters with every user's law marked as loaded.
 pub fn with_loaded_laws(mut spec: Spec) -> Spec {
-    spec.each_code(&tailback_document::Path::root(), &mut |_, code| code.loaded = Some(loaded()));
+    spec.each_code(&tailback_document::Path::root(), &mut |_, _, code| code.loaded = Some(loaded()));
     spec
 }
 

@@ -1,14 +1,14 @@
 //! Files that a scenario names: video traces and user-defined components. The core opens no files; its caller provides a
 //! reader and factories.
 
+use crate::codes;
 use crate::complaint::{Complaint, On};
-use crate::disciplines::each_discipline_mut;
 use crate::document::Document;
 use core::fmt;
 use std::sync::Arc;
 use tailback_document::Path;
 use tailback_traffic::{Model, Trace};
-use tailback_user::{Code, Factories, NoFactories, Role};
+use tailback_user::{Factories, NoFactories};
 
 /// Returns the text of a file by the path in the scenario, or an error message.
 type Read = dyn Fn(&str) -> Result<String, String> + Send + Sync;
@@ -58,10 +58,7 @@ pub(crate) fn traces(document: &Document) -> impl Iterator<Item = &Trace> {
 /// Loads the traces and the user-defined components that a document names; returns the complaints about files that cannot be
 /// read, parsed or loaded.
 pub(crate) fn load(document: &mut Document, files: &Files) -> Result<(), Vec<Complaint>> {
-    let mut complaints = Vec::new();
-    each_discipline_mut(document, |path, spec, limited| {
-        spec.each_code(path, &mut |path, code| complaints.extend(load_code(path, code, limited, files)));
-    });
+    let mut complaints = codes::load(document, files.factories());
     for (index, flow) in document.flows.iter_mut().enumerate() {
         let Some(Model::Trace(trace)) = &mut flow.source else { continue };
         if trace.file.is_empty() {
@@ -84,27 +81,4 @@ pub(crate) fn load(document: &mut Document, files: &Files) -> Result<(), Vec<Com
         }
     }
     if complaints.is_empty() { Ok(()) } else { Err(complaints) }
-}
-
-/// Loads a user's queue law; returns a complaint if it cannot be loaded. `limited`: it is the discipline of rate limiters.
-fn load_code(path: &Path, code: &mut Code, limited: bool, files: &Files) -> Option<Complaint> {
-    if limited {
-        let message = "rate limiters make their queues during a run, and a user's law is made at the start".to_owned();
-        let help = Some("write a discipline of another kind".to_owned());
-        return Some(Complaint { path: path.join("kind"), on: On::Value, message, help });
-    }
-    if code.check().is_err() {
-        // Reported with the other parameters.
-        return None;
-    }
-    match files.factories.load(Role::QueueLaw, code) {
-        Ok(loaded) => {
-            code.loaded = Some(loaded);
-            None
-        }
-        Err(error) => {
-            let path = path.join(error.key);
-            Some(Complaint { path, on: On::Value, message: error.message, help: Some(error.help) })
-        }
-    }
 }

@@ -6,6 +6,7 @@
 //! [`ScenarioError`], which shows the source line with advice. A [`Scenario`] has passed all three steps.
 
 mod build;
+mod codes;
 mod complaint;
 mod decode;
 mod disciplines;

@@ -1,7 +1,6 @@
 //! A scenario: a document that has been parsed, checked and compiled.
 
 use crate::complaint::{Complaint, On};
-use crate::disciplines::disciplines;
 use crate::document::{Change, Document, Run};
 use crate::error::ScenarioError;
 use crate::files::Files;
@@ -9,7 +8,7 @@ use crate::origin::{self, Origin};
 use crate::schema::schema;
 use crate::tuning::Tuned;
 use crate::warnings::{self, Offered, Warning, Warnings};
-use crate::{decode, effect, files, set, toml_out, tuning};
+use crate::{codes, decode, effect, files, set, toml_out, tuning};
 use core::hash::Hasher;
 use serde_json::Value;
 use siphasher::sip128::{Hasher128, SipHasher24};
@@ -131,9 +130,7 @@ impl Scenario {
     /// Returns `true` if the document names user-defined components.
     pub fn has_user_code(&self) -> bool {
         let mut found = false;
-        for (_, spec) in disciplines(&self.document) {
-            spec.clone().each_code(&Path::root(), &mut |_, _| found = true);
-        }
+        codes::each_code(&self.document, |_| found = true);
         found
     }
 
@@ -220,11 +217,9 @@ impl Scenario {
         for frame in files::traces(&self.document).flat_map(tailback_traffic::Trace::frames) {
             hasher.write(&frame.to_le_bytes());
         }
-        for (_, spec) in disciplines(&self.document) {
-            spec.clone().each_code(&Path::root(), &mut |_, code| {
-                hasher.write(code.loaded.as_ref().map_or("", |loaded| &loaded.digest).as_bytes());
-            });
-        }
+        codes::each_code(&self.document, |code| {
+            hasher.write(code.loaded.as_ref().map_or("", |loaded| &loaded.digest).as_bytes());
+        });
         let hash = hasher.finish128();
         format!("{:016x}{:016x}", hash.h1, hash.h2)
     }

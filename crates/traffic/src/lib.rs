@@ -27,7 +27,7 @@ use burst::burst;
 pub use burst::{Burst, MAX_BURST};
 pub use model::{
     bernoulli::Bernoulli, bulk::Bulk, cbr::Cbr, on_off::OnOff, poisson::Poisson, poisson::Sizes,
-    self_similar::SelfSimilar, trace::Trace, uniform_fixed::UniformFixed, uniform_uniform::UniformUniform,
+    self_similar::SelfSimilar, trace::Trace, uniform_fixed::UniformFixed, uniform_uniform::UniformUniform, user,
     video::Video,
 };
 pub use peak::Peak;

@@ -1,7 +1,10 @@
 //! The list of models. A new model is a file under `model/` and a line in the call of `models!`.
 
 use crate::Burst;
-use crate::model::{bernoulli, bulk, cbr, on_off, poisson, self_similar, trace, uniform_fixed, uniform_uniform, video};
+use crate::model::user::Start as _;
+use crate::model::{
+    bernoulli, bulk, cbr, on_off, poisson, self_similar, trace, uniform_fixed, uniform_uniform, user, video,
+};
 use tailback_random::Rng;
 use tailback_units::Time;
 
@@ -103,4 +106,5 @@ models! {
     "trace" => Trace in trace,
     "bernoulli" => Bernoulli in bernoulli,
     "bulk" => Bulk in bulk,
+    "user" => User in user,
 }

@@ -2,7 +2,7 @@
 
 use crate::cc::{
     Acked, Build, CongestionControl, CongestionEvent, Feedback, Needs, Pacing, Profile, Sent, Setup, Timer, Window,
-    bbr, bbr3, cubic, dcqcn, dctcp, fixed, hpcc, ledbat, packet_marking, reno, subtcp, swift, timely,
+    bbr, bbr3, cubic, dcqcn, dctcp, fixed, hpcc, ledbat, packet_marking, reno, subtcp, swift, timely, user,
 };
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
@@ -61,15 +61,23 @@ macro_rules! controls {
             fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
                 match self { $(Control::$variant(c) => c.on_congestion(window, event),)+ }
             }
-            fn on_spurious(&mut self, window: &mut Window) {
-                match self { $(Control::$variant(c) => c.on_spurious(window),)+ }
+            fn on_spurious(&mut self, window: &mut Window, now: Time) {
+                match self { $(Control::$variant(c) => c.on_spurious(window, now),)+ }
             }
             #[inline]
-            fn on_sent(&mut self, sent: &Sent) -> bool {
-                match self { $(Control::$variant(c) => c.on_sent(sent),)+ }
+            fn on_sent(&mut self, window: &mut Window, sent: &Sent) -> bool {
+                match self { $(Control::$variant(c) => c.on_sent(window, sent),)+ }
             }
-            fn on_timer(&mut self, now: Time, timer: Timer) {
-                match self { $(Control::$variant(c) => c.on_timer(now, timer),)+ }
+            #[cold]
+            fn on_open(&mut self, window: &mut Window, now: Time) {
+                match self { $(Control::$variant(c) => c.on_open(window, now),)+ }
+            }
+            #[cold]
+            fn wake(&self) -> Time {
+                match self { $(Control::$variant(c) => c.wake(),)+ }
+            }
+            fn on_timer(&mut self, window: &mut Window, now: Time, timer: Timer) {
+                match self { $(Control::$variant(c) => c.on_timer(window, now, timer),)+ }
             }
             #[inline]
             fn pacing(&self) -> Pacing {
@@ -96,6 +104,7 @@ controls! {
     "swift" => Swift(swift::Params => Box<swift::Swift>),
     "ledbat" => Ledbat(ledbat::Params => Box<ledbat::Ledbat>),
     "fixed" => Fixed(fixed::Params => fixed::Fixed),
+    "user" => User(user::Params => Box<user::User>),
 }
 
 impl Default for Cc {

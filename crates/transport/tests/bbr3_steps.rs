@@ -110,14 +110,14 @@ impl Bench {
     }
     fn idle(&mut self) {
         let sent = Sent { now: Time::ZERO + Dur::from_ms(self.now), idle: true, was_marked: None };
-        assert!(!self.control.on_sent(&sent), "BBR marks no segment");
+        assert!(!self.control.on_sent(&mut self.window, &sent), "BBR marks no segment");
     }
     fn congestion(&mut self, sign: Congestion, in_flight: u32) {
         let event = CongestionEvent::new(sign, Time::ZERO + Dur::from_ms(self.now), in_flight);
         self.control.on_congestion(&mut self.window, &event);
     }
     fn spurious(&mut self) {
-        self.control.on_spurious(&mut self.window);
+        self.control.on_spurious(&mut self.window, Time::ZERO);
     }
     /// Passes Startup: the bandwidth does not grow in the three rounds after the first one.
     fn drain(&mut self) {

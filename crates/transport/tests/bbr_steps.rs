@@ -90,7 +90,7 @@ impl Bench {
     }
     fn idle(&mut self, ms: u64) {
         let sent = Sent { now: Time::ZERO + Dur::from_ms(ms), idle: true, was_marked: None };
-        assert!(!self.control.on_sent(&sent), "BBR marks no segment");
+        assert!(!self.control.on_sent(&mut self.window, &sent), "BBR marks no segment");
     }
 }
 
@@ -214,7 +214,7 @@ fn bbr_conserves_packets_in_recovery_and_restores_its_window_when_the_loss_was_s
     assert_eq!(bench.window.cwnd, 10.0);
     bench.ack(&recovering(2, 1, 5));
     assert_eq!(bench.window.cwnd, 5.0);
-    bench.control.on_spurious(&mut bench.window);
+    bench.control.on_spurious(&mut bench.window, Time::ZERO);
     assert_eq!(bench.window.cwnd, 20.0);
     // The next recovery is a new one.
     bench.ack(&recovering(5, 2, 0));
@@ -222,7 +222,7 @@ fn bbr_conserves_packets_in_recovery_and_restores_its_window_when_the_loss_was_s
     let timeout = CongestionEvent::new(Congestion::Timeout, Time::ZERO + Dur::from_secs(2), 5);
     bench.control.on_congestion(&mut bench.window, &timeout);
     assert_eq!(bench.window.cwnd, 1.0);
-    bench.control.on_spurious(&mut bench.window);
+    bench.control.on_spurious(&mut bench.window, Time::ZERO);
     assert_eq!(bench.window.cwnd, 20.0);
 }
 

@@ -87,7 +87,7 @@ impl Engine {
         self.control.on_congestion(&mut self.window, &event);
     }
     fn sent(&mut self, now: Time, was_marked: Option<bool>) -> bool {
-        self.control.on_sent(&Sent { now, idle: false, was_marked })
+        self.control.on_sent(&mut self.window, &Sent { now, idle: false, was_marked })
     }
     /// Returns a variable of the control; NaN if there is none of this name.
     fn state(&self, name: &str) -> f64 {
@@ -213,13 +213,13 @@ fn the_parts_keep_their_shares_when_the_sender_sets_the_window() {
 fn a_spurious_reduction_is_undone_in_both_windows_once() {
     let mut engine = Engine::new(None);
     engine.congestion(Congestion::Loss, 3, true);
-    engine.control.on_spurious(&mut engine.window);
+    engine.control.on_spurious(&mut engine.window, Time::ZERO);
     engine.assert_windows(2.0, 2.0);
     // The thresholds are restored, too: slow start continues.
     engine.window.cwnd = 4.0;
     engine.ack(at(1), 1);
     engine.assert_windows(2.5, 2.5);
-    engine.control.on_spurious(&mut engine.window);
+    engine.control.on_spurious(&mut engine.window, Time::ZERO);
     engine.assert_windows(2.5, 2.5);
 }
 
@@ -466,7 +466,7 @@ fn an_undone_reduction_does_not_end_the_rest_without_marks() {
         engine.sent(at(second * 1_000), Some(true));
         engine.ack(at(second * 1_000), 0);
     }
-    engine.control.on_spurious(&mut engine.window);
+    engine.control.on_spurious(&mut engine.window, Time::ZERO);
     assert!(engine.state("marked_window_segments") > 0.0);
     assert!((0..2_000).all(|_| !engine.sent(at(15_100), None)));
     engine.ack(at(15_200), 1);
@@ -570,20 +570,21 @@ fn subtcp_grows_by_a_tenth_or_by_a_segment_a_round_trip_and_paces_below_one_segm
     near(after(&mut subtcp, 1.0, 9.0, &acked(at(3), 1)), 1.0);
     assert!(interval / 1.1 < 0.1);
     assert_eq!(subtcp.pacing().interval, Dur::ZERO);
+    let mut window = Window { cwnd: 1.0, ssthresh: 9.0 };
     // Each expiry doubles the interval, from the timeout of 1 s up to the maximum RTO of 60 s.
     for seconds in [2, 4, 8, 16, 32, 60, 60] {
-        subtcp.on_timer(at(4), Timer::Retransmission(Dur::from_secs(1)));
+        subtcp.on_timer(&mut window, at(4), Timer::Retransmission(Dur::from_secs(1)));
         assert_eq!(subtcp.pacing().interval, Dur::from_secs(seconds));
     }
     // The control's own timer does not change the interval; with other back-offs the rate stays at one segment per round trip.
     let mut subtcp = build(1, BackOff::Interval);
-    subtcp.on_timer(at(4), Timer::Control);
+    subtcp.on_timer(&mut window, at(4), Timer::Control);
     assert_eq!(subtcp.pacing().interval, Dur::ZERO);
     let mut subtcp = build(2, BackOff::Rfc3168);
     assert_eq!(subtcp.profile().below_one, Some(BackOff::Rfc3168));
     after(&mut subtcp, 5.0, 5.0, &acked(at(1), 1));
     assert_eq!(echo(&mut subtcp, 1.0), (1.0, 2.0));
-    subtcp.on_timer(at(4), Timer::Retransmission(Dur::from_secs(1)));
+    subtcp.on_timer(&mut window, at(4), Timer::Retransmission(Dur::from_secs(1)));
     assert_eq!(subtcp.pacing().interval, Dur::ZERO);
     for (sign, least) in [(Congestion::Loss, 1), (Congestion::Timeout, 2)] {
         let mut window = Window { cwnd: 9.0, ssthresh: 9.0 };
@@ -640,10 +641,11 @@ fn the_byte_counter_of_dcqcn_restarts_at_a_reduction() {
     let line = variable(&dcqcn, "rate");
     after(&mut dcqcn, 1.0, 9.0, &Acked { ece: true, ..acked(at(1), 1) });
     near(variable(&dcqcn, "rate"), line / 2.0);
+    let mut window = Window { cwnd: 1.0, ssthresh: 9.0 };
     let sent = Sent { now: at(1), idle: false, was_marked: None };
-    dcqcn.on_sent(&sent);
+    dcqcn.on_sent(&mut window, &sent);
     near(variable(&dcqcn, "rate"), line / 2.0);
-    dcqcn.on_sent(&sent);
+    dcqcn.on_sent(&mut window, &sent);
     near(variable(&dcqcn, "rate"), 0.75 * line);
 }
 
@@ -794,9 +796,10 @@ fn the_byte_counter_of_dcqcn_begins_anew_at_each_increase() {
     let mut dcqcn = params.build(&setup(None), Rng::named(1, "dcqcn"));
     let line = variable(&dcqcn, "rate");
     after(&mut dcqcn, 1.0, 9.0, &Acked { ece: true, ..acked(at(1), 1) });
+    let mut window = Window { cwnd: 1.0, ssthresh: 9.0 };
     let sent = Sent { now: at(1), idle: false, was_marked: None };
     for share in [0.5, 0.5, 0.75, 0.75, 0.75, 0.875] {
-        dcqcn.on_sent(&sent);
+        dcqcn.on_sent(&mut window, &sent);
         near(variable(&dcqcn, "rate"), share * line);
     }
 }

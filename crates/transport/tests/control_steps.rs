@@ -118,7 +118,7 @@ fn cubic_restores_the_plateau_before_the_first_of_several_timeouts() {
             reduced(&mut control, Congestion::Timeout, cwnd, 10);
         }
         assert!(variable(&control, "w-max") < 50.0);
-        control.on_spurious(&mut Window { cwnd: 50.0, ssthresh: 50.0 });
+        control.on_spurious(&mut Window { cwnd: 50.0, ssthresh: 50.0 }, Time::ZERO);
         assert_eq!(variable(&control, "w-max"), 100.0, "{timeouts} timeouts");
     }
 }
@@ -178,7 +178,8 @@ fn cubic_s_curve_is_shifted_by_the_time_without_a_limit_by_the_window() {
     assert_eq!(after(&mut control, cwnd, 70.0, &acked(at_us(16 * second), 1, second)), expected);
     // The sender is idle from 11 s to 15 s, and limited by the application from then to 16 s.
     let (mut control, cwnd) = begun();
-    control.on_sent(&Sent { now: at_us(15 * second), idle: true, was_marked: None });
+    let mut window = Window { cwnd, ssthresh: 70.0 };
+    control.on_sent(&mut window, &Sent { now: at_us(15 * second), idle: true, was_marked: None });
     after(&mut control, cwnd, 70.0, &limited(16));
     assert_eq!(after(&mut control, cwnd, 70.0, &acked(at_us(17 * second), 1, second)), expected);
 }
@@ -251,7 +252,8 @@ fn dcqcn_averages_alpha_and_restarts_its_steps_at_each_notification() {
     assert_eq!(params.initial_window(&setup()), 1e9);
     let mut control = params.build(&setup(), rng());
     let mut window = Window { cwnd: 1.0, ssthresh: 1.0 };
-    let mut notify = |control: &mut dcqcn::Dcqcn, us: u64| {
+    let notify = |control: &mut dcqcn::Dcqcn, us: u64| {
+        let mut window = Window { cwnd: 1.0, ssthresh: 1.0 };
         control.on_ack(&mut window, &Acked { ece: true, ..acked(at_us(us), 1, 10) });
         window.cwnd
     };
@@ -264,12 +266,12 @@ fn dcqcn_averages_alpha_and_restarts_its_steps_at_each_notification() {
     assert_eq!([variable(&control, "rate"), variable(&control, "alpha")], [0.75 * LINE * 0.75, 0.75]);
     assert_eq!(variable(&control, "target"), 0.75 * LINE);
     // Two steps of the timer: fast recovery, and additive increase by 40 Mbit/s.
-    control.on_timer(at_us(60 + 110), Timer::Control);
+    control.on_timer(&mut window, at_us(60 + 110), Timer::Control);
     assert_eq!(variable(&control, "target"), 0.75 * LINE + 40e6);
     // The steps are counted from the last notification.
     notify(&mut control, 171);
     let target = variable(&control, "target");
-    control.on_timer(at_us(171 + 55), Timer::Control);
+    control.on_timer(&mut window, at_us(171 + 55), Timer::Control);
     assert_eq!(variable(&control, "target"), target);
 }
 
@@ -283,10 +285,10 @@ fn dcqcn_adds_an_additive_step_while_one_counter_has_made_f_steps() {
     for us in [0, 1] {
         control.on_ack(&mut window, &Acked { ece: true, ..acked(at_us(us), 1, 10) });
     }
-    control.on_timer(at_us(1 + 110), Timer::Control);
+    control.on_timer(&mut window, at_us(1 + 110), Timer::Control);
     let target = LINE / 2.0 + 40e6;
     assert_eq!(variable(&control, "target"), target);
-    control.on_sent(&Sent { now: at_us(112), idle: false, was_marked: None });
+    control.on_sent(&mut window, &Sent { now: at_us(112), idle: false, was_marked: None });
     assert_eq!(variable(&control, "target"), target + 40e6);
 }
 
@@ -310,7 +312,7 @@ fn dcqcn_stops_its_timers_at_the_rate_of_the_line() {
     assert_eq!(control.pacing().changes_at, at_us(55));
     let mut rates = Vec::new();
     for step in 1..=3 {
-        control.on_timer(at_us(55 * step), Timer::Control);
+        control.on_timer(&mut window, at_us(55 * step), Timer::Control);
         rates.push((variable(&control, "rate"), variable(&control, "target")));
     }
     // Above 0.9999 of 20,000 bit/s, 19,998 bit/s, both are set to the rate of the link.
@@ -320,7 +322,7 @@ fn dcqcn_stops_its_timers_at_the_rate_of_the_line() {
     let params = dcqcn::Params { recovery_steps: 1, ..Default::default() };
     let mut control = params.build(&setup(), rng());
     control.on_ack(&mut window, &Acked { ece: true, ..acked(at_us(0), 1, 10) });
-    control.on_timer(at_us(110), Timer::Control);
+    control.on_timer(&mut window, at_us(110), Timer::Control);
     assert_eq!(variable(&control, "target"), LINE);
 }
 

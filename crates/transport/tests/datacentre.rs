@@ -87,13 +87,13 @@ fn dcqcn_halves_the_gap_to_the_target_five_times_and_then_adds_steps_while_alpha
     control.on_ack(&mut window, &acked(at_us(50), BASE, true));
     near(variable(&control, "rate"), LINE / 4.0, 1e-12);
     for step in 1..=5 {
-        control.on_timer(at_us(50 + 55 * step), Timer::Control);
+        control.on_timer(&mut window, at_us(50 + 55 * step), Timer::Control);
         let gap = LINE / 4.0 / f64::from(1u32 << step);
         near(variable(&control, "rate"), LINE / 2.0 - gap, 1e-12);
         near(variable(&control, "alpha"), tailback_random::maths::pow(255.0 / 256.0, f64::from(step as u32)), 1e-12);
     }
     let (rate, target) = (variable(&control, "rate"), variable(&control, "target"));
-    control.on_timer(at_us(50 + 55 * 6), Timer::Control);
+    control.on_timer(&mut window, at_us(50 + 55 * 6), Timer::Control);
     near(variable(&control, "target"), target + 40e6, 1e-12);
     near(variable(&control, "rate"), f64::midpoint(rate, target + 40e6), 1e-12);
 }
@@ -105,10 +105,11 @@ fn dcqcn_sends_at_the_rate_of_the_line_once_it_is_above_0_9999_of_it() {
     let line = Line { rate: Rate(20_000), ..known().line.expect("a known path") };
     let params = dcqcn::Params { least: Rate(19_996), ..dcqcn::Params::default() };
     let mut control = params.build(&Tcp { line: Some(line), ..known() }.setup(), rng());
-    control.on_ack(&mut window(), &acked(at_us(0), BASE, true));
+    let mut window = window();
+    control.on_ack(&mut window, &acked(at_us(0), BASE, true));
     let mut rates = vec![variable(&control, "rate")];
     for step in 1..=2 {
-        control.on_timer(at_us(55 * step), Timer::Control);
+        control.on_timer(&mut window, at_us(55 * step), Timer::Control);
         rates.push(variable(&control, "rate"));
     }
     // 0.9999 · 20,000 bit/s are 19,998 bit/s.
@@ -122,17 +123,17 @@ fn dcqcn_uses_hyper_increases_when_timer_and_byte_counter_have_both_passed_five_
     let mut window = window();
     control.on_ack(&mut window, &acked(at_us(0), BASE, true));
     control.on_ack(&mut window, &acked(at_us(1), BASE, true));
-    control.on_timer(at_us(1 + 55 * 6), Timer::Control);
+    control.on_timer(&mut window, at_us(1 + 55 * 6), Timer::Control);
     for _ in 0..5 {
-        control.on_sent(&Sent { now: at_us(340), idle: false, was_marked: None });
+        control.on_sent(&mut window, &Sent { now: at_us(340), idle: false, was_marked: None });
     }
     let before = variable(&control, "target");
-    control.on_sent(&Sent { now: at_us(340), idle: false, was_marked: None });
+    control.on_sent(&mut window, &Sent { now: at_us(340), idle: false, was_marked: None });
     // After the sixth event of both timer and byte counter: i = 1, R_HAI = 100 Mbit/s.
     near(variable(&control, "target") - before, 100e6, 1e-9);
     // The next event of the timer adds 100 Mbit/s (i = 1), that of the byte counter 200 (i = 2).
-    control.on_timer(at_us(1 + 55 * 7), Timer::Control);
-    control.on_sent(&Sent { now: at_us(400), idle: false, was_marked: None });
+    control.on_timer(&mut window, at_us(1 + 55 * 7), Timer::Control);
+    control.on_sent(&mut window, &Sent { now: at_us(400), idle: false, was_marked: None });
     near(variable(&control, "target") - before, 400e6, 1e-9);
 }
 

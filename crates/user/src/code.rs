@@ -6,8 +6,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tailback_document::Invalid;
 
-/// A queue law that the user has written, a class in Python derived from `tailback.Law`, for the packets of a FIFO. It
-/// receives numbers about each packet and answers with a decision. A scenario with such a law runs the code of the file.
+/// A component that the user has written, a class in Python derived from `tailback.Law` (a queue law) or
+/// `tailback.CongestionControl`. It receives numbers and answers with a decision. A scenario with such a component runs
+/// the code of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Code {
@@ -54,6 +55,12 @@ impl Code {
         self.loaded.as_ref().is_some_and(|loaded| loaded.events & event != 0)
     }
 
+    /// Returns `true` if the component has declared the property with the bit `option`. A component that is not loaded has
+    /// declared none.
+    pub fn has(&self, option: u32) -> bool {
+        self.loaded.as_ref().is_some_and(|loaded| loaded.options & option != 0)
+    }
+
     /// Returns `true` if the component may mark packets. A component that is not loaded marks none.
     pub fn marks(&self) -> bool {
         self.loaded.as_ref().is_some_and(|loaded| loaded.marks)
@@ -72,6 +79,8 @@ pub struct Loaded {
     pub events: u32,
     /// `true` if the component may mark packets.
     pub marks: bool,
+    /// Properties that the component declares, a bit each, such as [`crate::CongestionOptions::PACES`].
+    pub options: u32,
 }
 
 /// The hash only: it determines the other properties, and the index has no effect on results.

@@ -1,6 +1,6 @@
 //! Loading and making of user-defined components by the program around the core.
 
-use crate::{Code, Faults, Loaded, QueueLaw};
+use crate::{Code, CongestionLaw, Faults, Loaded, QueueLaw, SchedulerLaw, SourceLaw};
 use tailback_random::Rng;
 
 /// The interface that a component implements.
@@ -8,6 +8,24 @@ use tailback_random::Rng;
 pub enum Role {
     /// [`QueueLaw`].
     QueueLaw,
+    /// [`CongestionLaw`].
+    CongestionControl,
+    /// [`SourceLaw`].
+    Source,
+    /// [`SchedulerLaw`].
+    Scheduler,
+}
+
+impl Role {
+    /// Returns the name of the role, such as "queue-law".
+    pub const fn name(self) -> &'static str {
+        match self {
+            Role::QueueLaw => "queue-law",
+            Role::CongestionControl => "congestion-control",
+            Role::Source => "source",
+            Role::Scheduler => "scheduler",
+        }
+    }
 }
 
 /// A component that cannot be loaded.
@@ -21,7 +39,10 @@ pub struct LoadError {
     pub help: String,
 }
 
-/// Loads components and makes instances of them.
+/// Message of factories that make no such component.
+const DISABLED: &str = "user-defined components are disabled here";
+
+/// Loads components and makes instances of them. A kind of component whose method is not implemented is refused.
 pub trait Factories: Send + Sync {
     /// Loads the component of `code`, and tries its parameters by making an instance.
     ///
@@ -33,7 +54,33 @@ pub trait Factories: Send + Sync {
     ///
     /// # Errors
     /// If the component fails; the message describes the failure.
-    fn queue_law(&self, code: &Code) -> Result<Box<dyn QueueLaw>, String>;
+    fn queue_law(&self, _code: &Code) -> Result<Box<dyn QueueLaw>, String> {
+        Err(DISABLED.to_owned())
+    }
+
+    /// Makes an instance of a congestion control that has been loaded.
+    ///
+    /// # Errors
+    /// If the component fails; the message describes the failure.
+    fn congestion_control(&self, _code: &Code) -> Result<Box<dyn CongestionLaw>, String> {
+        Err(DISABLED.to_owned())
+    }
+
+    /// Makes an instance of a traffic source that has been loaded.
+    ///
+    /// # Errors
+    /// If the component fails; the message describes the failure.
+    fn source(&self, _code: &Code) -> Result<Box<dyn SourceLaw>, String> {
+        Err(DISABLED.to_owned())
+    }
+
+    /// Makes an instance of a scheduler that has been loaded.
+    ///
+    /// # Errors
+    /// If the component fails; the message describes the failure.
+    fn scheduler(&self, _code: &Code) -> Result<Box<dyn SchedulerLaw>, String> {
+        Err(DISABLED.to_owned())
+    }
 }
 
 /// Factories that refuse every component.
@@ -44,9 +91,6 @@ impl Factories for NoFactories {
     fn load(&self, _role: Role, code: &Code) -> Result<Loaded, LoadError> {
         let message = format!("`{}` is not loaded: user-defined components are disabled here", code.file);
         Err(LoadError { key: "file", message, help: "run the scenario from its file".to_owned() })
-    }
-    fn queue_law(&self, _code: &Code) -> Result<Box<dyn QueueLaw>, String> {
-        Err("user-defined components are disabled here".to_owned())
     }
 }
 

@@ -1,8 +1,9 @@
 //! Queue laws: decisions about the packets of a FIFO.
 
+use crate::answer::wake_up;
 use core::fmt::Debug;
 use tailback_random::Rng;
-use tailback_units::{Dur, Time};
+use tailback_units::Time;
 
 /// Event that a queue law is called for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -132,15 +133,8 @@ impl QueueAnswer {
             2 => QueueVerdict::Drop,
             other => return Err(format!("the verdict {other} is neither PASS (0) nor MARK (1) nor DROP (2)")),
         };
-        let (wake, now) = (self.wake_ps, call.now_ps);
-        if wake < now {
-            return Err(format!("the wake-up at {} is before now, {}", Dur(wake), Dur(now)));
-        }
-        // A timer that expires again at the same instant would never end.
-        if wake == now && call.event == QueueEvent::Timer as u32 {
-            return Err(format!("the timer at {} must be followed by a later wake-up or none", Dur(now)));
-        }
-        Ok((verdict, Time(wake)))
+        let wake = wake_up(self.wake_ps, call.now_ps, call.event == QueueEvent::Timer as u32)?;
+        Ok((verdict, wake))
     }
 }
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar, Final
 
 from tailback import _native
+from tailback.laws.component import Component
 
 __all__ = ["DROP", "MARK", "PASS", "Law"]
 
@@ -16,7 +17,7 @@ DROP: Final = 2
 """Answer of a law: the packet is dropped."""
 
 
-class Law(_native.Law):
+class Law(_native.Component, Component):
     """Queue law: decides about each packet of a FIFO, at its arrival and at its departure.
 
     A scenario names the class: `discipline = { kind = "user", file = "mylaw.py", class = "MyLaw" }`. Each queue has an
@@ -33,8 +34,6 @@ class Law(_native.Law):
 
     marks: ClassVar[bool] = True
     """`False` if the law never answers MARK; used by warnings about flows whose ECN has no effect."""
-    probes: ClassVar[tuple[str, ...]] = ()
-    """Names of numeric attributes that are recorded in time series, with their units, such as `("average_bytes",)`."""
     state_bytes: ClassVar[int] = 0
     """Size of the law's variables, bytes, for the column `state_bytes` of time series."""
 
@@ -43,11 +42,6 @@ class Law(_native.Law):
 
         A law without `__init__` has no parameters, and refuses any.
         """
-
-    @staticmethod
-    def picoseconds(text: str) -> int:
-        """Return a duration such as "5ms" in picoseconds; raises ValueError for other text."""
-        return _native.parse_duration(text)
 
     def start(self, call: _native.Call) -> int | None:
         """Begin: called once per queue, at time 0 before the first packet."""

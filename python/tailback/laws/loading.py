@@ -14,15 +14,46 @@ from threading import RLock
 from types import ModuleType
 
 from tailback import _native
+from tailback.laws.component import Component
+from tailback.laws.congestion import CongestionControl
 from tailback.laws.law import Law
+from tailback.laws.scheduler import Scheduler
+from tailback.laws.source import Source
 
 __all__ = ["Problem", "load", "local_modules", "traceback_text"]
 
 Problem = tuple[str, str, str]
 """Key of the document that is wrong ("file" or "class"), message, and advice."""
 
-EVENTS = ("start", "arrive", "depart", "empty", "timer", "idle")
-"""Methods of a queue law, in the order of the bits of `Loaded.events`."""
+
+@dataclass(frozen=True)
+class Interface:
+    """Interface that a component implements."""
+
+    base: type[Component]
+    events: tuple[str, ...]
+    """Methods that the engine calls, in the order of the bits of `Loaded.events`."""
+    options: tuple[str, ...] = ()
+    """Attributes of the class that are `True` or `False`, in the order of the bits of `Loaded.options`."""
+    needed: str = ""
+    """Method that the class must define; "": any of them."""
+
+
+INTERFACES = {
+    "queue-law": Interface(Law, ("start", "arrive", "depart", "empty", "timer", "idle")),
+    "congestion-control": Interface(
+        CongestionControl,
+        ("start", "acknowledged", "lost", "marked", "timeout", "sent", "timer", "spurious"),
+        ("paces", "owns_recovery", "handles_echoes", "samples_rate"),
+    ),
+    "scheduler": Interface(Scheduler, ("start", "arrived", "select", "sent", "timer", "idle"), needed="select"),
+    "source": Interface(Source, ("start", "next"), needed="next"),
+}
+"""Interfaces by the name of the role."""
+
+Found = tuple[type | None, str, int, bool, int, Problem | None]
+"""Class, hash of its sources, a bit for each event that it handles, whether it may mark packets, a bit for each option,
+and a problem."""
 
 _LOCK = RLock()
 """Guards the loaded modules: scenarios may be loaded in several threads."""
@@ -43,36 +74,42 @@ _LOCAL: dict[str, Path] = {}
 """Modules of users' folders in `sys.modules`, with their files."""
 
 
-def load(
-    role: str, folder: Path, file: str, name: str, allow_files: bool
-) -> tuple[type | None, str, int, bool, Problem | None]:
+def load(role: str, folder: Path, file: str, name: str, allow_files: bool) -> Found:
     """Load the class `name` of a file, for the interface `role`.
 
     Returns:
-        The class, the hash of everything that its decisions depend on, a bit for each event that it handles, `True` if
-        it may mark packets, and `None`; or, if the class cannot be loaded, a description of the problem at the end.
+        The class and its properties and `None`; or, if the class cannot be loaded, a description of the problem at the
+        end.
 
     """
-    assert role == "queue-law"
+    interface = INTERFACES[role]
     path = folder / file
     problem = _refused(folder, path, allow_files)
     if problem is not None:
-        return None, "", 0, False, problem
+        return _not_found(problem)
     with _LOCK:
         try:
             found = _module(path.resolve())
         except Exception as error:
             message = f"{path} does not run:\n{traceback_text(error)}"
-            return None, "", 0, False, ("file", message, "mend the file; it is run when the scenario is loaded")
+            return _not_found(("file", message, "mend the file; it is run when the scenario is loaded"))
     law = getattr(found.module, name, None)
-    if not (isinstance(law, type) and issubclass(law, Law) and law is not Law):
-        return None, "", 0, False, _no_class(found.module, path, name, law)
-    handled = [event for event in EVENTS if getattr(law, event) is not getattr(Law, event)]
+    if not (isinstance(law, type) and issubclass(law, interface.base) and law is not interface.base):
+        return _not_found(_no_class(found.module, path, name, law, interface.base))
+    handled = [event for event in interface.events if getattr(law, event) is not getattr(interface.base, event)]
     if not handled:
-        advice = f"define at least one of {', '.join(EVENTS)}"
-        return None, "", 0, False, ("class", f"`{name}` handles no event", advice)
-    events = sum(1 << EVENTS.index(event) for event in handled)
-    return law, found.digest, events, bool(law.marks), None
+        advice = f"define at least one of {', '.join(interface.events)}"
+        return _not_found(("class", f"`{name}` handles no event", advice))
+    if interface.needed and interface.needed not in handled:
+        return _not_found(("class", f"`{name}` does not define `{interface.needed}`", f"define `{interface.needed}`"))
+    events = sum(1 << interface.events.index(event) for event in handled)
+    options = sum(1 << bit for bit, option in enumerate(interface.options) if getattr(law, option))
+    return law, found.digest, events, bool(getattr(law, "marks", False)), options, None
+
+
+def _not_found(problem: Problem) -> Found:
+    """Return the result of loading a class that cannot be loaded."""
+    return None, "", 0, False, 0, problem
 
 
 def _refused(folder: Path, path: Path, allow_files: bool) -> Problem | None:
@@ -90,23 +127,20 @@ def _refused(folder: Path, path: Path, allow_files: bool) -> Problem | None:
     return None
 
 
-def _no_class(module: ModuleType, path: Path, name: str, found: object) -> Problem:
-    """Return the problem that the file has no law of this name."""
-    laws = [key for key, value in vars(module).items() if isinstance(value, type) and issubclass(value, Law)]
-    laws = [key for key in laws if key != "Law"]
+def _no_class(module: ModuleType, path: Path, name: str, found: object, base: type[Component]) -> Problem:
+    """Return the problem that the file has no component of this name that is derived from `base`."""
+    example = f"class Mine(tailback.{base.__name__}):"
     if found is not None:
-        return (
-            "class",
-            f"`{name}` of {path.name} is not derived from tailback.Law",
-            "write `class MyLaw(tailback.Law):`",
-        )
-    near = difflib.get_close_matches(name, laws, 1)
+        return "class", f"`{name}` of {path.name} is not derived from tailback.{base.__name__}", f"write `{example}`"
+    known = [key for key, value in vars(module).items() if isinstance(value, type) and issubclass(value, base)]
+    known = [key for key in known if key != base.__name__]
+    near = difflib.get_close_matches(name, known, 1)
     if near:
         advice = f"did you mean `{near[0]}`?"
-    elif laws:
-        advice = f"its laws are {', '.join(laws)}"
+    elif known:
+        advice = f"its classes are {', '.join(known)}"
     else:
-        advice = "write `class MyLaw(tailback.Law):` in the file"
+        advice = f"write `{example}` in the file"
     return "class", f"{path.name} has no class `{name}`", advice
 
 

@@ -1,4 +1,4 @@
-//! The part of `tailback.Law` that the engine shares with a law: its timer and its random stream.
+//! The part of a component that the engine shares: its timer, its random stream, and the window of a congestion control.
 
 use pyo3::exceptions::{PyRuntimeError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -27,27 +27,33 @@ impl Draws {
             return Ok(&mut self.rng);
         }
         Err(PyRuntimeError::new_err(
-            "a law draws random numbers only in its calls (start, arrive, depart, empty, timer, idle): outside them it has no \
-             stream",
+            "a law draws random numbers only in the calls of its methods: outside them it has no stream",
         ))
     }
 }
 
-/// Base of `tailback.Law`.
+/// Base of `tailback.Law` and of the other components.
 #[pyclass(subclass, module = "tailback._native")]
-pub struct Law {
+pub struct Component {
     /// Time of the next wake-up, picoseconds; `u64::MAX`: none.
     pub wake_ps: u64,
     pub draws: Draws,
 }
 
+impl Component {
+    /// Returns a component without a wake-up.
+    fn idle() -> Component {
+        Component { wake_ps: u64::MAX, draws: Draws::none() }
+    }
+}
+
 #[pymethods]
-impl Law {
+impl Component {
     /// Takes any arguments: those of a derived class are for its own `__init__`.
     #[new]
     #[pyo3(signature = (*_args, **_kwargs))]
-    fn new(_args: &Bound<'_, PyAny>, _kwargs: Option<&Bound<'_, PyAny>>) -> Law {
-        Law { wake_ps: u64::MAX, draws: Draws::none() }
+    fn new(_args: &Bound<'_, PyAny>, _kwargs: Option<&Bound<'_, PyAny>>) -> Component {
+        Component::idle()
     }
 
     #[getter]
@@ -91,5 +97,30 @@ impl Law {
     /// Draws a number with the standard normal distribution.
     fn normal(&mut self) -> PyResult<f64> {
         Ok(self.draws.rng()?.normal())
+    }
+}
+
+/// Base of `tailback.CongestionControl`.
+#[pyclass(extends = Component, subclass, module = "tailback._native")]
+pub struct CongestionControl {
+    /// Congestion window, segments.
+    #[pyo3(get, set)]
+    pub cwnd: f64,
+    /// Slow-start threshold, segments.
+    #[pyo3(get, set)]
+    pub ssthresh: f64,
+    /// Pacing rate, segments per second; 0: none.
+    #[pyo3(get, set)]
+    pub rate: f64,
+}
+
+#[pymethods]
+impl CongestionControl {
+    /// Takes any arguments: those of a derived class are for its own `__init__`.
+    #[new]
+    #[pyo3(signature = (*_args, **_kwargs))]
+    fn new(_args: &Bound<'_, PyAny>, _kwargs: Option<&Bound<'_, PyAny>>) -> PyClassInitializer<CongestionControl> {
+        let control = CongestionControl { cwnd: 1.0, ssthresh: f64::INFINITY, rate: 0.0 };
+        PyClassInitializer::from(Component::idle()).add_subclass(control)
     }
 }

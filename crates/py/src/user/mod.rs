@@ -4,23 +4,30 @@
 //! called with the interpreter lock; the run holds it throughout ([`crate::run`]), so that a call costs no switch.
 
 mod base;
+mod congestion;
 mod failure;
+mod instance;
 mod maths;
 mod monitor;
 mod queue;
+mod scheduler;
+mod source;
 
-pub use base::Law;
+pub use base::{Component, CongestionControl};
+pub use congestion::Call as CongestionCall;
 pub use failure::take_interrupt;
 pub use maths::module as maths;
 pub use monitor::LawMonitor;
 pub use queue::Call;
+pub use scheduler::{Call as SchedulerCall, State as QueueState};
+pub use source::Call as SourceCall;
 
 use failure::traceback;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use tailback_user::{Code, Factories, LoadError, Loaded, QueueLaw, Role};
+use tailback_user::{Code, CongestionLaw, Factories, LoadError, Loaded, QueueLaw, Role, SchedulerLaw, SourceLaw};
 
 /// Factories of components whose files are in a folder.
 pub struct PyFactories {
@@ -30,9 +37,9 @@ pub struct PyFactories {
     classes: Mutex<Vec<Class>>,
 }
 
-/// Result of `tailback.laws.loading.load`: the class, the hash of its sources, its events, whether it marks, and a problem as
-/// key, message and advice.
-type Found = (Option<Py<PyType>>, String, u32, bool, Option<(String, String, String)>);
+/// Result of `tailback.laws.loading.load`: the class, the hash of its sources, its events, whether it marks, its options, and a
+/// problem as key, message and advice.
+type Found = (Option<Py<PyType>>, String, u32, bool, u32, Option<(String, String, String)>);
 
 /// A class that has been loaded.
 struct Class {
@@ -46,14 +53,22 @@ impl PyFactories {
         PyFactories { folder, allow_files, classes: Mutex::default() }
     }
 
-    /// Returns an instance of `class`, made with the parameters of `code`.
-    fn instance<'py>(class: &Bound<'py, PyType>, code: &Code) -> PyResult<Bound<'py, PyAny>> {
-        let parameters = PyDict::new(class.py());
-        for (name, value) in &code.parameters {
-            parameters.set_item(name, python(class.py(), value)?)?;
-        }
-        class.call((), Some(&parameters))
+    /// Returns the class of a component that has been loaded.
+    fn class(&self, py: Python<'_>, code: &Code) -> Result<Py<PyType>, String> {
+        let index = code.loaded.as_ref().map_or(0, |loaded| loaded.index as usize);
+        let classes = self.classes.lock().unwrap_or_else(PoisonError::into_inner);
+        let class = classes.get(index).map(|class| class.class.clone_ref(py));
+        class.ok_or_else(|| format!("`{}` is not loaded", code.class))
     }
+}
+
+/// Returns an instance of `class`, made with the parameters of `code`.
+fn made<'py>(class: &Bound<'py, PyType>, code: &Code) -> PyResult<Bound<'py, PyAny>> {
+    let parameters = PyDict::new(class.py());
+    for (name, value) in &code.parameters {
+        parameters.set_item(name, python(class.py(), value)?)?;
+    }
+    class.call((), Some(&parameters))
 }
 
 /// Returns a value of a document as a Python object.
@@ -71,13 +86,10 @@ impl Factories for PyFactories {
             };
             let load = || -> PyResult<_> {
                 let loading = py.import("tailback.laws.loading")?;
-                let role = match role {
-                    Role::QueueLaw => "queue-law",
-                };
-                loading.call_method1("load", (role, &self.folder, &code.file, &code.class, self.allow_files))
+                loading.call_method1("load", (role.name(), &self.folder, &code.file, &code.class, self.allow_files))
             };
             let found = load().map_err(|error| refused("file", &error))?;
-            let (class, digest, events, marks, problem): Found =
+            let (class, digest, events, marks, options, problem): Found =
                 found.extract().map_err(|error| refused("file", &error))?;
             if let Some((key, message, help)) = problem {
                 let key = if key == "class" { "class" } else { "file" };
@@ -86,28 +98,47 @@ impl Factories for PyFactories {
             let Some(class) = class else {
                 return Err(LoadError { key: "class", message: "there is no class".to_owned(), help: String::new() });
             };
-            PyFactories::instance(class.bind(py), code).map_err(|error| refused("parameters", &error))?;
+            made(class.bind(py), code).map_err(|error| refused("parameters", &error))?;
             let mut classes = self.classes.lock().unwrap_or_else(PoisonError::into_inner);
             let known = classes.iter().find(|known| known.class.is(&class));
             if let Some(known) = known {
                 return Ok(known.loaded.clone());
             }
-            let loaded = Loaded { index: classes.len() as u32, digest, events, marks };
+            let loaded = Loaded { index: classes.len() as u32, digest, events, marks, options };
             classes.push(Class { class, loaded: loaded.clone() });
             Ok(loaded)
         })
     }
 
     fn queue_law(&self, code: &Code) -> Result<Box<dyn QueueLaw>, String> {
-        let index = code.loaded.as_ref().map_or(0, |loaded| loaded.index as usize);
         Python::attach(|py| {
-            let class = {
-                let classes = self.classes.lock().unwrap_or_else(PoisonError::into_inner);
-                classes.get(index).map(|class| class.class.clone_ref(py))
-            };
-            let class = class.ok_or_else(|| "the law is not loaded".to_owned())?;
-            let made = PyFactories::instance(class.bind(py), code).and_then(|instance| queue::PyLaw::new(&instance));
-            made.map(|law| Box::new(law) as Box<dyn QueueLaw>).map_err(|error| traceback(py, &error))
+            let class = self.class(py, code)?;
+            let law = made(class.bind(py), code).and_then(|instance| queue::PyLaw::new(&instance));
+            law.map(|law| Box::new(law) as Box<dyn QueueLaw>).map_err(|error| traceback(py, &error))
+        })
+    }
+
+    fn congestion_control(&self, code: &Code) -> Result<Box<dyn CongestionLaw>, String> {
+        Python::attach(|py| {
+            let class = self.class(py, code)?;
+            let control = congestion::PyControl::new(class.bind(py), code);
+            control.map(|control| Box::new(control) as Box<dyn CongestionLaw>).map_err(|error| traceback(py, &error))
+        })
+    }
+
+    fn source(&self, code: &Code) -> Result<Box<dyn SourceLaw>, String> {
+        Python::attach(|py| {
+            let class = self.class(py, code)?;
+            let source = source::PySource::new(class.bind(py), code);
+            source.map(|source| Box::new(source) as Box<dyn SourceLaw>).map_err(|error| traceback(py, &error))
+        })
+    }
+
+    fn scheduler(&self, code: &Code) -> Result<Box<dyn SchedulerLaw>, String> {
+        Python::attach(|py| {
+            let class = self.class(py, code)?;
+            let made = made(class.bind(py), code).and_then(|instance| scheduler::PyScheduler::new(&instance));
+            made.map(|scheduler| Box::new(scheduler) as Box<dyn SchedulerLaw>).map_err(|error| traceback(py, &error))
         })
     }
 }

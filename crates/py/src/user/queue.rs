@@ -1,14 +1,11 @@
 //! Queue laws in Python.
 
-use super::base::Law;
 use super::failure::failure;
-use super::monitor::InCall;
+use super::instance::Instance;
 use core::fmt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyBool, PyInt, PyString};
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
+use pyo3::types::{PyBool, PyInt};
 use tailback_random::Rng;
 use tailback_user::{QueueAnswer, QueueCall, QueueEvent, QueueLaw};
 
@@ -73,64 +70,20 @@ getters! {
     colour: u8,
 }
 
-/// Names of state variables for time series, which live as long as the program.
-static NAMES: Mutex<BTreeMap<String, &'static str>> = Mutex::new(BTreeMap::new());
-
-/// Returns a name that lives as long as the program; equal names are stored once.
-fn lasting(name: &str) -> &'static str {
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.get(name) {
-        return known;
-    }
-    let lasting: &'static str = Box::leak(name.to_owned().into_boxed_str());
-    names.insert(name.to_owned(), lasting);
-    lasting
-}
-
 /// An instance of a class derived from `tailback.Law`.
 pub struct PyLaw {
-    /// The instance, as its base class.
-    law: Py<Law>,
-    /// Methods of the instance by the number of the event; `None`: the class does not have the method.
-    methods: Vec<Option<Py<PyAny>>>,
-    /// State variables for time series: the name in reports, and the attribute.
-    probes: Vec<(&'static str, Py<PyString>)>,
+    instance: Instance,
     state_bytes: usize,
 }
 
 impl PyLaw {
     /// Binds the methods of an instance.
     pub fn new(instance: &Bound<'_, PyAny>) -> PyResult<PyLaw> {
-        let class = instance.get_type();
-        let base = instance.py().import("tailback.laws.law")?.getattr("Law")?;
-        let method = |event: &QueueEvent| -> PyResult<Option<Py<PyAny>>> {
-            let overridden = !class.getattr(event.name())?.is(&base.getattr(event.name())?);
-            overridden.then(|| Ok(instance.getattr(event.name())?.unbind())).transpose()
-        };
-        let names: Vec<Bound<'_, PyString>> = instance.getattr("probes")?.extract()?;
-        let probes = names.into_iter().map(|name| Ok((lasting(name.to_str()?), name.unbind())));
+        let events = QueueEvent::ALL.iter().map(|event| event.name());
         Ok(PyLaw {
-            law: instance.cast::<Law>()?.clone().unbind(),
-            methods: QueueEvent::ALL.iter().map(method).collect::<PyResult<_>>()?,
-            probes: probes.collect::<PyResult<_>>()?,
+            instance: Instance::new(instance, ("tailback.laws.law", "Law"), events)?,
             state_bytes: instance.getattr("state_bytes")?.extract()?,
         })
-    }
-
-    /// Calls the method of the event; returns its verdict.
-    fn call(&self, py: Python<'_>, call: &QueueCall, rng: &mut Rng) -> PyResult<QueueAnswer> {
-        let law = self.law.bind(py);
-        let Some(method) = self.methods.get(call.event as usize).and_then(Option::as_ref) else {
-            return Ok(QueueAnswer { wake_ps: law.borrow().wake_ps, verdict: 0, reserved: 0 });
-        };
-        law.borrow_mut().draws.exchange(rng);
-        let in_call = InCall::begin();
-        let verdict = method.bind(py).call1((Call(*call),));
-        drop(in_call);
-        let mut state = law.borrow_mut();
-        state.draws.exchange(rng);
-        let verdict = verdict?;
-        Ok(QueueAnswer { wake_ps: state.wake_ps, verdict: number(&verdict)?, reserved: 0 })
     }
 }
 
@@ -156,19 +109,14 @@ impl fmt::Debug for PyLaw {
 impl QueueLaw for PyLaw {
     fn answer(&mut self, call: &QueueCall, wake_ps: u64, rng: &mut Rng) -> Result<QueueAnswer, String> {
         Python::attach(|py| {
-            // An expired timer has no time any more.
-            self.law.bind(py).borrow_mut().wake_ps = wake_ps;
-            self.call(py, call, rng).map_err(|error| failure(py, error))
+            let verdict = self.instance.call(py, call.event, Call(*call), wake_ps, rng);
+            let verdict = verdict.and_then(|verdict| verdict.as_ref().map_or(Ok(0), number));
+            let verdict = verdict.map_err(|error| failure(py, error))?;
+            Ok(QueueAnswer { wake_ps: self.instance.wake_ps(py), verdict, reserved: 0 })
         })
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) -> Result<(), String> {
-        Python::attach(|py| {
-            for (name, attribute) in &self.probes {
-                let value = self.law.bind(py).getattr(attribute.bind(py)).and_then(|value| value.extract());
-                f(name, value.map_err(|error| failure(py, error))?);
-            }
-            Ok(())
-        })
+        self.instance.probe(f)
     }
     fn state_bytes(&self) -> usize {
         self.state_bytes

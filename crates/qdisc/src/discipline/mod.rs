@@ -1,6 +1,7 @@
 //! The disciplines, one file or folder each. `managed` makes a discipline of a law of [`crate::law`] that decides about
 //! arriving packets. `by_destination` is drop-tail for back-pressure that stops single destinations. `fair` is the
-//! common part of the fair disciplines, `classes` that of the disciplines with classes.
+//! common part of the fair disciplines, `classes` that of the disciplines with classes, `levels` that of those
+//! whose classes have no parameters of their own.
 
 pub mod by_destination;
 pub mod choke;
@@ -21,6 +22,7 @@ pub mod fq_pie;
 pub mod fred;
 pub mod hfsc;
 pub mod htb;
+mod levels;
 pub mod managed;
 pub mod netem;
 pub mod priority;
@@ -33,6 +35,7 @@ pub mod sfq_red;
 pub mod shaper;
 pub mod stfq;
 pub mod user;
+pub mod user_scheduler;
 pub mod virtual_clock;
 pub mod weighted_tail_drop;
 pub mod wf2q_plus;

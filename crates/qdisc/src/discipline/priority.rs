@@ -1,14 +1,16 @@
 //! Priority queueing: a packet leaves only if no packet waits at a higher level.
 
-use super::classes::{Classes, Identity, Inside, Part, check_class, check_classes_retune, check_names, site_within};
-use crate::classify::{Classifier, Match};
-use crate::retune::{Fixed, Retune, fixed};
-use crate::signals::{Signals, Threshold, any_marks, inside};
-use crate::{Cx, Gate, Packet, Qdisc, Site, Spec};
+use super::classes::{Classes, Part};
+use super::levels::{DEFAULT_FIXED, Levels};
+use crate::retune::{Fixed, Retune};
+use crate::signals::{Signals, Threshold};
+use crate::{Cx, Gate, Packet, Qdisc, Site};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tailback_document::{Invalid, listed, suggest};
+use tailback_document::Invalid;
 use tailback_units::{Amount, Rate, Time};
+
+pub use super::levels::Level;
 
 /// Priority queueing (PQ): levels in strict order, each with a limit and a discipline of its own. A
 /// packet in transmission is not interrupted. A level that is never empty starves those below it.
@@ -27,27 +29,6 @@ pub struct Params {
     pub default: Option<String>,
 }
 
-/// A level of priority.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, rename_all = "kebab-case")]
-pub struct Level {
-    /// Name, unique among the levels. Default: no name.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-fixed" = Identity::NAME_FIXED))]
-    pub name: Option<String>,
-    /// Packets that belong to the level, unless they match an earlier level. Default: no packets other than those for
-    /// which `default` selects the level.
-    #[serde(default, rename = "match", skip_serializing_if = "Option::is_none")]
-    #[schemars(extend("x-fixed" = Identity::MATCH_FIXED))]
-    pub matches: Option<Match>,
-    /// Limit of the level in packets or bytes. Default "64packets".
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub limit: Option<Amount>,
-    /// Discipline within the level. Default: a FIFO with tail drop.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub discipline: Option<Box<Spec>>,
-}
-
 fn four_levels() -> Vec<Level> {
     [("high", 20), ("medium", 40), ("normal", 60), ("low", 80)]
         .map(|(name, packets)| Level {
@@ -62,25 +43,7 @@ fn four_levels() -> Vec<Level> {
 impl Params {
     /// Returns the discipline with empty queues; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Priority {
-        let matches = self.levels.iter().enumerate().filter_map(|(i, level)| Some((level.matches.as_ref()?, i as u8)));
-        let classifier = Classifier::new(matches, self.default_level().unwrap_or(0) as u8);
-        let inside = self
-            .levels
-            .iter()
-            .map(|level| {
-                let site = site_within(site, level.limit, super::classes::DEFAULT_LIMIT);
-                Inside::new(level.discipline.as_deref(), &site)
-            })
-            .collect();
-        Priority { classes: Classes::new(classifier, inside, site) }
-    }
-    /// Returns the index of the level for packets that match no level. `None`: there is no level of that name.
-    fn default_level(&self) -> Option<usize> {
-        let named = |name: &str| self.levels.iter().position(|level| level.name.as_deref() == Some(name));
-        match &self.default {
-            Some(name) => named(name),
-            None => named("normal").or(self.levels.len().checked_sub(1)),
-        }
+        Priority { classes: self.list().classes(site) }
     }
     /// Refuses an empty list of levels, invalid levels, and a default level that does not exist.
     ///
@@ -88,45 +51,28 @@ impl Params {
     /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.levels.is_empty() {
-            return Err(Invalid::new("levels", "there are no levels; write at least one, or leave `levels` out"));
+            return Err(Invalid::new(LIST, "there are no levels; write at least one, or leave `levels` out"));
         }
-        check_names("levels", self.levels.iter().map(|level| level.name.as_ref()))?;
-        for (i, level) in self.levels.iter().enumerate() {
-            let every = Match::every();
-            let matches = level.matches.as_ref().unwrap_or(&every);
-            check_class(&format!("levels[{i}]"), matches, level.limit, level.discipline.as_deref())?;
-        }
-        match (&self.default, self.default_level()) {
-            (Some(name), None) => {
-                let names = || self.levels.iter().filter_map(|level| level.name.as_deref());
-                let advice = suggest(name, names()).map_or_else(
-                    || format!("the levels are {}", listed(names())),
-                    |near| format!("did you mean `{near}`?"),
-                );
-                Err(Invalid::new("default", format!("no level is named `{name}`; {advice}")))
-            }
-            _ => Ok(()),
-        }
+        self.list().check()
+    }
+    fn list(&self) -> Levels<'_> {
+        Levels { list: LIST, levels: &self.levels, default: self.default.as_deref() }
     }
     /// Passes the path, the match and the inner discipline of each level to `f`.
     pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
-        for (i, level) in self.levels.iter_mut().enumerate() {
-            f(format!("levels[{i}]"), level.matches.as_mut(), level.discipline.as_deref_mut());
-        }
+        Levels::each_part(LIST, &mut self.levels, f);
     }
 }
 
+/// Key of the list of levels.
+const LIST: &str = "levels";
+
 impl Signals for Params {
     fn marks(&self) -> bool {
-        any_marks(self.levels.iter().map(|level| &level.discipline))
+        self.list().marks()
     }
     fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
-        for (i, level) in self.levels.iter().enumerate() {
-            if let Some(spec) = &level.discipline {
-                let site = site_within(site, level.limit, super::classes::DEFAULT_LIMIT);
-                inside(&format!("levels[{i}].discipline"), &**spec, &site, f);
-            }
-        }
+        self.list().each_threshold(site, f);
     }
 }
 
@@ -142,21 +88,9 @@ impl Retune for Priority {
     }
 }
 
-/// Reason why `default` is fixed during a run.
-const DEFAULT_FIXED: &str = "it decides which packets wait in the level";
-
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
-        fn levels(params: &Params) -> impl ExactSizeIterator<Item = Identity<'_>> {
-            params.levels.iter().map(|level| Identity {
-                name: level.name.as_ref(),
-                parent: None,
-                matches: level.matches.as_ref(),
-                discipline: level.discipline.as_deref(),
-            })
-        }
-        check_classes_retune("levels", levels(self), levels(to))?;
-        fixed("default", self.default_level(), to.default_level(), DEFAULT_FIXED)
+        self.list().check_retune(to.list())
     }
 }
 

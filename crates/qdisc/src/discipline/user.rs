@@ -8,7 +8,7 @@ use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
 use tailback_document::Invalid;
 use tailback_random::Rng;
 use tailback_units::{Rate, Time};
-use tailback_user::{Code, Factories, Fault, Faults, Install, QueueCall, QueueEvent, QueueLaw, QueueVerdict};
+use tailback_user::{Code, Factories, Faults, Install, Installed, QueueCall, QueueEvent, QueueLaw, QueueVerdict};
 
 pub use tailback_user::Code as Params;
 
@@ -49,18 +49,7 @@ pub struct User {
     wake: Time,
     code: Code,
     /// The law; `None` before [`Install::install`] and after a fault, when all packets pass.
-    law: Option<Installed>,
-}
-
-/// A law in its place.
-#[derive(Debug)]
-struct Installed {
-    law: Box<dyn QueueLaw>,
-    /// Name of the law and of its port, for faults.
-    name: String,
-    /// Time of the last call.
-    called: Time,
-    faults: Faults,
+    law: Option<Installed<dyn QueueLaw>>,
 }
 
 impl User {
@@ -114,8 +103,7 @@ impl User {
                 verdict
             }
             Err(message) => {
-                let component = std::mem::take(&mut installed.name);
-                installed.faults.record(Fault { component, call: event.name(), at: now, message });
+                installed.fail(event.name(), message);
                 (self.law, self.wake) = (None, Time::NEVER);
                 QueueVerdict::Pass
             }
@@ -134,14 +122,8 @@ impl User {
 
 impl Install for User {
     fn install(&mut self, factories: &dyn Factories, place: &str, faults: &Faults, rng: &mut Rng) {
-        let name = format!("`{}` of {} at {place}", self.code.class, self.code.file);
-        match factories.queue_law(&self.code) {
-            Ok(law) => {
-                self.law = Some(Installed { law, name, called: Time::ZERO, faults: faults.clone() });
-                self.call(QueueEvent::Start, Time::ZERO, None, rng);
-            }
-            Err(message) => faults.record(Fault { component: name, call: "start", at: Time::ZERO, message }),
-        }
+        self.law = Installed::new(factories.queue_law(&self.code), &self.code, place, faults);
+        self.call(QueueEvent::Start, Time::ZERO, None, rng);
     }
 }
 
@@ -200,9 +182,7 @@ impl Qdisc for User {
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         let Some(installed) = &self.law else { return };
         if let Err(message) = installed.law.probe(f) {
-            let component = installed.name.clone();
-            // The caller passes no time.
-            installed.faults.record(Fault { component, call: "probes", at: installed.called, message });
+            installed.fail("probes", message);
         }
     }
     fn state_bytes(&self) -> usize {

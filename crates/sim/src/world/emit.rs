@@ -2,6 +2,7 @@
 
 use super::World;
 use super::source::{Drawn, LastLengths, stop_source, stream};
+use super::user::give_law;
 use crate::conditioning::NONE;
 use crate::event_queue::{Key, Kind};
 use crate::hints::unlikely;
@@ -37,6 +38,7 @@ impl World {
         let flow = &mut self.flows[self.transports.plain(index)];
         stop_source(&mut flow.source, &mut flow.rng);
         let mut source = self.plan.flows[index as usize].model.start(at, &mut flow.rng);
+        give_law(&mut self.user_sources, index, &mut source, &mut flow.rng);
         flow.next = Burst::NONE;
         if let Some(first) = source.next(&mut flow.rng).filter(|burst| burst.at < flow.stop) {
             flow.next = first;
@@ -58,6 +60,7 @@ impl World {
             None => fresh.insert(stream(&self.plan, plan)),
         };
         let mut source = plan.model.start(at, rng);
+        give_law(&mut self.user_sources, index, &mut source, rng);
         writer.next = source.next(rng).filter(|burst| burst.at < plan.stop).unwrap_or(Burst::NONE);
         if writer.next.at < Time::NEVER {
             self.event_queue.push(writer.next.at, Key::new(Kind::Emit, index));

@@ -54,6 +54,7 @@ pub use share::Messages;
 pub(crate) use share::Share;
 use source::{Flow, Writer};
 pub use status::{Status, Untimely};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use tailback_qdisc::Dropped;
 use tailback_qdisc::congestion_notification::Origins;
@@ -119,6 +120,8 @@ pub struct World {
     share: Option<Box<Share>>,
     /// Faults of user-defined components; the partitions of a run share them.
     faults: Faults,
+    /// User-defined sources by flow.
+    user_sources: BTreeMap<u32, user::UserSource>,
 }
 
 /// A host or a switch.

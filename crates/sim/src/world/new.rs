@@ -123,6 +123,7 @@ impl World {
             trace: plan.trace.clone().map(|trace| Box::new(Tracer::new(*trace, has_limiters(&plan)))),
             share,
             faults,
+            user_sources: BTreeMap::new(),
             plan,
         };
         world.install_users(factories);

@@ -3,11 +3,40 @@
 use super::World;
 use crate::plan::port_names;
 use crate::port::Queue;
-use tailback_user::{Factories, Fault};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use tailback_random::Rng;
+use tailback_traffic::{Model, Source, user};
+use tailback_user::{Factories, Fault, Installed};
+
+/// A user-defined source of a flow, which outlives the stops of the flow.
+#[derive(Debug)]
+pub(super) struct UserSource {
+    law: user::Shared,
+    /// `true` if the source has been started.
+    used: bool,
+}
+
+/// Gives a source that has just started its user-defined law, if it has one.
+pub(super) fn give_law(sources: &mut BTreeMap<u32, UserSource>, flow: u32, source: &mut Source, rng: &mut Rng) {
+    if let Source::User(source) = source
+        && let Some(user) = sources.get_mut(&flow)
+    {
+        source.install(&user.law, user.used, rng);
+        user.used = true;
+    }
+}
 
 impl World {
     /// Makes the user-defined components of the plan that belong to this partition.
     pub(super) fn install_users(&mut self, factories: &dyn Factories) {
+        self.install_queue_laws(factories);
+        self.install_congestion_controls(factories);
+        self.make_sources(factories);
+    }
+
+    /// Makes the queue laws of the ports.
+    fn install_queue_laws(&mut self, factories: &dyn Factories) {
         let has_user = |port: &mut crate::port::Port| {
             let mut found = false;
             if let Queue::General(general) = &mut port.queue {
@@ -25,6 +54,31 @@ impl World {
             }
             if let Queue::General(general) = &mut self.ports[port].queue {
                 general.each_user(|user, rng| user.install(factories, name, &self.faults, rng));
+            }
+        }
+    }
+
+    /// Makes the congestion controls of the senders.
+    fn install_congestion_controls(&mut self, factories: &dyn Factories) {
+        for connection in 0..self.transports.outgoing.len() {
+            let out = &self.transports.outgoing[connection];
+            let flow = &self.plan.flows[out.flow as usize];
+            if out.sender.has_user_code() && self.owns(flow.from) {
+                let name = flow.name().to_string();
+                self.transports.outgoing[connection].sender.install(factories, &name, &self.faults);
+            }
+        }
+    }
+
+    /// Makes the sources of the flows, which [`give_law`] gives to them when they start.
+    fn make_sources(&mut self, factories: &dyn Factories) {
+        for (index, flow) in (0u32..).zip(&self.plan.flows) {
+            let Model::User(code) = &flow.model else { continue };
+            if self.owns(flow.from) && !self.applications.has(index) {
+                let place = flow.name().to_string();
+                if let Some(made) = Installed::new(factories.source(code), code, &place, &self.faults) {
+                    self.user_sources.insert(index, UserSource { law: Arc::new(Mutex::new(made)), used: false });
+                }
             }
         }
     }

@@ -9,4 +9,5 @@ pub mod self_similar;
 pub mod trace;
 pub mod uniform_fixed;
 pub mod uniform_uniform;
+pub mod user;
 pub mod video;

@@ -390,12 +390,12 @@ impl CongestionControl for Bbr {
         self.saved.follow(window, feedback.una, feedback.next);
     }
 
-    fn on_spurious(&mut self, window: &mut Window) {
+    fn on_spurious(&mut self, window: &mut Window, _: Time) {
         self.saved.repair = Repair::None;
         self.saved.restore(window);
     }
 
-    fn on_sent(&mut self, sent: &Sent) -> bool {
+    fn on_sent(&mut self, _: &mut Window, sent: &Sent) -> bool {
         if sent.idle && self.rounds.delivered > 0 {
             self.idle_restart = true;
             if self.mode == Mode::ProbeBw {

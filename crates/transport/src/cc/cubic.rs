@@ -271,13 +271,13 @@ impl CongestionControl for Cubic {
         }
     }
 
-    fn on_spurious(&mut self, _: &mut Window) {
+    fn on_spurious(&mut self, _: &mut Window, _: Time) {
         if let Some(curve) = self.undo.take() {
             self.curve = curve;
         }
     }
 
-    fn on_sent(&mut self, sent: &Sent) -> bool {
+    fn on_sent(&mut self, _: &mut Window, sent: &Sent) -> bool {
         if sent.idle {
             self.pause(sent.now);
             self.last_ack = sent.now;

@@ -205,7 +205,7 @@ impl CongestionControl for Dcqcn {
 
     fn on_congestion(&mut self, _: &mut Window, _: &CongestionEvent) {}
 
-    fn on_sent(&mut self, _: &Sent) -> bool {
+    fn on_sent(&mut self, _: &mut Window, _: &Sent) -> bool {
         self.bytes += self.payload;
         if self.bytes >= self.params.increase_bytes.0 && self.raise_at != Time::NEVER {
             self.bytes = 0;
@@ -215,7 +215,7 @@ impl CongestionControl for Dcqcn {
         false
     }
 
-    fn on_timer(&mut self, now: Time, timer: Timer) {
+    fn on_timer(&mut self, _: &mut Window, now: Time, timer: Timer) {
         if timer == Timer::Control {
             self.advance(now);
         }

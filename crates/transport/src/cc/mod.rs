@@ -22,6 +22,7 @@ pub mod reno;
 pub mod subtcp;
 pub mod swift;
 pub mod timely;
+pub mod user;
 
 use crate::line::{Hop, Line};
 use crate::wire::EcnEcho;
@@ -151,6 +152,8 @@ pub struct Profile {
     pub paces: bool,
     /// `true` if acknowledgements carry a delivery rate ([`Acked::rate`]).
     pub samples_rate: bool,
+    /// `true` if the control has a timer of its own ([`CongestionControl::wake`]).
+    pub wakes: bool,
     /// Response to congestion at a window of one segment. `None`: the connection's `ecn-floor`.
     pub below_one: Option<BackOff>,
 }
@@ -342,7 +345,7 @@ pub struct Sent {
 /// Timer of the sender that has expired.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Timer {
-    /// The control's own timer, which expires at [`Pacing::changes_at`].
+    /// The control's own timer, which expires at [`Pacing::changes_at`] or at [`CongestionControl::wake`].
     Control,
     /// The retransmission timer, which had this timeout. Reported at each expiry, after the call of
     /// [`CongestionControl::on_congestion`].
@@ -355,6 +358,8 @@ pub trait CongestionControl {
     fn profile(&self) -> Profile {
         Profile::default()
     }
+    /// Prepares for a connection that opens at `now`, before its first segment.
+    fn on_open(&mut self, _window: &mut Window, _now: Time) {}
     /// Processes the content of every acknowledgement, duplicates included, before the sender detects losses and
     /// responds to the echo.
     fn on_feedback(&mut self, _window: &mut Window, _feedback: &Feedback<'_>) {}
@@ -370,14 +375,19 @@ pub trait CongestionControl {
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent);
     /// Restores the state before the last reduction, which was spurious (RFC 4015; RFC 9438 section 4.9). The sender
     /// has restored `cwnd` and `ssthresh` already.
-    fn on_spurious(&mut self, _window: &mut Window) {}
+    fn on_spurious(&mut self, _window: &mut Window, _now: Time) {}
     /// Processes the transmission of a segment. Returns `true` if the segment is to be marked. Called as
     /// [`Profile::sent`] says.
-    fn on_sent(&mut self, _sent: &Sent) -> bool {
+    fn on_sent(&mut self, _window: &mut Window, _sent: &Sent) -> bool {
         false
     }
+    /// Returns the time at which the sender must call [`CongestionControl::on_timer`] with [`Timer::Control`], whether
+    /// segments wait or not; [`Time::NEVER`]: none. Called only if [`Profile::wakes`] is `true`.
+    fn wake(&self) -> Time {
+        Time::NEVER
+    }
     /// Processes the expiry of a timer.
-    fn on_timer(&mut self, _now: Time, _timer: Timer) {}
+    fn on_timer(&mut self, _window: &mut Window, _now: Time, _timer: Timer) {}
     /// Returns the pacing after the last call of another method. Called only if [`Profile::paces`] is `true`.
     fn pacing(&self) -> Pacing {
         Pacing::default()

@@ -269,13 +269,13 @@ impl CongestionControl for PacketMarking {
         self.unobserved += feedback.advanced;
     }
 
-    fn on_spurious(&mut self, _: &mut Window) {
+    fn on_spurious(&mut self, _: &mut Window, _: Time) {
         if let Some((marked, plain)) = self.prior.take() {
             (self.marked, self.plain) = (marked, plain);
         }
     }
 
-    fn on_sent(&mut self, sent: &Sent) -> bool {
+    fn on_sent(&mut self, _: &mut Window, sent: &Sent) -> bool {
         self.observe(sent.now);
         if sent.was_marked == Some(true) {
             self.oversubscription.lost = true;

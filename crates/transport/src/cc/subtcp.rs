@@ -141,7 +141,7 @@ impl CongestionControl for SubTcp {
         Pacing { interval: self.interval, ..Pacing::default() }
     }
 
-    fn on_timer(&mut self, _: Time, timer: Timer) {
+    fn on_timer(&mut self, _: &mut Window, _: Time, timer: Timer) {
         if let Timer::Retransmission(rto) = timer {
             self.double_interval(rto);
         }

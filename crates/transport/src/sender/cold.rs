@@ -3,21 +3,31 @@
 use super::reserve::{Marks, Reserve};
 use super::sampler::Sampler;
 use super::state::RareCounts;
-use crate::cc::Window;
+use crate::cc::{Profile, Window};
 use crate::seq::before;
 use crate::wire::Block;
 use std::collections::VecDeque;
 use tailback_units::Time;
 
-/// Pacing, and the sampler of the delivery rate.
+/// Pacing, the control's timer, and the sampler of the delivery rate.
 #[derive(Debug, Default)]
 pub(super) struct Pace {
     /// Earliest time of the next segment.
     pub release: Time,
     /// `true` if a segment waits only for `release`.
     pub holds: bool,
+    /// `true` if the control has a timer of its own.
+    pub wakes: bool,
     /// Sampler of the delivery rate; `None` if the control does not use it.
     pub sampler: Option<Box<Sampler>>,
+}
+
+impl Pace {
+    /// Returns the state that a control with this profile needs from the start; `None`: none.
+    pub fn new(profile: &Profile) -> Option<Pace> {
+        let sampler = profile.samples_rate.then(Box::default);
+        (profile.samples_rate || profile.wakes).then(|| Pace { wakes: profile.wakes, sampler, ..Pace::default() })
+    }
 }
 
 /// Cold state of a sender.

@@ -40,8 +40,9 @@ mod state;
 mod tests;
 mod timeout;
 mod undo;
+mod user;
 
-use crate::cc::{CongestionControl, Pacing, Profile, RecoveryWindow, SentCalls, Window};
+use crate::cc::{CongestionControl, Pacing, Profile, RecoveryWindow, SentCalls, Timer, Window};
 use crate::params::{Recovery, Tcp, WindowValidation};
 use crate::registry::Control;
 use board::{Board, Probe};
@@ -118,7 +119,7 @@ impl Sender {
             profile,
             timers: Timers::new(&tcp.timers),
             counts: Counts::default(),
-            pace: (profile.samples_rate).then(|| Box::new(Pace { sampler: Some(Box::default()), ..Pace::default() })),
+            pace: Pace::new(&profile).map(Box::new),
             control,
             board,
             cold: reserve.map(|reserve| Box::new(ColdState { reserve: Some(reserve), ..ColdState::default() })),
@@ -127,9 +128,9 @@ impl Sender {
     }
 
     /// Adds `bytes` that the application writes, and opens the connection if it is closed; `u64::MAX` is an endless
-    /// write. All segments of a write are full except the last one, to which later writes add nothing. The time has no
-    /// effect.
-    pub fn offer(&mut self, _now: Time, bytes: u64) {
+    /// write. All segments of a write are full except the last one, to which later writes add nothing. `now` is the time at
+    /// which a user-defined congestion control starts.
+    pub fn offer(&mut self, now: Time, bytes: u64) {
         let full = u64::from(self.tcp.payload());
         let (segments, rest) = if bytes == u64::MAX { (u64::MAX, 0) } else { (bytes.div_ceil(full), bytes % full) };
         if segments == 0 {
@@ -141,6 +142,7 @@ impl Sender {
             self.cold().short.push_back((last, rest as u16));
         }
         if self.state == State::Closed {
+            self.control.on_open(&mut self.window, now);
             self.open();
         }
     }
@@ -152,13 +154,24 @@ impl Sender {
         let expiry = self.timers.expiry;
         let timers = self.board.as_ref().map_or(expiry, |board| expiry.min(board.probe.at));
         match &self.pace {
-            Some(pace) if pace.holds => timers.min(pace.release).min(self.pacing().changes_at),
-            _ => timers,
+            Some(pace) => timers.min(self.paced_deadline(pace)),
+            None => timers,
         }
+    }
+
+    /// Returns the earlier one of the control's wake-up and the time at which a segment that waits for pacing may leave, or
+    /// the pacing changes; [`Time::NEVER`]: none.
+    #[inline]
+    fn paced_deadline(&self, pace: &Pace) -> Time {
+        let wake = if pace.wakes { self.control.wake() } else { Time::NEVER };
+        if pace.holds { wake.min(pace.release).min(self.pacing().changes_at) } else { wake }
     }
 
     /// Processes the timers that have expired by `now`.
     pub fn on_timer(&mut self, now: Time) {
+        if self.pace.as_ref().is_some_and(|pace| pace.wakes) && now >= self.control.wake() {
+            self.control.on_timer(&mut self.window, now, Timer::Control);
+        }
         if self.board.as_ref().is_some_and(|board| now >= board.probe.at) {
             self.on_probe(now);
         }

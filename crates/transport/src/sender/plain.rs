@@ -25,7 +25,7 @@ impl Sender {
             }
         }
         let all = self.advance(ack.next);
-        if self.check_eifel(ack) {
+        if self.check_eifel(now, ack) {
             delivery.ended = true;
         }
         match self.state {
@@ -33,7 +33,7 @@ impl Sender {
             State::Recovery => self.process_partial(advanced, &mut delivery),
             State::Loss => {
                 self.repair.dupacks = 0;
-                self.f_rto_advance(all);
+                self.f_rto_advance(now, all);
                 if all && self.state == State::Loss {
                     self.state = State::Open;
                 }

@@ -21,9 +21,9 @@ impl Sender {
     pub fn reopen(&mut self, rng: Rng) -> u32 {
         let (counts, start) = (self.counts, self.seq.max.wrapping_add(1));
         let tcp = Arc::clone(&self.tcp);
-        let old_cold = self.cold.take();
-        *self = Sender { counts, ..Sender::new(&tcp, rng) };
-        if let Some(ColdState { counts, reserve, .. }) = old_cold.map(|cold| *cold)
+        let mut old = std::mem::replace(self, Sender { counts, ..Sender::new(&tcp, rng) });
+        self.take_over(&mut old);
+        if let Some(ColdState { counts, reserve, .. }) = old.cold.map(|cold| *cold)
             && (counts != RareCounts::default() || reserve.is_some())
         {
             let cold = self.cold();

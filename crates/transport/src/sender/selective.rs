@@ -36,14 +36,14 @@ impl Sender {
         }
         let mut delivery = Delivery { delivered: update.delivered, newest: update.newest, ..Delivery::default() };
         self.board = Some(board);
-        if advanced > 0 && self.check_eifel(ack) {
+        if advanced > 0 && self.check_eifel(now, ack) {
             delivery.ended = true;
         }
         if update
             .duplicate
             .is_some_and(|block| self.cold.as_mut().is_some_and(|cold| cold.all_retransmissions_duplicated(block)))
         {
-            self.undo();
+            self.undo(now);
             delivery.ended = true;
         }
         if self.tcp.limited_transmit.after_timeout() {
@@ -59,7 +59,7 @@ impl Sender {
                 delivery.ended = true;
             }
             State::Loss => {
-                self.f_rto_selective(&update, advanced, all);
+                self.f_rto_selective(now, &update, advanced, all);
                 if all && self.state == State::Loss {
                     self.state = State::Open;
                     self.recovered();

@@ -62,7 +62,7 @@ impl Sender {
             pace.release = pace.release.max(earliest);
         }
         if now < self.release() && pacing.changes_at <= now {
-            self.control.on_timer(now, Timer::Control);
+            self.control.on_timer(&mut self.window, now, Timer::Control);
             self.pace.get_or_insert_default().release = self.timers.last_sent;
             self.set_release(self.timers.last_sent);
         }
@@ -287,7 +287,7 @@ impl Sender {
         let mut marked = false;
         if calls != SentCalls::Never {
             let was_marked = (marks && again).then(|| self.was_marked(seq));
-            marked = self.control.on_sent(&Sent { now, idle, was_marked });
+            marked = self.control.on_sent(&mut self.window, &Sent { now, idle, was_marked });
         }
         if !self.is_marking() {
             return None;

@@ -28,7 +28,7 @@ impl Sender {
             self.reduce_for_timeout(now);
         }
         self.repair.expired_at = self.seq.una;
-        self.control.on_timer(now, Timer::Retransmission(rto));
+        self.control.on_timer(&mut self.window, now, Timer::Retransmission(rto));
         if !self.owns_recovery() {
             self.window.cwnd = self.least_window();
         }
@@ -113,12 +113,12 @@ impl Sender {
     }
 
     /// Processes an acknowledgement that advances after a timeout, without SACK. `all`: it reaches the recovery point.
-    pub(super) fn f_rto_advance(&mut self, all: bool) {
+    pub(super) fn f_rto_advance(&mut self, now: Time, all: bool) {
         match self.repair.f_rto {
             FRto::Off => {}
             FRto::Retransmitted => self.f_rto_first(all),
             // Step 3b: the acknowledgement is for a segment that was not retransmitted.
-            FRto::Probing(_) => self.undo(),
+            FRto::Probing(_) => self.undo(now),
         }
     }
 
@@ -133,13 +133,13 @@ impl Sender {
 
     /// Processes an acknowledgement after a timeout, with SACK (RFC 5682 section 3.1). `all`: it reaches the recovery
     /// point.
-    pub(super) fn f_rto_selective(&mut self, update: &BoardUpdate, advanced: u32, all: bool) {
+    pub(super) fn f_rto_selective(&mut self, now: Time, update: &BoardUpdate, advanced: u32, all: bool) {
         match self.repair.f_rto {
             FRto::Off => {}
             FRto::Retransmitted if advanced > 0 => self.f_rto_first(all),
             FRto::Retransmitted => {}
             FRto::Probing(_) if update.beyond && !update.original => self.f_rto_confirm_loss(),
-            FRto::Probing(_) if update.original => self.undo(),
+            FRto::Probing(_) if update.original => self.undo(now),
             FRto::Probing(_) => {}
         }
     }

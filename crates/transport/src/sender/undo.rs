@@ -19,10 +19,10 @@ impl Sender {
 
     /// Undoes the reduction and returns `true` if the acknowledgement echoes the original, not the retransmission (RFC
     /// 3522 section 3.2 steps 4 and 5).
-    pub(super) fn check_eifel(&mut self, ack: &Ack) -> bool {
+    pub(super) fn check_eifel(&mut self, now: Time, ack: &Ack) -> bool {
         match self.cold.as_mut().and_then(|cold| cold.eifel.take()) {
             Some(sent) if sent != Time::NEVER && ack.echo < sent => {
-                self.undo();
+                self.undo(now);
                 true
             }
             _ => false,
@@ -32,7 +32,7 @@ impl Sender {
     /// Undoes the last reduction, which was spurious: window and threshold are restored, as in Linux. RFC 4015 restores
     /// the threshold, too, but sets the window only to FlightSize plus the segments newly acknowledged, of which at
     /// most an initial window counts.
-    pub(super) fn undo(&mut self) {
+    pub(super) fn undo(&mut self, now: Time) {
         self.cold().counts.spurious += 1;
         self.state = State::Open;
         self.repair.f_rto = FRto::Off;
@@ -52,6 +52,6 @@ impl Sender {
             self.window.cwnd = self.window.cwnd.max(prior.cwnd);
             self.window.ssthresh = prior.ssthresh;
         }
-        self.control.on_spurious(&mut self.window);
+        self.control.on_spurious(&mut self.window, now);
     }
 }

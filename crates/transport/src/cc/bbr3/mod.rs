@@ -311,14 +311,14 @@ impl CongestionControl for Bbr3 {
         self.saved.follow(window, feedback.una, feedback.next);
     }
 
-    fn on_spurious(&mut self, window: &mut Window) {
+    fn on_spurious(&mut self, window: &mut Window, _: Time) {
         self.saved.repair = Repair::None;
         self.saved.restore(window);
         self.undo(window);
     }
 
     /// Processes a restart from idle (BBRHandleRestartFromIdle, section 5.4.1).
-    fn on_sent(&mut self, sent: &Sent) -> bool {
+    fn on_sent(&mut self, _: &mut Window, sent: &Sent) -> bool {
         if sent.idle && self.rounds.delivered > 0 {
             self.idle_restart = true;
             self.extra_since = sent.now;

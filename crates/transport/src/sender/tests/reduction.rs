@@ -113,7 +113,7 @@ fn an_undone_reduction_restores_the_state_before_it() {
         let mut plateau = 0.0;
         sender.probe(&mut |name, value| plateau = if name == "w-max" { value } else { plateau });
         assert_eq!(plateau, 10.0);
-        sender.undo();
+        sender.undo(at_ms(1_000));
         sender
     };
     let sender = undone(Urgent::First);

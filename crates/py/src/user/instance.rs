@@ -1,0 +1,106 @@
+//! An instance of a class of the user, and calls of its methods.
+
+use super::base::Component;
+use super::failure::failure;
+use super::monitor::InCall;
+use pyo3::PyClass;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+use tailback_random::Rng;
+
+/// Names of state variables for time series, which live as long as the program.
+static NAMES: Mutex<BTreeMap<String, &'static str>> = Mutex::new(BTreeMap::new());
+
+/// Returns a name that lives as long as the program; equal names are stored once.
+fn lasting(name: &str) -> &'static str {
+    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = names.get(name) {
+        return known;
+    }
+    let lasting: &'static str = Box::leak(name.to_owned().into_boxed_str());
+    names.insert(name.to_owned(), lasting);
+    lasting
+}
+
+/// An instance of a class of the user.
+pub struct Instance {
+    /// The instance, as its base class.
+    component: Py<Component>,
+    /// Methods of the instance by the number of the event; `None`: the class does not have the method.
+    methods: Vec<Option<Py<PyAny>>>,
+    /// State variables for time series: the name in reports, and the attribute.
+    probes: Vec<(&'static str, Py<PyString>)>,
+}
+
+impl Instance {
+    /// Binds the methods of `instance` for the events called `events`. `base`: module and name of the class whose methods do
+    /// nothing.
+    pub fn new<'a>(
+        instance: &Bound<'_, PyAny>,
+        base: (&str, &str),
+        events: impl Iterator<Item = &'a str>,
+    ) -> PyResult<Instance> {
+        let class = instance.get_type();
+        let base = instance.py().import(base.0)?.getattr(base.1)?;
+        let method = |event: &str| -> PyResult<Option<Py<PyAny>>> {
+            let overridden = !class.getattr(event)?.is(&base.getattr(event)?);
+            overridden.then(|| Ok(instance.getattr(event)?.unbind())).transpose()
+        };
+        let names: Vec<Bound<'_, PyString>> = instance.getattr("probes")?.extract()?;
+        let probes = names.into_iter().map(|name| Ok((lasting(name.to_str()?), name.unbind())));
+        Ok(Instance {
+            component: instance.cast::<Component>()?.clone().unbind(),
+            methods: events.map(method).collect::<PyResult<_>>()?,
+            probes: probes.collect::<PyResult<_>>()?,
+        })
+    }
+
+    /// Returns the instance as its base class.
+    pub fn component<'py>(&self, py: Python<'py>) -> &Bound<'py, Component> {
+        self.component.bind(py)
+    }
+
+    /// Calls the method of the event with the number `event` with `call`; returns its result. `None`: the class does not have
+    /// the method. `wake_ps` is the wake-up before the call.
+    pub fn call<'py, C: PyClass + Into<PyClassInitializer<C>>>(
+        &self,
+        py: Python<'py>,
+        event: u32,
+        call: C,
+        wake_ps: u64,
+        rng: &mut Rng,
+    ) -> PyResult<Option<Bound<'py, PyAny>>> {
+        let component = self.component.bind(py);
+        // An expired timer has no time any more.
+        component.borrow_mut().wake_ps = wake_ps;
+        let Some(method) = self.methods.get(event as usize).and_then(Option::as_ref) else { return Ok(None) };
+        let call = Bound::new(py, call)?;
+        component.borrow_mut().draws.exchange(rng);
+        let in_call = InCall::begin();
+        let result = method.bind(py).call1((call,));
+        drop(in_call);
+        component.borrow_mut().draws.exchange(rng);
+        result.map(Some)
+    }
+
+    /// Returns the wake-up after a call.
+    pub fn wake_ps(&self, py: Python<'_>) -> u64 {
+        self.component.bind(py).borrow().wake_ps
+    }
+
+    /// Passes the state variables to `f`.
+    ///
+    /// # Errors
+    /// If an attribute cannot be read, or is no number; the message describes the failure.
+    pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) -> Result<(), String> {
+        Python::attach(|py| {
+            for (name, attribute) in &self.probes {
+                let value = self.component.bind(py).getattr(attribute.bind(py)).and_then(|value| value.extract());
+                f(name, value.map_err(|error| failure(py, error))?);
+            }
+            Ok(())
+        })
+    }
+}
