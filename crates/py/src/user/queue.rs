@@ -91,6 +91,8 @@ fn lasting(name: &str) -> &'static str {
 pub struct PyLaw {
     /// The instance, as its base class.
     law: Py<Law>,
+    /// Name of the law and its place, for the record of calls.
+    name: String,
     /// Methods of the instance by the number of the event; `None`: the class does not have the method.
     methods: Vec<Option<Py<PyAny>>>,
     /// State variables for time series: the name in reports, and the attribute.
@@ -111,6 +113,7 @@ impl PyLaw {
         let probes = names.into_iter().map(|name| Ok((lasting(name.to_str()?), name.unbind())));
         Ok(PyLaw {
             law: instance.cast::<Law>()?.clone().unbind(),
+            name: String::new(),
             methods: QueueEvent::ALL.iter().map(method).collect::<PyResult<_>>()?,
             probes: probes.collect::<PyResult<_>>()?,
             state_bytes: instance.getattr("state_bytes")?.extract()?,
@@ -124,7 +127,8 @@ impl PyLaw {
             return Ok(QueueAnswer { wake_ps: law.borrow().wake_ps, verdict: 0, reserved: 0 });
         };
         law.borrow_mut().draws.exchange(rng);
-        let in_call = InCall::begin();
+        let event = QueueEvent::ALL[call.event as usize].name();
+        let in_call = InCall::begin(py, &self.name, event, Some(call.now_ps));
         let verdict = method.bind(py).call1((Call(*call),));
         drop(in_call);
         let mut state = law.borrow_mut();
@@ -154,6 +158,9 @@ impl fmt::Debug for PyLaw {
 }
 
 impl QueueLaw for PyLaw {
+    fn placed(&mut self, name: &str) {
+        name.clone_into(&mut self.name);
+    }
     fn answer(&mut self, call: &QueueCall, wake_ps: u64, rng: &mut Rng) -> Result<QueueAnswer, String> {
         Python::attach(|py| {
             // An expired timer has no time any more.
@@ -163,6 +170,7 @@ impl QueueLaw for PyLaw {
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) -> Result<(), String> {
         Python::attach(|py| {
+            let _in_call = (!self.probes.is_empty()).then(|| InCall::begin(py, &self.name, "probes", None));
             for (name, attribute) in &self.probes {
                 let value = self.law.bind(py).getattr(attribute.bind(py)).and_then(|value| value.extract());
                 f(name, value.map_err(|error| failure(py, error))?);
