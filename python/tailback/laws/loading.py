@@ -6,23 +6,32 @@ import difflib
 import hashlib
 import importlib.machinery
 import importlib.util
+import json
 import sys
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
 from types import ModuleType
+from typing import Any
 
 from tailback import _native
+from tailback.laws import workers
 from tailback.laws.law import Law
 
-__all__ = ["Problem", "load", "local_modules", "traceback_text"]
+__all__ = ["Problem", "load", "loaded", "local_modules", "traceback_text"]
 
 Problem = tuple[str, str, str]
 """Key of the document that is wrong ("file" or "class"), message, and advice."""
 
 EVENTS = ("start", "arrive", "depart", "empty", "timer", "idle")
 """Methods of a queue law, in the order of the bits of `Loaded.events`."""
+
+LOAD_LIMIT_S = 30.0
+"""Maximum duration of loading a class, s of real time."""
+_MAX_PASSED = 10_000
+"""Maximum number of remembered trials."""
 
 _LOCK = RLock()
 """Guards the loaded modules: scenarios may be loaded in several threads."""
@@ -44,9 +53,12 @@ _LOCAL: dict[str, Path] = {}
 
 
 def load(
-    role: str, folder: Path, file: str, name: str, allow_files: bool
+    role: str, folder: Path, file: str, name: str, allow_files: bool, parameters: str = "{}"
 ) -> tuple[type | None, str, int, bool, Problem | None]:
     """Load the class `name` of a file, for the interface `role`.
+
+    A worker process does the same first, and makes an instance with the `parameters` (JSON), so that a crash or an
+    endless loop there is an error of the document.
 
     Returns:
         The class, the hash of everything that its decisions depend on, a bit for each event that it handles, `True` if
@@ -56,11 +68,14 @@ def load(
     assert role == "queue-law"
     path = folder / file
     problem = _refused(folder, path, allow_files)
+    trial = _Trial(path.resolve(), name, parameters)
+    problem = problem or trial.problem(role, folder, file, allow_files)
     if problem is not None:
         return None, "", 0, False, problem
     with _LOCK:
         try:
             found = _module(path.resolve())
+            trial.passed(found.digest)
         except Exception as error:
             message = f"{path} does not run:\n{traceback_text(error)}"
             return None, "", 0, False, ("file", message, "mend the file; it is run when the scenario is loaded")
@@ -73,6 +88,50 @@ def load(
         return None, "", 0, False, ("class", f"`{name}` handles no event", advice)
     events = sum(1 << EVENTS.index(event) for event in handled)
     return law, found.digest, events, bool(law.marks), None
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """Loading of a class in a worker process, before this process loads it."""
+
+    path: Path
+    name: str
+    parameters: str
+
+    def problem(self, role: str, folder: Path, file: str, allow_files: bool) -> Problem | None:
+        """Return the problem of a class whose loading crashes or does not end; exceptions are left to the caller."""
+        if not workers.is_needed() or self._has_passed():
+            return None
+        try:
+            arguments = (role, folder.absolute(), file, self.name, allow_files, self.parameters)
+            workers.called(_tried, *arguments, limit_s=LOAD_LIMIT_S)
+        except workers.WorkerError as error:
+            advice = "mend the file; it is run when the scenario is loaded"
+            return "file", f"{self.path.name} cannot be loaded: {error}", advice
+        return None
+
+    def _has_passed(self) -> bool:
+        known = _MODULES.get(self.path)
+        return known is not None and _PASSED.get(self) == known.digest and _is_current(known)
+
+    def passed(self, digest: str) -> None:
+        """Note that a class with this hash of its sources needs no other trial."""
+        if len(_PASSED) > _MAX_PASSED:
+            _PASSED.clear()
+        _PASSED[self] = digest
+
+
+_PASSED: dict[_Trial, str] = {}
+"""Trials without a problem, with the hashes of the sources."""
+
+
+def _tried(*arguments: Any) -> None:
+    """Load a class and make an instance, in a worker; the arguments are those of `load`, and two of a worker's job."""
+    parameters = arguments[5]
+    with suppress(Exception):
+        law = load(*arguments[:6])[0]
+        if law is not None:
+            law(**json.loads(parameters))
 
 
 def _refused(folder: Path, path: Path, allow_files: bool) -> Problem | None:
@@ -110,10 +169,20 @@ def _no_class(module: ModuleType, path: Path, name: str, found: object) -> Probl
     return "class", f"{path.name} has no class `{name}`", advice
 
 
+def loaded(path: Path) -> _Module:
+    """Return a file that has been loaded; raises KeyError if it has not."""
+    return _MODULES[path.resolve()]
+
+
+def _is_current(known: _Module) -> bool:
+    """Return `True` if no source of a module has changed since it was run."""
+    return all(_read(source) == text for source, text in known.sources.items())
+
+
 def _module(path: Path) -> _Module:
     """Return the module of a file; it is run again if it, or a module that it imported, has changed."""
     known = _MODULES.get(path)
-    if known is not None and all(_read(source) == text for source, text in known.sources.items()):
+    if known is not None and _is_current(known):
         return known
     # Modules of another folder may have the same names, and those of this folder may have changed.
     for name in _LOCAL:

@@ -11,11 +11,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
 from tailback import _native
 from tailback.errors import Cancelled, RunError
+from tailback.laws import workers
+from tailback.laws.watchdog import watched
 from tailback.results.formatting import digits
 from tailback.scenario import Scenario, Variant
 
@@ -54,6 +57,18 @@ def replication_cost(
         RunError: The simulator failed in the trial.
 
     """
+    made = scenario if isinstance(scenario, Scenario) else scenario.made()
+    base = int(str(made.run_config["seed"])) if seed is None else seed
+    if not (made.native.has_user_code and workers.is_needed()):
+        return _tried(made, base, trial_s, engine)
+    try:
+        return workers.called(_tried, made, base, trial_s, engine)
+    except workers.WorkerError as error:
+        raise RunError(f"the trial with seed {base} failed: {error}") from error
+
+
+def _tried(made: Scenario, seed: int, trial_s: float, engine: str | None, *_: object) -> Cost:
+    """Return the cost of a replication from a trial in this process; a worker adds two arguments of its job."""
     cancel = _native.Cancel()
     begin = time.thread_time()
     ticks: list[tuple[float, float]] = []
@@ -64,14 +79,13 @@ def replication_cost(
         if now - ticks[0][0] > trial_s:
             cancel.cancel()
 
-    made = scenario if isinstance(scenario, Scenario) else scenario.made()
-    base = int(str(made.run_config["seed"])) if seed is None else seed
     try:
-        made.native.run(base, cancel, note_progress, engine, None, 1)
+        with watched(cancel) if made.native.has_user_code else nullcontext():
+            made.native.run(seed, cancel, note_progress, engine, None, 1)
     except Cancelled:
         pass
     except RuntimeError as error:
-        raise RunError(f"the trial with seed {base} failed: {error}") from error
+        raise RunError(f"the trial with seed {seed} failed: {error}") from error
     else:
         return Cost(time.thread_time() - begin, 1.0)
     (end, done) = ticks[-1]

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from difflib import get_close_matches
 from os import PathLike, fspath
@@ -19,6 +20,8 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from tailback import _native
 from tailback.errors import RunError, UsageError
+from tailback.laws import workers
+from tailback.laws.watchdog import watched
 from tailback.results.directory import MANIFEST, read_manifest
 from tailback.scenario import Scenario, load
 
@@ -115,15 +118,14 @@ def why(
     names = json.loads(_native.why_names(scenario.native, chosen))
     if flow is not None:
         number = _index(flow, names["flows"], "flow")
-        text = _native.why_packet(scenario.native, chosen, number, query, value, warmup_s, parallel)
-        found = json.loads(text)
+        found = _explained(scenario, chosen, number, (query, value), warmup_s, parallel)
         if not found["stories"]:
             raise UsageError(_missing(flow, query, value, found))
         stories = found["stories"]
     else:
         assert port is not None
         number = _index(port, names["ports"], "port")
-        found = json.loads(_native.why_port(scenario.native, chosen, number, warmup_s, parallel))
+        found = _explained(scenario, chosen, number, None, warmup_s, parallel)
         stories = [found["story"]]
     if digest is not None and found["digest"] != digest:
         raise RunError(
@@ -131,6 +133,37 @@ def why(
             "by another version, or its scenario was changed"
         )
     return Explanation(chosen, found["digest"], stories)
+
+
+def _explained(
+    scenario: Scenario, seed: int, number: int, query: tuple[str, int] | None, warmup_s: float | None, parallel: int
+) -> dict[str, Any]:
+    """Return the explanation of a packet of the flow with this number, or without `query` of the port."""
+    arguments = (scenario, seed, number, query, warmup_s, parallel)
+    try:
+        apart = scenario.native.has_user_code and workers.is_needed()
+        text = workers.called(_repeated, *arguments) if apart else _repeated(*arguments)
+    except workers.WorkerError as error:
+        raise RunError(f"the run with seed {seed} failed: {error}") from error
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def _repeated(
+    scenario: Scenario,
+    seed: int,
+    number: int,
+    query: tuple[str, int] | None,
+    warmup_s: float | None,
+    parallel: int,
+    *_: object,
+) -> str:
+    """Return the explanation as JSON, made in this process; a worker adds two arguments of its job."""
+    native = scenario.native
+    with watched(None) if native.has_user_code else nullcontext():
+        if query is None:
+            return _native.why_port(native, seed, number, warmup_s, parallel)
+        return _native.why_packet(native, seed, number, *query, warmup_s, parallel)
 
 
 def _query(
