@@ -9,6 +9,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -243,6 +245,31 @@ def test_estimate_and_why_survive_a_crash(tmp_path: Path) -> None:
     (tmp_path / "broken").unlink()
     assert core.why(scenario, flow="tcp[1]", worst="drop").digest == json.loads(scenario.native.run(3))["digest"]
     assert replication_cost(scenario).cpu_s > 0
+
+
+def test_a_crash_at_the_start_of_a_law_is_no_crash_of_this_process(tmp_path: Path) -> None:
+    text = LAW.replace("FAULT", "pass").replace(
+        "def arrive", "def start(self, call):\n        os.abort()\n    def arrive"
+    )
+    file = written(tmp_path)
+    (tmp_path / "mine.py").write_text(text)
+    scenario = core.load(file)
+    for call in (
+        lambda: core.run(scenario, replications=1, trace=tmp_path / "trace"),
+        lambda: core.run(scenario, replications=1, capture=core.Capture(tmp_path / "run.pcapng")),
+        lambda: core.why(scenario, port="s->b"),
+    ):
+        with pytest.raises(core.RunError, match=r"`Mine` of mine.py at .*, in `start` at 0 s: .* SIGABRT"):
+            call()
+
+
+def test_a_law_runs_in_processes_of_other_executors(tmp_path: Path) -> None:
+    scenario = core.load(written(tmp_path, "ctypes.string_at(0)"))
+    with ProcessPoolExecutor(1, get_context("spawn")) as executor:
+        there = core.run(scenario, replications=2, executor=executor)
+        assert there.digest == core.run(scenario, replications=2).digest
+        with pytest.raises(core.RunError, match="SIGSEGV"):
+            core.run(scenario.set({"network.discipline.parameters.n": 4}), replications=1, executor=executor)
 
 
 def started(arguments: list[str], folder: Path) -> subprocess.Popen[str]:

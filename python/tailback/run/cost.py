@@ -17,9 +17,9 @@ from typing import Literal
 
 from tailback import _native
 from tailback.errors import Cancelled, RunError
-from tailback.laws import workers
 from tailback.laws.watchdog import watched
 from tailback.results.formatting import digits
+from tailback.run.apart import apart
 from tailback.scenario import Scenario, Variant
 
 __all__ = ["Cost", "replication_cost", "spoken", "spread"]
@@ -59,16 +59,11 @@ def replication_cost(
     """
     made = scenario if isinstance(scenario, Scenario) else scenario.made()
     base = int(str(made.run_config["seed"])) if seed is None else seed
-    if not (made.native.has_user_code and workers.is_needed()):
-        return _tried(made, base, trial_s, engine)
-    try:
-        return workers.called(_tried, made, base, trial_s, engine)
-    except workers.WorkerError as error:
-        raise RunError(f"the trial with seed {base} failed: {error}") from error
+    return apart(f"the trial with seed {base} failed", made, _tried, made, base, trial_s, engine)
 
 
-def _tried(made: Scenario, seed: int, trial_s: float, engine: str | None, *_: object) -> Cost:
-    """Return the cost of a replication from a trial in this process; a worker adds two arguments of its job."""
+def _tried(made: Scenario, seed: int, trial_s: float, engine: str | None) -> Cost:
+    """Return the cost of a replication from a trial in this process."""
     cancel = _native.Cancel()
     begin = time.thread_time()
     ticks: list[tuple[float, float]] = []

@@ -20,9 +20,9 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from tailback import _native
 from tailback.errors import RunError, UsageError
-from tailback.laws import workers
 from tailback.laws.watchdog import watched
 from tailback.results.directory import MANIFEST, read_manifest
+from tailback.run.apart import apart
 from tailback.scenario import Scenario, load
 
 if TYPE_CHECKING:
@@ -115,7 +115,7 @@ def why(
     """
     query, value = _query(flow, port, packet, at, drop, worst)
     scenario, chosen, warmup_s, digest = _source(run, seed, allow_files)
-    names = json.loads(_native.why_names(scenario.native, chosen))
+    names = json.loads(apart(f"the run with seed {chosen} failed", scenario, _names, scenario, chosen))
     if flow is not None:
         number = _index(flow, names["flows"], "flow")
         found = _explained(scenario, chosen, number, (query, value), warmup_s, parallel)
@@ -140,13 +140,14 @@ def _explained(
 ) -> dict[str, Any]:
     """Return the explanation of a packet of the flow with this number, or without `query` of the port."""
     arguments = (scenario, seed, number, query, warmup_s, parallel)
-    try:
-        apart = scenario.native.has_user_code and workers.is_needed()
-        text = workers.called(_repeated, *arguments) if apart else _repeated(*arguments)
-    except workers.WorkerError as error:
-        raise RunError(f"the run with seed {seed} failed: {error}") from error
+    text = apart(f"the run with seed {seed} failed", scenario, _repeated, *arguments)
     found: dict[str, Any] = json.loads(text)
     return found
+
+
+def _names(scenario: Scenario, seed: int) -> str:
+    """Return the names of flows and ports as JSON."""
+    return _native.why_names(scenario.native, seed)
 
 
 def _repeated(
@@ -156,9 +157,8 @@ def _repeated(
     query: tuple[str, int] | None,
     warmup_s: float | None,
     parallel: int,
-    *_: object,
 ) -> str:
-    """Return the explanation as JSON, made in this process; a worker adds two arguments of its job."""
+    """Return the explanation as JSON, made in this process."""
     native = scenario.native
     with watched(None) if native.has_user_code else nullcontext():
         if query is None:
