@@ -22,6 +22,7 @@ __all__ = [
     "SourceCall",
     "Study",
     "TraceReader",
+    "abort_at_end_of_input",
     "capture",
     "digest_version",
     "explain",
@@ -35,6 +36,7 @@ __all__ = [
     "parse_rate",
     "patch_router",
     "pilot_lengths",
+    "record_calls",
     "schema",
     "speech_rating",
     "study_schema",
@@ -372,6 +374,15 @@ class LawMonitor:
     @property
     def calls(self) -> int:
         """Number of calls begun and ended: odd during a call."""
+
+def record_calls(call: memoryview, component: memoryview) -> None:
+    """Record the last call of a law in 4 and 60 words of memory; see `tailback.laws.last_call`.
+
+    Raises BufferError for another size, and ValueError if calls are recorded already.
+    """
+
+def abort_at_end_of_input() -> None:
+    """Abort this process as soon as its standard input is closed, from a thread that needs no GIL."""
 
 @final
 class Scenario:

@@ -1,7 +1,8 @@
 //! Exceptions of the extension: scenario errors with place and advice, faults of laws, cancellation.
 
+use crate::interrupt::take_interrupt;
 use pyo3::create_exception;
-use pyo3::exceptions::{PyException, PyRuntimeError, PyValueError};
+use pyo3::exceptions::{PyException, PyKeyboardInterrupt, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
 use tailback_scenario::Problem;
@@ -11,8 +12,13 @@ create_exception!(tailback._native, Cancelled, PyException, "The run was stopped
 create_exception!(tailback._native, ScenarioError, PyValueError, "A scenario that cannot be run.");
 
 /// Returns the exception with its attributes: those of the first error, the text of all errors, and the list of all
-/// errors.
+/// errors. If Ctrl-C has ended the loading of a component, the exception is KeyboardInterrupt.
 pub fn raise(py: Python<'_>, error: &tailback_scenario::ScenarioError) -> PyErr {
+    if let Some(interrupt) = take_interrupt()
+        && interrupt.is_instance_of::<PyKeyboardInterrupt>(py)
+    {
+        return interrupt;
+    }
     let rendered = error.rendered();
     let made = ScenarioError::new_err(rendered.clone());
     match decorate(py, &made, error, &rendered) {

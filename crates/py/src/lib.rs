@@ -5,6 +5,7 @@
 
 mod capture;
 mod error;
+mod interrupt;
 mod panics;
 mod quality;
 mod router;
@@ -99,6 +100,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<user::Call>()?;
     module.add_class::<user::LawMonitor>()?;
     module.add("LawFault", module.py().get_type::<error::LawFault>())?;
+    module.add_function(wrap_pyfunction!(user::abort_at_end_of_input, module)?)?;
+    module.add_function(wrap_pyfunction!(user::record_calls, module)?)?;
     module.add_submodule(&user::maths(module.py())?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(capture::capture, module)?)?;

@@ -1,8 +1,9 @@
 //! Runs of one replication without the interpreter lock; they can be cancelled.
 
 use crate::error::{Cancelled, LawFault};
+use crate::interrupt::take_interrupt;
 use crate::panics::{guarded, whole};
-use crate::user::{take_interrupt, with_lock};
+use crate::user::with_lock;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use std::sync::Arc;
@@ -53,9 +54,11 @@ enum Stop {
 }
 
 /// Returns the exception for the failure of a user-defined component: the exception that the component raised if that is
-/// no error, such as KeyboardInterrupt, else `LawFault`.
+/// no error, such as KeyboardInterrupt, with the description as a note, else `LawFault`.
 pub fn fault(fault: &Fault) -> PyErr {
-    take_interrupt().unwrap_or_else(|| LawFault::new_err(fault.to_string()))
+    let Some(interrupt) = take_interrupt() else { return LawFault::new_err(fault.to_string()) };
+    let noted = Python::attach(|py| interrupt.value(py).call_method1("add_note", (fault.to_string(),)).map(drop));
+    noted.err().unwrap_or(interrupt)
 }
 
 /// Runs a plan in at most `parallel` partitions with a thread each, and passes the rows of its packet trace to `take`.

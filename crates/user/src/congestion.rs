@@ -165,6 +165,9 @@ impl CongestionAnswer {
 
 /// An instance of a congestion control, for one connection.
 pub trait CongestionLaw: Debug + Send + Sync {
+    /// Notes the name of the instance and its place, as in [`crate::Fault::component`], before the first call.
+    fn placed(&mut self, _name: &str) {}
+
     /// Answers a call. `last` has the window, the rate and the wake-up before the call, which a control returns if it does
     /// not change them. `rng` is the random stream of the connection.
     ///

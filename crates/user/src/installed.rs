@@ -16,11 +16,21 @@ pub struct Installed<L: ?Sized> {
 }
 
 impl<L: ?Sized> Installed<L> {
-    /// Returns an instance of `code` at `place`; `None` if it could not be made, which is recorded in `faults`.
-    pub fn new(made: Result<Box<L>, String>, code: &Code, place: &str, faults: &Faults) -> Option<Installed<L>> {
+    /// Returns an instance of `code` at `place`, which `notify` tells its name; `None` if it could not be made, which is
+    /// recorded in `faults`.
+    pub fn new(
+        made: Result<Box<L>, String>,
+        notify: fn(&mut L, &str),
+        code: &Code,
+        place: &str,
+        faults: &Faults,
+    ) -> Option<Installed<L>> {
         let name = format!("`{}` of {} at {place}", code.class, code.file);
         match made {
-            Ok(law) => Some(Installed { law, called: Time::ZERO, name, faults: faults.clone() }),
+            Ok(mut law) => {
+                notify(&mut law, &name);
+                Some(Installed { law, called: Time::ZERO, name, faults: faults.clone() })
+            }
             Err(message) => {
                 faults.record(Fault { component: name, call: "start", at: Time::ZERO, message });
                 None

@@ -131,6 +131,9 @@ impl SchedulerAnswer {
 
 /// An instance of a scheduler, for one port or class.
 pub trait SchedulerLaw: Debug + Send + Sync {
+    /// Notes the name of the instance and its place, as in [`crate::Fault::component`], before the first call.
+    fn placed(&mut self, _name: &str) {}
+
     /// Answers a call. `wake_ps` is the wake-up of the previous answer, which a scheduler returns if it does not change it.
     /// `rng` is the random stream of the port.
     ///

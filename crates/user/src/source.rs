@@ -79,6 +79,9 @@ impl SourceAnswer {
 
 /// An instance of a traffic source, for one flow.
 pub trait SourceLaw: Debug + Send + Sync {
+    /// Notes the name of the instance and its place, as in [`crate::Fault::component`], before the first call.
+    fn placed(&mut self, _name: &str) {}
+
     /// Answers a call. `rng` is the random stream of the flow's source.
     ///
     /// # Errors

@@ -37,6 +37,8 @@ COMMANDS = {
     "export": ("router", "export", "Write a scenario's policy as Cisco MQC or Linux tc."),
     "verdict": ("router", "verdict", "Compare delay, loss and jitter of a router policy's classes with their targets."),
     "tune": ("tune", "tune", "Search for the cheapest settings that meet targets."),
+    "new": ("laws", "new", "Write a queue law to begin with, its tests and a scenario."),
+    "check": ("laws", "check", "Check a queue law: promises of its interface, repeatable results."),
     "evaluate": ("evaluate", "evaluate", "Characterise a queue discipline by RFC 7928, against others."),
     "watch": ("watch", "watch", "Compare each interval with service levels; forecast when they are violated."),
     "reproduce": ("gallery", "reproduce", "Reproduce published figures and check their claims."),

@@ -6,21 +6,25 @@ import difflib
 import hashlib
 import importlib.machinery
 import importlib.util
+import json
 import sys
 import traceback
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
 from types import ModuleType
+from typing import Any
 
 from tailback import _native
+from tailback.laws import workers
 from tailback.laws.component import Component
 from tailback.laws.congestion import CongestionControl
 from tailback.laws.law import Law
 from tailback.laws.scheduler import Scheduler
 from tailback.laws.source import Source
 
-__all__ = ["Problem", "load", "local_modules", "traceback_text"]
+__all__ = ["Problem", "load", "loaded", "local_modules", "traceback_text"]
 
 Problem = tuple[str, str, str]
 """Key of the document that is wrong ("file" or "class"), message, and advice."""
@@ -55,6 +59,11 @@ Found = tuple[type | None, str, int, bool, int, Problem | None]
 """Class, hash of its sources, a bit for each event that it handles, whether it may mark packets, a bit for each option,
 and a problem."""
 
+LOAD_LIMIT_S = 30.0
+"""Maximum duration of loading a class, s of real time."""
+_MAX_PASSED = 10_000
+"""Maximum number of remembered trials."""
+
 _LOCK = RLock()
 """Guards the loaded modules: scenarios may be loaded in several threads."""
 
@@ -74,8 +83,11 @@ _LOCAL: dict[str, Path] = {}
 """Modules of users' folders in `sys.modules`, with their files."""
 
 
-def load(role: str, folder: Path, file: str, name: str, allow_files: bool) -> Found:
+def load(role: str, folder: Path, file: str, name: str, allow_files: bool, parameters: str = "{}") -> Found:
     """Load the class `name` of a file, for the interface `role`.
+
+    A worker process does the same first, and makes an instance with the `parameters` (JSON), so that a crash or an
+    endless loop there is an error of the document.
 
     Returns:
         The class and its properties and `None`; or, if the class cannot be loaded, a description of the problem at the
@@ -85,11 +97,14 @@ def load(role: str, folder: Path, file: str, name: str, allow_files: bool) -> Fo
     interface = INTERFACES[role]
     path = folder / file
     problem = _refused(folder, path, allow_files)
+    trial = _Trial(path.resolve(), name, parameters)
+    problem = problem or trial.problem(role, folder, file, allow_files)
     if problem is not None:
         return _not_found(problem)
     with _LOCK:
         try:
             found = _module(path.resolve())
+            trial.passed(found.digest)
         except Exception as error:
             message = f"{path} does not run:\n{traceback_text(error)}"
             return _not_found(("file", message, "mend the file; it is run when the scenario is loaded"))
@@ -110,6 +125,50 @@ def load(role: str, folder: Path, file: str, name: str, allow_files: bool) -> Fo
 def _not_found(problem: Problem) -> Found:
     """Return the result of loading a class that cannot be loaded."""
     return None, "", 0, False, 0, problem
+
+
+@dataclass(frozen=True, slots=True)
+class _Trial:
+    """Loading of a class in a worker process, before this process loads it."""
+
+    path: Path
+    name: str
+    parameters: str
+
+    def problem(self, role: str, folder: Path, file: str, allow_files: bool) -> Problem | None:
+        """Return the problem of a class whose loading crashes or does not end; exceptions are left to the caller."""
+        if not workers.is_needed() or self._has_passed():
+            return None
+        try:
+            arguments = (role, folder.absolute(), file, self.name, allow_files, self.parameters)
+            workers.called(_tried, *arguments, limit_s=LOAD_LIMIT_S)
+        except workers.WorkerError as error:
+            advice = "mend the file; it is run when the scenario is loaded"
+            return "file", f"{self.path.name} cannot be loaded: {error}", advice
+        return None
+
+    def _has_passed(self) -> bool:
+        known = _MODULES.get(self.path)
+        return known is not None and _PASSED.get(self) == known.digest and _is_current(known)
+
+    def passed(self, digest: str) -> None:
+        """Note that a class with this hash of its sources needs no other trial."""
+        if len(_PASSED) > _MAX_PASSED:
+            _PASSED.clear()
+        _PASSED[self] = digest
+
+
+_PASSED: dict[_Trial, str] = {}
+"""Trials without a problem, with the hashes of the sources."""
+
+
+def _tried(*arguments: Any) -> None:
+    """Load a class and make an instance, in a worker; the arguments are those of `load`, and two of a worker's job."""
+    parameters = arguments[5]
+    with suppress(Exception):
+        law = load(*arguments[:6])[0]
+        if law is not None:
+            law(**json.loads(parameters))
 
 
 def _refused(folder: Path, path: Path, allow_files: bool) -> Problem | None:
@@ -144,10 +203,20 @@ def _no_class(module: ModuleType, path: Path, name: str, found: object, base: ty
     return "class", f"{path.name} has no class `{name}`", advice
 
 
+def loaded(path: Path) -> _Module:
+    """Return a file that has been loaded; raises KeyError if it has not."""
+    return _MODULES[path.resolve()]
+
+
+def _is_current(known: _Module) -> bool:
+    """Return `True` if no source of a module has changed since it was run."""
+    return all(_read(source) == text for source, text in known.sources.items())
+
+
 def _module(path: Path) -> _Module:
     """Return the module of a file; it is run again if it, or a module that it imported, has changed."""
     known = _MODULES.get(path)
-    if known is not None and all(_read(source) == text for source, text in known.sources.items()):
+    if known is not None and _is_current(known):
         return known
     # Modules of another folder may have the same names, and those of this folder may have changed.
     for name in _LOCAL:

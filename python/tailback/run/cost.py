@@ -11,12 +11,15 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
 from tailback import _native
 from tailback.errors import Cancelled, RunError
+from tailback.laws.watchdog import watched
 from tailback.results.formatting import digits
+from tailback.run.apart import apart
 from tailback.scenario import Scenario, Variant
 
 __all__ = ["Cost", "replication_cost", "spoken", "spread"]
@@ -54,6 +57,13 @@ def replication_cost(
         RunError: The simulator failed in the trial.
 
     """
+    made = scenario if isinstance(scenario, Scenario) else scenario.made()
+    base = int(str(made.run_config["seed"])) if seed is None else seed
+    return apart(f"the trial with seed {base} failed", made, _tried, made, base, trial_s, engine)
+
+
+def _tried(made: Scenario, seed: int, trial_s: float, engine: str | None) -> Cost:
+    """Return the cost of a replication from a trial in this process."""
     cancel = _native.Cancel()
     begin = time.thread_time()
     ticks: list[tuple[float, float]] = []
@@ -64,14 +74,13 @@ def replication_cost(
         if now - ticks[0][0] > trial_s:
             cancel.cancel()
 
-    made = scenario if isinstance(scenario, Scenario) else scenario.made()
-    base = int(str(made.run_config["seed"])) if seed is None else seed
     try:
-        made.native.run(base, cancel, note_progress, engine, None, 1)
+        with watched(cancel) if made.native.has_user_code else nullcontext():
+            made.native.run(seed, cancel, note_progress, engine, None, 1)
     except Cancelled:
         pass
     except RuntimeError as error:
-        raise RunError(f"the trial with seed {base} failed: {error}") from error
+        raise RunError(f"the trial with seed {seed} failed: {error}") from error
     else:
         return Cost(time.thread_time() - begin, 1.0)
     (end, done) = ticks[-1]

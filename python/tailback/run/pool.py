@@ -9,12 +9,13 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, wait
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
-from typing import Generic, TypeVar
+from typing import Generic, TypeVar, cast
 
 from tailback import _native
 from tailback.errors import Cancelled, ExecutorError, RunError
+from tailback.laws import workers
 from tailback.laws.watchdog import watched
 from tailback.results.report import Report
 from tailback.run.capture import Capture, captured
@@ -105,6 +106,8 @@ class Batch(Generic[Key, Value]):
 class Pool:
     """Runs tasks on an executor of the `concurrent.futures` protocol; use it as a context manager.
 
+    A task whose scenario has code of the user executes in a worker process of its thread (`tailback.laws.workers`).
+
     After Ctrl-C, finished tasks are kept. Running tasks stop within milliseconds on threads of this process; in other
     processes they run to their end.
     """
@@ -128,6 +131,8 @@ class Pool:
         self._cancel.cancel()
         if self._own:
             self._backend.close()
+            # One worker is kept for the next run.
+            workers.close_idle(keep=1)
 
     def run(
         self,
@@ -374,15 +379,47 @@ def _run(
     cancel: _native.Cancel | None,
     on_progress: Callable[[float], None] | None,
 ) -> Done[Key, Value]:
-    start = time.thread_time()
     native = task.scenario.native
-    with watched(cancel) if native.has_user_code else nullcontext():
-        text = _report(task, native, cancel, on_progress)
-    cpu_s = time.thread_time() - start
+    if native.has_user_code and workers.is_needed():
+        text, cpu_s = _in_worker(task, cancel, on_progress)
+    else:
+        text, cpu_s = _simulated(task, native, cancel, on_progress)
     value = keep(task.key, Report.from_json(text))
     if on_progress:
         on_progress(1.0)
     return Done(task.key, value, cpu_s)
+
+
+def _in_worker(
+    task: Task[Key], cancel: _native.Cancel | None, on_progress: Callable[[float], None] | None
+) -> tuple[str, float]:
+    """Run a task in a worker process; return as `_simulated`, and raise RunError if the worker crashes or hangs."""
+    try:
+        # The key may be an object that only this process has.
+        keyless: Task[object] = replace(cast("Task[object]", task), key=None)
+        return workers.called(_in_this_worker, keyless, cancel=cancel, progress=on_progress)
+    except workers.WorkerError as error:
+        raise RunError(f"the run with seed {task.seed} failed: {error}") from error
+
+
+def _in_this_worker(
+    task: Task[object], cancel: _native.Cancel, on_progress: Callable[[float], None]
+) -> tuple[str, float]:
+    """Run a task in this process, which is a worker; return as `_simulated`."""
+    return _simulated(task, task.scenario.native, cancel, on_progress)
+
+
+def _simulated(
+    task: Task[Key],
+    native: _native.Scenario,
+    cancel: _native.Cancel | None,
+    on_progress: Callable[[float], None] | None,
+) -> tuple[str, float]:
+    """Run a task in this process; return its report as JSON, and its processor time, s."""
+    start = time.thread_time()
+    with watched(cancel) if native.has_user_code else nullcontext():
+        text = _report(task, native, cancel, on_progress)
+    return text, time.thread_time() - start
 
 
 def _report(

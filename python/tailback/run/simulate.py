@@ -13,6 +13,7 @@ from tailback.errors import RunError, UsageError
 from tailback.results.metrics import estimates, measures
 from tailback.results.report import Report
 from tailback.run.adaptive import Replicated
+from tailback.run.apart import apart
 from tailback.run.capture import Capture
 from tailback.run.executors import Backend
 from tailback.run.pool import Pool, Progress, Task, default_threads
@@ -126,14 +127,14 @@ def run(
     if parallel > MAX_PARTS:
         raise UsageError(f"parallel is {parallel}; write 1 to {MAX_PARTS} threads")
     if capture is not None:
-        capture.check(scenario, base)
+        apart("the capture failed", scenario, _check_capture, capture, scenario, base)
     if threads is None and executor is None and parallel > 1:
         threads = max(default_threads() // parallel, 1)
     if trace is not None:
         from tailback.traces.writer import prepare
 
         trace = trace if isinstance(trace, Trace) else Trace(trace)
-        trace.network(scenario.native, base)
+        apart("the trace failed", scenario, _check_trace, trace, scenario, base)
         trace = replace(trace, directory=prepare(trace))
     confidence = cast(float, config["confidence"])
     with Pool(threads, executor) as pool:
@@ -145,6 +146,14 @@ def run(
         _Replications(result, pool, precision, engine, parallel, trace, captures, progress).replicate({None: count})
     result.state = "complete"
     return result
+
+
+def _check_trace(trace: Trace, scenario: Scenario, seed: int) -> None:
+    trace.network(scenario.native, seed)
+
+
+def _check_capture(capture: Capture, scenario: Scenario, seed: int) -> None:
+    capture.check(scenario, seed)
 
 
 @dataclass(frozen=True, slots=True)

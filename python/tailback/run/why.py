@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from difflib import get_close_matches
 from os import PathLike, fspath
@@ -19,7 +20,9 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from tailback import _native
 from tailback.errors import RunError, UsageError
+from tailback.laws.watchdog import watched
 from tailback.results.directory import MANIFEST, read_manifest
+from tailback.run.apart import apart
 from tailback.scenario import Scenario, load
 
 if TYPE_CHECKING:
@@ -112,18 +115,17 @@ def why(
     """
     query, value = _query(flow, port, packet, at, drop, worst)
     scenario, chosen, warmup_s, digest = _source(run, seed, allow_files)
-    names = json.loads(_native.why_names(scenario.native, chosen))
+    names = json.loads(apart(f"the run with seed {chosen} failed", scenario, _names, scenario, chosen))
     if flow is not None:
         number = _index(flow, names["flows"], "flow")
-        text = _native.why_packet(scenario.native, chosen, number, query, value, warmup_s, parallel)
-        found = json.loads(text)
+        found = _explained(scenario, chosen, number, (query, value), warmup_s, parallel)
         if not found["stories"]:
             raise UsageError(_missing(flow, query, value, found))
         stories = found["stories"]
     else:
         assert port is not None
         number = _index(port, names["ports"], "port")
-        found = json.loads(_native.why_port(scenario.native, chosen, number, warmup_s, parallel))
+        found = _explained(scenario, chosen, number, None, warmup_s, parallel)
         stories = [found["story"]]
     if digest is not None and found["digest"] != digest:
         raise RunError(
@@ -131,6 +133,37 @@ def why(
             "by another version, or its scenario was changed"
         )
     return Explanation(chosen, found["digest"], stories)
+
+
+def _explained(
+    scenario: Scenario, seed: int, number: int, query: tuple[str, int] | None, warmup_s: float | None, parallel: int
+) -> dict[str, Any]:
+    """Return the explanation of a packet of the flow with this number, or without `query` of the port."""
+    arguments = (scenario, seed, number, query, warmup_s, parallel)
+    text = apart(f"the run with seed {seed} failed", scenario, _repeated, *arguments)
+    found: dict[str, Any] = json.loads(text)
+    return found
+
+
+def _names(scenario: Scenario, seed: int) -> str:
+    """Return the names of flows and ports as JSON."""
+    return _native.why_names(scenario.native, seed)
+
+
+def _repeated(
+    scenario: Scenario,
+    seed: int,
+    number: int,
+    query: tuple[str, int] | None,
+    warmup_s: float | None,
+    parallel: int,
+) -> str:
+    """Return the explanation as JSON, made in this process."""
+    native = scenario.native
+    with watched(None) if native.has_user_code else nullcontext():
+        if query is None:
+            return _native.why_port(native, seed, number, warmup_s, parallel)
+        return _native.why_packet(native, seed, number, *query, warmup_s, parallel)
 
 
 def _query(

@@ -104,7 +104,7 @@ impl PyControl {
             let mut state = control.borrow_mut();
             (state.cwnd, state.ssthresh, state.rate) = (last.cwnd, last.ssthresh, last.rate);
         }
-        self.instance.call(py, call.event, Call(*call), last.wake_ps, rng)?;
+        self.instance.call(py, call.event, call.now_ps, Call(*call), last.wake_ps, rng)?;
         let state = control.borrow();
         let wake_ps = self.instance.wake_ps(py);
         Ok(CongestionAnswer { cwnd: state.cwnd, ssthresh: state.ssthresh, rate: state.rate, wake_ps })
@@ -118,6 +118,9 @@ impl fmt::Debug for PyControl {
 }
 
 impl CongestionLaw for PyControl {
+    fn placed(&mut self, name: &str) {
+        self.instance.placed(name);
+    }
     fn answer(
         &mut self,
         call: &CongestionCall,
@@ -128,7 +131,8 @@ impl CongestionLaw for PyControl {
     }
     fn renew(&mut self) -> Result<(), String> {
         Python::attach(|py| {
-            self.instance = PyControl::instance(self.class.bind(py), &self.code).map_err(|error| failure(py, error))?;
+            let fresh = PyControl::instance(self.class.bind(py), &self.code).map_err(|error| failure(py, error))?;
+            self.instance = self.instance.replaced_by(fresh);
             Ok(())
         })
     }

@@ -30,6 +30,10 @@ pub struct Instance {
     component: Py<Component>,
     /// Methods of the instance by the number of the event; `None`: the class does not have the method.
     methods: Vec<Option<Py<PyAny>>>,
+    /// Names of the events.
+    events: Vec<&'static str>,
+    /// Name of the instance and its place, for the record of calls.
+    name: String,
     /// State variables for time series: the name in reports, and the attribute.
     probes: Vec<(&'static str, Py<PyString>)>,
 }
@@ -37,10 +41,10 @@ pub struct Instance {
 impl Instance {
     /// Binds the methods of `instance` for the events called `events`. `base`: module and name of the class whose methods do
     /// nothing.
-    pub fn new<'a>(
+    pub fn new(
         instance: &Bound<'_, PyAny>,
         base: (&str, &str),
-        events: impl Iterator<Item = &'a str>,
+        events: impl Iterator<Item = &'static str>,
     ) -> PyResult<Instance> {
         let class = instance.get_type();
         let base = instance.py().import(base.0)?.getattr(base.1)?;
@@ -50,11 +54,24 @@ impl Instance {
         };
         let names: Vec<Bound<'_, PyString>> = instance.getattr("probes")?.extract()?;
         let probes = names.into_iter().map(|name| Ok((lasting(name.to_str()?), name.unbind())));
+        let events: Vec<&'static str> = events.collect();
         Ok(Instance {
             component: instance.cast::<Component>()?.clone().unbind(),
-            methods: events.map(method).collect::<PyResult<_>>()?,
+            methods: events.iter().map(|event| method(event)).collect::<PyResult<_>>()?,
+            events,
+            name: String::new(),
             probes: probes.collect::<PyResult<_>>()?,
         })
+    }
+
+    /// Notes the name of the instance and its place.
+    pub fn placed(&mut self, name: &str) {
+        name.clone_into(&mut self.name);
+    }
+
+    /// Returns the instance `fresh` in the place of this one.
+    pub fn replaced_by(&mut self, fresh: Instance) -> Instance {
+        Instance { name: std::mem::take(&mut self.name), ..fresh }
     }
 
     /// Returns the instance as its base class.
@@ -62,12 +79,13 @@ impl Instance {
         self.component.bind(py)
     }
 
-    /// Calls the method of the event with the number `event` with `call`; returns its result. `None`: the class does not have
+    /// Calls the method of the event with the number `event` at `now_ps` with `call`; returns its result. `None`: the class does not have
     /// the method. `wake_ps` is the wake-up before the call.
     pub fn call<'py, C: PyClass + Into<PyClassInitializer<C>>>(
         &self,
         py: Python<'py>,
         event: u32,
+        now_ps: u64,
         call: C,
         wake_ps: u64,
         rng: &mut Rng,
@@ -78,7 +96,7 @@ impl Instance {
         let Some(method) = self.methods.get(event as usize).and_then(Option::as_ref) else { return Ok(None) };
         let call = Bound::new(py, call)?;
         component.borrow_mut().draws.exchange(rng);
-        let in_call = InCall::begin();
+        let in_call = InCall::begin(py, &self.name, self.events[event as usize], Some(now_ps));
         let result = method.bind(py).call1((call,));
         drop(in_call);
         component.borrow_mut().draws.exchange(rng);
@@ -96,6 +114,7 @@ impl Instance {
     /// If an attribute cannot be read, or is no number; the message describes the failure.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) -> Result<(), String> {
         Python::attach(|py| {
+            let _in_call = (!self.probes.is_empty()).then(|| InCall::begin(py, &self.name, "probes", None));
             for (name, attribute) in &self.probes {
                 let value = self.component.bind(py).getattr(attribute.bind(py)).and_then(|value| value.extract());
                 f(name, value.map_err(|error| failure(py, error))?);

@@ -7,6 +7,7 @@ mod base;
 mod congestion;
 mod failure;
 mod instance;
+mod lifeline;
 mod maths;
 mod monitor;
 mod queue;
@@ -15,14 +16,15 @@ mod source;
 
 pub use base::{Component, CongestionControl};
 pub use congestion::Call as CongestionCall;
-pub use failure::take_interrupt;
+pub use lifeline::abort_at_end_of_input;
 pub use maths::module as maths;
-pub use monitor::LawMonitor;
+pub use monitor::{LawMonitor, record_calls};
 pub use queue::Call;
 pub use scheduler::{Call as SchedulerCall, State as QueueState};
 pub use source::Call as SourceCall;
 
-use failure::traceback;
+use failure::{failure, traceback};
+use monitor::InCall;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyType};
 use std::path::PathBuf;
@@ -62,13 +64,20 @@ impl PyFactories {
     }
 }
 
-/// Returns an instance of `class`, made with the parameters of `code`.
+/// Returns an instance of `class`, made with the parameters of `code` before the run.
 fn made<'py>(class: &Bound<'py, PyType>, code: &Code) -> PyResult<Bound<'py, PyAny>> {
     let parameters = PyDict::new(class.py());
     for (name, value) in &code.parameters {
         parameters.set_item(name, python(class.py(), value)?)?;
     }
+    let name = format!("`{}` of {}", code.class, code.file);
+    let _in_call = InCall::begin(class.py(), &name, "__init__", Some(0));
     class.call((), Some(&parameters))
+}
+
+/// Returns the parameters of a component as JSON.
+fn parameters(code: &Code) -> String {
+    serde_json::Value::Object(code.parameters.clone()).to_string()
 }
 
 /// Returns a value of a document as a Python object.
@@ -81,18 +90,21 @@ impl Factories for PyFactories {
         Python::attach(|py| {
             let refused = |key: &'static str, error: &PyErr| LoadError {
                 key,
-                message: traceback(py, error),
+                message: failure(py, error.clone_ref(py)),
                 help: "the page docs/laws.md has the rules for laws".to_owned(),
             };
             let load = || -> PyResult<_> {
                 let loading = py.import("tailback.laws.loading")?;
-                loading.call_method1("load", (role.name(), &self.folder, &code.file, &code.class, self.allow_files))
+                loading.call_method1(
+                    "load",
+                    (role.name(), &self.folder, &code.file, &code.class, self.allow_files, parameters(code)),
+                )
             };
             let found = load().map_err(|error| refused("file", &error))?;
             let (class, digest, events, marks, options, problem): Found =
                 found.extract().map_err(|error| refused("file", &error))?;
             if let Some((key, message, help)) = problem {
-                let key = if key == "class" { "class" } else { "file" };
+                let key = ["class", "parameters"].into_iter().find(|known| *known == key).unwrap_or("file");
                 return Err(LoadError { key, message, help });
             }
             let Some(class) = class else {

@@ -107,9 +107,12 @@ impl fmt::Debug for PyLaw {
 }
 
 impl QueueLaw for PyLaw {
+    fn placed(&mut self, name: &str) {
+        self.instance.placed(name);
+    }
     fn answer(&mut self, call: &QueueCall, wake_ps: u64, rng: &mut Rng) -> Result<QueueAnswer, String> {
         Python::attach(|py| {
-            let verdict = self.instance.call(py, call.event, Call(*call), wake_ps, rng);
+            let verdict = self.instance.call(py, call.event, call.now_ps, Call(*call), wake_ps, rng);
             let verdict = verdict.and_then(|verdict| verdict.as_ref().map_or(Ok(0), number));
             let verdict = verdict.map_err(|error| failure(py, error))?;
             Ok(QueueAnswer { wake_ps: self.instance.wake_ps(py), verdict, reserved: 0 })

@@ -104,7 +104,7 @@ impl PyScheduler {
     ) -> PyResult<SchedulerAnswer> {
         let states = queues.iter().map(|state| Bound::new(py, State(*state))).collect::<PyResult<Vec<_>>>()?;
         let arguments = Call { call: *call, queues: PyTuple::new(py, states)?.unbind() };
-        let queue = self.instance.call(py, call.event, arguments, wake_ps, rng)?;
+        let queue = self.instance.call(py, call.event, call.now_ps, arguments, wake_ps, rng)?;
         let queue = queue.filter(|_| call.event == SchedulerEvent::Select as u32);
         let queue = queue.as_ref().map_or(Ok(SchedulerAnswer::NONE), number)?;
         Ok(SchedulerAnswer { wake_ps: self.instance.wake_ps(py), queue, reserved: 0 })
@@ -131,6 +131,9 @@ impl fmt::Debug for PyScheduler {
 }
 
 impl SchedulerLaw for PyScheduler {
+    fn placed(&mut self, name: &str) {
+        self.instance.placed(name);
+    }
     fn answer(
         &mut self,
         call: &SchedulerCall,

@@ -52,7 +52,7 @@ impl PySource {
     }
 
     fn call(&self, py: Python<'_>, call: &SourceCall, rng: &mut Rng) -> PyResult<SourceAnswer> {
-        let answer = self.instance.call(py, call.event, Call(*call), u64::MAX, rng)?;
+        let answer = self.instance.call(py, call.event, call.now_ps, Call(*call), u64::MAX, rng)?;
         if self.instance.wake_ps(py) != u64::MAX {
             return Err(PyValueError::new_err("a source has no timer; return the time of the next burst instead"));
         }
@@ -91,12 +91,16 @@ impl fmt::Debug for PySource {
 }
 
 impl SourceLaw for PySource {
+    fn placed(&mut self, name: &str) {
+        self.instance.placed(name);
+    }
     fn answer(&mut self, call: &SourceCall, rng: &mut Rng) -> Result<SourceAnswer, String> {
         Python::attach(|py| self.call(py, call, rng).map_err(|error| failure(py, error)))
     }
     fn renew(&mut self) -> Result<(), String> {
         Python::attach(|py| {
-            self.instance = PySource::instance(self.class.bind(py), &self.code).map_err(|error| failure(py, error))?;
+            let fresh = PySource::instance(self.class.bind(py), &self.code).map_err(|error| failure(py, error))?;
+            self.instance = self.instance.replaced_by(fresh);
             Ok(())
         })
     }

@@ -122,7 +122,7 @@ impl User {
 
 impl Install for User {
     fn install(&mut self, factories: &dyn Factories, place: &str, faults: &Faults, rng: &mut Rng) {
-        self.law = Installed::new(factories.queue_law(&self.code), &self.code, place, faults);
+        self.law = Installed::new(factories.queue_law(&self.code), QueueLaw::placed, &self.code, place, faults);
         self.call(QueueEvent::Start, Time::ZERO, None, rng);
     }
 }

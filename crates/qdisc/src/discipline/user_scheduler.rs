@@ -154,7 +154,7 @@ impl UserScheduler {
 
 impl Install for UserScheduler {
     fn install(&mut self, factories: &dyn Factories, place: &str, faults: &Faults, rng: &mut Rng) {
-        self.law = Installed::new(factories.scheduler(&self.code), &self.code, place, faults);
+        self.law = Installed::new(factories.scheduler(&self.code), SchedulerLaw::placed, &self.code, place, faults);
         self.read_states();
         self.call(SchedulerEvent::Start, Time::ZERO, None, rng);
     }

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 use tailback_random::Rng;
 use tailback_traffic::{Model, Source, user};
-use tailback_user::{Factories, Fault, Installed};
+use tailback_user::{Factories, Fault, Installed, SourceLaw};
 
 /// A user-defined source of a flow, which outlives the stops of the flow.
 #[derive(Debug)]
@@ -76,7 +76,9 @@ impl World {
             let Model::User(code) = &flow.model else { continue };
             if self.owns(flow.from) && !self.applications.has(index) {
                 let place = flow.name().to_string();
-                if let Some(made) = Installed::new(factories.source(code), code, &place, &self.faults) {
+                if let Some(made) =
+                    Installed::new(factories.source(code), SourceLaw::placed, code, &place, &self.faults)
+                {
                     self.user_sources.insert(index, UserSource { law: Arc::new(Mutex::new(made)), used: false });
                 }
             }

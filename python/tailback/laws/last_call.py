@@ -1,0 +1,96 @@
+"""Record of the last call of a law: memory that a worker process shares with the process that has started it.
+
+The extension writes it before and after each call (`_native.record_calls`), so that a call can be named that has
+crashed or hangs. The file behind it has 64 words of 64 bits in the byte order of the machine:
+
+| words | |
+|---|---|
+| 0 | number of calls begun and ended: odd during a call |
+| 1 | simulated time of the call, picoseconds |
+| 2, 3 | name of the call, such as `arrive` |
+| 4 to 63 | name of the law and its place, such as `` `Mine` of mine.py at s->b `` |
+
+Names are UTF-8, end at the first zero byte, and are truncated if they are longer. Programs find the file by the
+environment variable `TAILBACK_LAST_CALL`.
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+__all__ = ["BYTES", "VARIABLE", "LastCall", "Record", "shared", "unnamed_file"]
+
+BYTES = 512
+"""Size of the file."""
+VARIABLE = "TAILBACK_LAST_CALL"
+"""Environment variable with the path of the file."""
+
+
+@dataclass(frozen=True, slots=True)
+class LastCall:
+    """The last call of a law in another process."""
+
+    calls: int
+    """Number of calls begun and ended: odd during a call."""
+    now_ps: int
+    """Simulated time of the call."""
+    call: str
+    """Name of the call."""
+    component: str
+    """Name of the law and its place; empty: there was no call."""
+
+    @property
+    def is_open(self) -> bool:
+        """`True` during the call."""
+        return self.calls % 2 == 1
+
+    def __str__(self) -> str:
+        where = "in" if self.is_open else "after"
+        return f"{self.component}, {where} `{self.call}` at {self.now_ps / 1e12:.12g} s"
+
+
+def shared(file: int) -> mmap.mmap:
+    """Return the record in an open file as memory."""
+    return mmap.mmap(file, BYTES)
+
+
+def unnamed_file() -> int:
+    """Return the descriptor of a new temporary file without a name, which the system removes when it is closed."""
+    descriptor, path = tempfile.mkstemp(prefix="tailback-")
+    Path(path).unlink()
+    return descriptor
+
+
+class Record:
+    """A new record, in a file without a name."""
+
+    def __init__(self) -> None:
+        self.descriptor = unnamed_file()
+        """Descriptor of the file, to be inherited."""
+        os.ftruncate(self.descriptor, BYTES)
+        self._memory = shared(self.descriptor)
+
+    @property
+    def calls(self) -> int:
+        """Number of calls begun and ended: odd during a call."""
+        found: int = struct.unpack_from("=Q", self._memory)[0]
+        return found
+
+    def read(self) -> LastCall:
+        """Return the last call."""
+        calls, now_ps, call, component = struct.unpack_from(f"=QQ16s{BYTES - 32}s", self._memory)
+        return LastCall(calls, now_ps, _text(call), _text(component))
+
+    def close(self) -> None:
+        """Free the memory and the file."""
+        self._memory.close()
+        os.close(self.descriptor)
+
+
+def _text(padded: bytes) -> str:
+    return padded.partition(b"\0")[0].decode(errors="replace")

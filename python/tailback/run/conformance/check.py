@@ -1,0 +1,288 @@
+"""Checks of a user's queue law: the promises of its interface, and repeatable results.
+
+    from tailback.run.conformance.check import check
+
+    assert check("mylaw.py").passed
+
+The law is run in worker processes, in the networks of `networks.CASES`.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Literal, TypeVar
+
+from tailback.errors import UsageError
+from tailback.laws import workers
+from tailback.laws.loading import loaded
+from tailback.run.conformance.networks import CASES, Law
+from tailback.run.conformance.observe import Run, Strange, observed, strange_calls
+from tailback.scenario import Value, load
+
+__all__ = ["Conformance", "Finding", "Status", "check", "check_law", "law_of", "laws_of"]
+
+Status = Literal["passed", "failed", "undecided"]
+"""Result of a check; "undecided": a fault has ended the runs that it needs."""
+Watch = Callable[[str], object]
+"""Function that is called with a text about the progress."""
+
+_FIRST = ("merged", "plain", "merged")
+"""Engines of the runs in the first process; the third run repeats the first."""
+_SEEDS = ("1", "2")
+"""Values of PYTHONHASHSEED, which determine the order of sets of texts."""
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Result of one check."""
+
+    name: str
+    about: str
+    """Claim that is checked."""
+    status: Status
+    message: str = ""
+    """Description of the failure."""
+    cure: str = ""
+
+    def as_json(self) -> dict[str, str]:
+        """Return the finding as JSON."""
+        names = ("name", "about", "status", "message", "cure")
+        return {name: value for name in names if (value := getattr(self, name))}
+
+
+@dataclass(frozen=True, slots=True)
+class Conformance:
+    """Results of all checks of a law."""
+
+    law: Law
+    findings: list[Finding]
+
+    @property
+    def passed(self) -> bool:
+        """`True` if no check failed."""
+        return all(finding.status == "passed" for finding in self.findings)
+
+    @property
+    def repeatable(self) -> str | None:
+        """Equal results in all runs on this machine: "here"; `None`: they differ, or could not be compared."""
+        names = {"same process", "other process", "engines", "own random numbers"}
+        passed = all(finding.status == "passed" for finding in self.findings if finding.name in names)
+        return "here" if passed else None
+
+    def as_json(self) -> dict[str, object]:
+        """Return the results as JSON."""
+        return {
+            "check": 1,
+            "file": str(self.law.file),
+            "class": self.law.name,
+            "parameters": dict(self.law.parameters),
+            "passed": self.passed,
+            "repeatable": self.repeatable,
+            "checks": [finding.as_json() for finding in self.findings],
+        }
+
+
+def laws_of(path: str | PathLike[str], *, allow_files: bool = False) -> list[Law]:
+    """Return the laws that a scenario names, each once; raises UsageError if there is none, and ScenarioError."""
+    scenario = load(path, allow_files=allow_files)
+    found: list[Law] = []
+    waiting: list[object] = [scenario.document]
+    while waiting:
+        part = waiting.pop()
+        if isinstance(part, list):
+            waiting += part
+        elif isinstance(part, dict):
+            if part.get("kind") == "user" and "class" in part:
+                file = (Path(scenario.folder) / part["file"]).absolute()
+                law = Law(file, part["class"], part.get("parameters", {}))
+                found += [] if law in found else [law]
+            waiting += part.values()
+    if not found:
+        raise UsageError(f'{fspath(path)} has no law of a user; write discipline = {{ kind = "user", ... }}')
+    return found
+
+
+def law_of(path: str | PathLike[str], name: str | None, parameters: Mapping[str, Value]) -> Law:
+    """Return the law of a file; without a name, its only class derived from `Law`. Raises UsageError."""
+    file = Path(fspath(path)).absolute()
+    if name is None:
+        names = _laws(file)
+        if len(names) != 1:
+            there = f"the laws {', '.join(names)}" if names else "no class derived from tailback.Law"
+            raise UsageError(f"{file.name} has {there}; name the class with --class")
+        (name,) = names
+    return Law(file, name, parameters)
+
+
+def _laws(file: Path) -> list[str]:
+    """Return the names of classes of a file with a base named `Law`; the file is not run."""
+    try:
+        tree = ast.parse(file.read_bytes())
+    except OSError as error:
+        raise UsageError(f"{file} cannot be read: {error.strerror}") from None
+    except (SyntaxError, ValueError):
+        # The loader reports the error with its place.
+        return ["Law"]
+    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
+    return [node.name for node in classes if any("Law" in ast.unparse(base) for base in node.bases)]
+
+
+def check(
+    path: str | PathLike[str],
+    name: str | None = None,
+    parameters: Mapping[str, Value] | None = None,
+    *,
+    watch: Watch | None = None,
+) -> Conformance:
+    """Check a law of a Python file.
+
+    Args:
+        path: Path of the file.
+        name: Name of the class. Default: the only law of the file.
+        parameters: Parameters of the law.
+        watch: Called with a text about the progress.
+
+    Raises:
+        ScenarioError: The law cannot be loaded, or refuses the parameters.
+        UsageError: The file cannot be read, or the class must be named.
+
+    """
+    return check_law(law_of(path, name, parameters or {}), watch)
+
+
+def check_law(law: Law, watch: Watch | None = None) -> Conformance:
+    """Check a law; raises as `check`."""
+    CASES[0].scenario(law).check()
+    note = watch or (lambda _: None)
+    strange = _attempt(strange_calls, law, note=lambda _: note("calls"))
+    begun = {"case": CASES[0].name}
+
+    def begin(index: float) -> None:
+        begun["case"] = CASES[int(index)].name
+        note(begun["case"])
+
+    first, second = (
+        _attempt(observed, law, engines, note=begin, environment={"PYTHONHASHSEED": seed})
+        for engines, seed in zip((_FIRST, _FIRST[:1]), _SEEDS, strict=True)
+    )
+    runs = first if isinstance(first, list) else [Run(begun["case"], "merged", str(first))]
+    again = second if isinstance(second, list) else []
+    is_marking = bool(getattr(loaded(law.file).module, law.name).marks)
+    return Conformance(law, [*_promises(runs, is_marking), *_chance(strange), *_repetitions(runs, again)])
+
+
+Result = TypeVar("Result")
+
+
+def _attempt(
+    function: Callable[..., Result],
+    *arguments: object,
+    note: Callable[[float], object],
+    environment: Mapping[str, str] | None = None,
+) -> Result | workers.WorkerError:
+    """Return the result of a function in a worker of its own, or the error of a crash or a hang."""
+    try:
+        apart = environment or {"PYTHONHASHSEED": _SEEDS[0]}
+        return workers.called(function, *arguments, progress=note, environment=apart)
+    except workers.WorkerError as error:
+        return error
+
+
+_FAULTS = {
+    "returns in time": (
+        "each call returns within 10 s, and does not end its process",
+        ("did not return", "LawTimeoutError", "its process "),
+        "look for an endless loop; call no function that waits, ends the program or reads memory by address",
+    ),
+    "answers": (
+        "each answer is PASS, MARK, DROP or None",
+        ("the answer is", "the verdict "),
+        "return PASS, MARK, DROP or None from `arrive` and `depart`",
+    ),
+    "wake-ups": (
+        "each time in `wake_ps` is a whole number of picoseconds, and not before now",
+        ("the wake-up at", "the timer at", "wake_ps is"),
+        "set `self.wake_ps` to `call.now_ps` plus a positive number of picoseconds, or to None",
+    ),
+    "no exception": ("no call raises an exception", ("",), "mend the line that the message names"),
+}
+"""Claim, texts in the message of a fault, and cure of the checks of faults; a fault belongs to the first that fits."""
+
+
+def _promises(runs: list[Run], is_marking: bool) -> list[Finding]:
+    """Return the findings about faults, marks and conservation."""
+    faults: dict[str, str] = {}
+    for run in runs:
+        if run.fault is not None:
+            kind = next(name for name, (_, texts, _) in _FAULTS.items() if any(text in run.fault for text in texts))
+            faults.setdefault(kind, f"{run.case}: {run.fault}")
+    found = [_judged(name, about, faults.get(name), cure) for name, (about, _, cure) in _FAULTS.items()]
+    marked = next((run for run in runs if run.marked and not is_marking), None)
+    found.append(
+        _judged(
+            "marks",
+            "a law with `marks = False` never marks",
+            f"{marked.case}: {marked.marked} packets were marked" if marked else None,
+            "remove `marks = False`, or answer DROP in place of MARK",
+        )
+    )
+    lost = next((run for run in runs if run.lost), None)
+    about = "each packet is delivered, dropped or in the network at the end"
+    report = "this is an error of Tailback: report it with the law"
+    missing = f"{lost.case}: packets of {lost.lost} are missing" if lost else None
+    return [*found, _judged("conservation", about, missing, report)]
+
+
+def _judged(name: str, about: str, message: str | None, cure: str) -> Finding:
+    return Finding(name, about, "failed", message, cure) if message else Finding(name, about, "passed")
+
+
+def _chance(strange: Strange | workers.WorkerError) -> list[Finding]:
+    """Return the findings about random numbers, clocks and the order of calls."""
+    chance = ("own random numbers", "no call of a clock or of another random number generator")
+    order = ("time", "the times of an instance's calls never decrease")
+    if not isinstance(strange, Strange):
+        return [Finding(*chance, "undecided"), Finding(*order, "undecided")]
+    cure = "use self.random(), self.below(n), self.exponential(mean) or self.normal(), and call.now_ps for the time"
+    report = "this is an error of Tailback: report it with the law"
+    return [_judged(*chance, "; ".join(strange.calls), cure), _judged(*order, strange.late, report)]
+
+
+def _repetitions(runs: list[Run], again: list[Run]) -> list[Finding]:
+    """Return the findings about equal results of repeated runs."""
+    merged = [run for run in runs if run.engine == "merged"]
+    first = {run.case: run for run in reversed(merged)}
+    repeated = [run for run in merged if run is not first[run.case]]
+    plain = [run for run in runs if run.engine == "plain"]
+    process = "let no decision depend on the order of a set, on `hash` or `id`, or on variables of the environment"
+    shared = "keep state in `self`, set in `__init__`; class and module variables are shared by all instances and runs"
+    return [
+        _compared("same process", "a second run in the same process is equal", first, repeated, shared),
+        _compared("other process", "a run in another process is equal, with other hashes", first, again, process),
+        _compared("engines", "both engines give equal results", first, plain, shared),
+        _independent(first, shared),
+    ]
+
+
+def _compared(name: str, about: str, first: Mapping[str, Run], others: list[Run], cure: str) -> Finding:
+    """Return the finding about runs that must equal the first run of their case."""
+    pairs = [(first[run.case], run) for run in others if run.fault is None and first[run.case].fault is None]
+    different = [run.case for one, run in pairs if one.digest != run.digest]
+    if different:
+        return Finding(name, about, "failed", f"the results differ: {', '.join(different)}", cure)
+    return Finding(name, about, "passed" if len(pairs) == len(CASES) else "undecided")
+
+
+def _independent(first: Mapping[str, Run], cure: str) -> Finding:
+    """Return the finding about the last two cases, in which only a part without a connection differs."""
+    name, about = "instances", "an instance does not depend on the traffic of other queues"
+    quiet, loud = (first.get(case.name) for case in CASES[-2:])
+    if quiet is None or loud is None or quiet.fault or loud.fault:
+        return Finding(name, about, "undecided")
+    if quiet.own == loud.own:
+        return Finding(name, about, "passed")
+    return Finding(name, about, "failed", "traffic in another network changes the results", cure)
