@@ -146,6 +146,9 @@ impl QueueAnswer {
 
 /// An instance of a queue law, for one queue.
 pub trait QueueLaw: Debug + Send + Sync {
+    /// Notes the name of the law and its place, as in [`crate::Fault::component`], before the first call.
+    fn placed(&mut self, _name: &str) {}
+
     /// Answers a call. `wake_ps` is the wake-up of the previous answer, which a law returns if it does not change it. `rng` is
     /// the random stream of the port.
     ///

@@ -136,7 +136,8 @@ impl Install for User {
     fn install(&mut self, factories: &dyn Factories, place: &str, faults: &Faults, rng: &mut Rng) {
         let name = format!("`{}` of {} at {place}", self.code.class, self.code.file);
         match factories.queue_law(&self.code) {
-            Ok(law) => {
+            Ok(mut law) => {
+                law.placed(&name);
                 self.law = Some(Installed { law, name, called: Time::ZERO, faults: faults.clone() });
                 self.call(QueueEvent::Start, Time::ZERO, None, rng);
             }
