@@ -1,16 +1,18 @@
-//! User-defined components in Python.
+//! User-defined components: [`Languages`] loads files in all languages, the rest of the module those in Python.
 //!
 //! `tailback.laws.loading` loads a file and finds a class in it; this module makes instances and calls them. A component is
 //! called with the interpreter lock; the run holds it throughout ([`crate::run`]), so that a call costs no switch.
 
 mod base;
 mod failure;
+mod languages;
 mod maths;
 mod monitor;
 mod queue;
 
 pub use base::Law;
 pub use failure::take_interrupt;
+pub use languages::{Languages, inside};
 pub use maths::module as maths;
 pub use monitor::LawMonitor;
 pub use queue::Call;
@@ -22,7 +24,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use tailback_user::{Code, Factories, LoadError, Loaded, QueueLaw, Role};
 
-/// Factories of components whose files are in a folder.
+/// Factories of components in Python whose files are in a folder.
 pub struct PyFactories {
     folder: PathBuf,
     allow_files: bool,

@@ -7,10 +7,8 @@ use core::fmt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyString};
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use tailback_random::Rng;
-use tailback_user::{QueueAnswer, QueueCall, QueueEvent, QueueLaw};
+use tailback_user::{QueueAnswer, QueueCall, QueueEvent, QueueLaw, lasting};
 
 /// Arguments of a call of a queue law, read-only.
 #[pyclass(frozen, module = "tailback._native")]
@@ -71,20 +69,6 @@ getters! {
     ecn: u8,
     dscp: u8,
     colour: u8,
-}
-
-/// Names of state variables for time series, which live as long as the program.
-static NAMES: Mutex<BTreeMap<String, &'static str>> = Mutex::new(BTreeMap::new());
-
-/// Returns a name that lives as long as the program; equal names are stored once.
-fn lasting(name: &str) -> &'static str {
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.get(name) {
-        return known;
-    }
-    let lasting: &'static str = Box::leak(name.to_owned().into_boxed_str());
-    names.insert(name.to_owned(), lasting);
-    lasting
 }
 
 /// An instance of a class derived from `tailback.Law`.

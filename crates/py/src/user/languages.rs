@@ -1,0 +1,77 @@
+//! Factories of components in all languages; the suffix of a file is its language.
+
+use super::PyFactories;
+use std::path::{Path, PathBuf};
+use tailback_compiled::Components;
+use tailback_user::{Code, Factories, Language, LoadError, Loaded, QueueLaw, Role};
+
+/// Factories of components whose files are in a folder.
+pub struct Languages {
+    folder: PathBuf,
+    allow_files: bool,
+    python: PyFactories,
+    compiled: Components,
+}
+
+impl Languages {
+    /// Returns factories for files relative to `folder`; files outside it are refused unless `allow_files`.
+    pub fn new(folder: PathBuf, allow_files: bool) -> Languages {
+        let python = PyFactories::new(folder.clone(), allow_files);
+        Languages { folder, allow_files, python, compiled: Components::default() }
+    }
+}
+
+impl Factories for Languages {
+    fn load(&self, role: Role, code: &Code) -> Result<Loaded, LoadError> {
+        let refused = |message, help: &str| LoadError { key: "file", message, help: help.to_owned() };
+        match code.language() {
+            Some(Language::Python) => self.python.load(role, code),
+            Some(Language::Native | Language::WebAssembly) => {
+                let path = self.folder.join(&code.file);
+                if !path.exists() {
+                    let message = format!("there is no file `{}`", path.display());
+                    return Err(refused(message, "give the path relative to the scenario's file"));
+                }
+                if let Err(message) = inside(&self.folder, &path, self.allow_files) {
+                    return Err(refused(format!("`{}`: {message}", path.display()), "its code would run"));
+                }
+                self.compiled.load(role, code, &path)
+            }
+            None => Err(refused(
+                format!("`{}` is not Python source, a native library or a WebAssembly module", code.file),
+                "write the path of a file that ends with .py, .so, .dylib, .dll, .wasm or .wat",
+            )),
+        }
+    }
+
+    fn queue_law(&self, code: &Code) -> Result<Box<dyn QueueLaw>, String> {
+        match code.language() {
+            Some(Language::Native | Language::WebAssembly) => self.compiled.queue_law(code),
+            Some(Language::Python) | None => self.python.queue_law(code),
+        }
+    }
+}
+
+/// Refuses a path that is outside `folder`, unless `allow_files`, or is not a regular file.
+///
+/// # Errors
+/// A message with the reason.
+pub fn inside(folder: &Path, path: &Path, allow_files: bool) -> Result<(), String> {
+    if allow_files {
+        return Ok(());
+    }
+    // Symbolic links are resolved first, so that no link leads out of the folder.
+    let inside = folder.canonicalize().and_then(|folder| Ok(path.canonicalize()?.starts_with(folder)));
+    if !inside.map_err(|error| error.to_string())? {
+        return Err(
+            "it is outside the scenario's folder, and a scenario from an untrusted source could read any of your files; if \
+             you trust this one, allow it with --allow-files (in Python: allow_files=True)"
+                .to_owned(),
+        );
+    }
+    // Reading a pipe or a device may never end.
+    if !path.metadata().map_err(|error| error.to_string())?.is_file() {
+        return Err("it is not a regular file".to_owned());
+    }
+    Ok(())
+}
