@@ -172,7 +172,7 @@ mod tests {
             (|d| d.marks = 2, "`marks` is 2"),
             (|d| d.probes = [b'a'; 232], "do not end with a zero"),
             (|d| d.probes[0] = 0xff, "not UTF-8"),
-            (|d| d.probes[5] = b',', "a probe in `count,,length` has no name"),
+            (|d| d.probes[6] = b',', "a probe in `count,,length` has no name"),
         ];
         for (change, message) in cases {
             let mut changed = description();

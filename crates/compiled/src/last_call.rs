@@ -19,6 +19,10 @@
 //! A name is the offset of its first byte in the area of names times 2^16, plus its length in bytes; 0: unknown.
 
 #![allow(unsafe_code, reason = "the file is mapped into memory, since a write must survive a crash at once")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a note of the calls, on which no run depends, is wanted by the environment"
+)]
 
 use memmap2::{MmapOptions, MmapRaw};
 use std::collections::BTreeMap;
@@ -53,7 +57,7 @@ pub struct Calls {
     record: &'static Record,
     component: u64,
     /// Names of the calls by their numbers.
-    calls: Vec<u64>,
+    names: Vec<u64>,
 }
 
 /// A call in progress; its end is noted when this value is dropped.
@@ -138,7 +142,7 @@ impl Calls {
     pub fn of(name: &str, calls: &[&str]) -> Option<Calls> {
         let record = of_process()?;
         let component = record.name(name);
-        Some(Calls { record, component, calls: calls.iter().map(|call| record.name(call)).collect() })
+        Some(Calls { record, component, names: calls.iter().map(|call| record.name(call)).collect() })
     }
 
     /// Notes the call with this number at `now_ps`.
@@ -148,7 +152,7 @@ impl Calls {
         if let Some(slot) = slot {
             slot[1].store(now_ps, Ordering::Relaxed);
             slot[2].store(self.component, Ordering::Relaxed);
-            slot[3].store(self.calls.get(number as usize).copied().unwrap_or(0), Ordering::Relaxed);
+            slot[3].store(self.names.get(number as usize).copied().unwrap_or(0), Ordering::Relaxed);
             slot[0].fetch_add(1, Ordering::Release);
         }
         Call(slot)
@@ -190,14 +194,14 @@ mod tests {
         let calls = Calls {
             record,
             component: record.name("`Red` of red.so at s->b"),
-            calls: ["start", "arrive"].map(|call| record.name(call)).to_vec(),
+            names: ["start", "arrive"].map(|call| record.name(call)).to_vec(),
         };
-        assert_eq!(record.name("arrive"), calls.calls[1], "a name is written once");
+        assert_eq!(record.name("arrive"), calls.names[1], "a name is written once");
         let read = || std::fs::read(&path).expect("the file exists");
         let word = |file: &[u8], at: usize| u64::from_ne_bytes(file[8 * at..8 * at + 8].try_into().expect("8 bytes"));
         slot[1].store(77, Ordering::Relaxed);
         slot[2].store(calls.component, Ordering::Relaxed);
-        slot[3].store(calls.calls[1], Ordering::Relaxed);
+        slot[3].store(calls.names[1], Ordering::Relaxed);
         slot[0].fetch_add(1, Ordering::Release);
         let file = read();
         assert_eq!(file.len(), FILE_BYTES);

@@ -87,7 +87,7 @@ impl Class {
             // SAFETY: by the rules of the interface.
             let status = unsafe { (self.create)(host, &raw mut this) };
             let owner = Box::new(self.library.clone());
-            Ok((Made { this, answer: self.answer, probe: self.probe, destroy: self.destroy, owner }, status))
+            (Made { this, answer: self.answer, probe: self.probe, destroy: self.destroy, owner }, status)
         };
         // SAFETY: the functions are those of the class, in the library that is the owner.
         unsafe { NativeInstance::new(parameters, make) }

@@ -63,23 +63,19 @@ impl NativeInstance {
     /// The functions that `make` returns follow the rules of the interface, and are valid as long as its owner.
     pub unsafe fn new(
         parameters: Parameters,
-        make: impl FnOnce(&Host) -> Result<(Made, i32), String>,
+        make: impl FnOnce(&Host) -> (Made, i32),
     ) -> Result<NativeInstance, String> {
         let state = Box::into_raw(Box::new(State::new(parameters)));
         let host = Box::new(Host::new(state));
-        let made = make(&host).and_then(|(made, status)| {
-            let instance = NativeInstance { made, host, state, calls: None, called_ps: 0 };
-            // SAFETY: the state is valid until the instance is dropped, and no call is in progress.
-            let outcome = unsafe { (*state).made(status) };
-            if status != 0 {
-                // There is no instance to be freed.
-                let mut instance = instance;
-                instance.made.destroy = None;
-                return outcome.map(|()| instance);
-            }
-            outcome.map(|()| instance)
-        });
-        made
+        let (mut made, status) = make(&host);
+        if status != 0 {
+            // There is no instance to be freed.
+            made.destroy = None;
+        }
+        let instance = NativeInstance { made, host, state, calls: None, called_ps: 0 };
+        // SAFETY: the state is valid until the instance is dropped, and no call is in progress.
+        unsafe { (*state).made(status) }?;
+        Ok(instance)
     }
 }
 

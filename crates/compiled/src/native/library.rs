@@ -1,6 +1,7 @@
 //! Libraries that have been loaded.
 
 #![allow(unsafe_code, reason = "a library is loaded and its symbols are used by the interface's rules")]
+#![allow(clippy::disallowed_methods, reason = "no run depends on the temporary folder")]
 
 use crate::digest;
 use std::collections::BTreeMap;
@@ -13,7 +14,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// A library in the process.
 #[derive(Debug)]
 pub struct Library {
-    library: libloading::Library,
+    handle: libloading::Library,
     digest: String,
     classes: Vec<String>,
 }
@@ -35,8 +36,8 @@ impl Library {
         if let Some(known) = libraries.get(&digest) {
             return Ok(known.clone());
         }
-        let library = open(path, &content)?;
-        let library = Arc::new(Library { library, digest: digest.clone(), classes: crate::abi::classes(&content) });
+        let handle = open(path, &content)?;
+        let library = Arc::new(Library { handle, digest: digest.clone(), classes: crate::abi::classes(&content) });
         libraries.insert(digest, library.clone());
         Ok(library)
     }
@@ -59,7 +60,7 @@ impl Library {
     pub(super) unsafe fn function<F: Copy>(&self, class: &str, function: &str) -> Option<F> {
         let symbol = format!("tailback_{class}_{function}\0");
         // SAFETY: by the contract above.
-        unsafe { self.library.get::<F>(symbol.as_bytes()) }.ok().map(|found| *found)
+        unsafe { self.handle.get::<F>(symbol.as_bytes()) }.ok().map(|found| *found)
     }
 }
 

@@ -42,7 +42,7 @@ impl Running {
         let mut store = Store::new(module.engine(), Data::new(parameters));
         store.limiter(|data| &mut data.limits);
         refuel(&mut store);
-        let instance = module.linker().instantiate_and_start(&mut store, module.module());
+        let instance = module.linker().instantiate_and_start(&mut store, module.parsed());
         let instance = instance.map_err(|error| failed(&mut store, &error))?;
         let memory = instance.get_memory(&store, "memory").ok_or("it does not export its memory as `memory`")?;
         let lend = instance.get_typed_func::<(), u32>(&store, "tailback_space");

@@ -28,7 +28,7 @@ static HOST_FUNCTIONS: LazyLock<(Engine, Result<Linker<Data>, String>)> = LazyLo
 
 /// A module.
 pub struct Module {
-    module: wasmi::Module,
+    parsed: wasmi::Module,
     linker: &'static Linker<Data>,
     digest: String,
     classes: Vec<String>,
@@ -53,9 +53,9 @@ impl Module {
         let bytes = binary(&content).map_err(invalid)?;
         let (engine, linker) = &*HOST_FUNCTIONS;
         let linker = linker.as_ref().map_err(Clone::clone)?;
-        let module = wasmi::Module::new(engine, &bytes).map_err(|error| invalid(error.to_string()))?;
-        check_imports(&module).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(Module { module, linker, digest: digest::of("wasm", &content), classes: crate::abi::classes(&bytes) })
+        let parsed = wasmi::Module::new(engine, &bytes).map_err(|error| invalid(error.to_string()))?;
+        check_imports(&parsed).map_err(|error| format!("{}: {error}", path.display()))?;
+        Ok(Module { parsed, linker, digest: digest::of("wasm", &content), classes: crate::abi::classes(&bytes) })
     }
 
     /// Returns the hash of the file and the version of the interface.
@@ -67,10 +67,10 @@ impl Module {
         &self.classes
     }
     pub(super) fn engine(&self) -> &Engine {
-        self.module.engine()
+        self.parsed.engine()
     }
-    pub(super) fn module(&self) -> &wasmi::Module {
-        &self.module
+    pub(super) fn parsed(&self) -> &wasmi::Module {
+        &self.parsed
     }
     pub(super) fn linker(&self) -> &Linker<Data> {
         self.linker
