@@ -2,6 +2,7 @@
 
 #![allow(unsafe_code, reason = "records are handed over as bytes")]
 
+use std::collections::BTreeMap;
 use tailback_user::{QueueAnswer, QueueCall, QueueEvent, Role, lasting};
 
 /// Version of the interface; a component of another version is refused.
@@ -116,6 +117,29 @@ impl Description {
             names => Ok(names.iter().map(|name| lasting(name)).collect()),
         }
     }
+}
+
+/// Returns the name and offset of each field of a record; the last entry has the size of the record.
+macro_rules! layout {
+    ($record:ty: $($field:ident),+ $(,)?) => {
+        vec![$((stringify!($field), core::mem::offset_of!($record, $field)),)+ ("", size_of::<$record>())]
+    };
+}
+
+/// Returns the fields of the records by the record's name in the header, with their offsets; the last entry of each has the
+/// size.
+pub fn layouts() -> BTreeMap<&'static str, Vec<(&'static str, usize)>> {
+    BTreeMap::from([
+        ("tailback_description", layout!(Description: abi, role, events, marks, state_bytes, probes)),
+        ("tailback_queue_answer", layout!(QueueAnswer: wake_ps, verdict, reserved)),
+        (
+            "tailback_queue_call",
+            layout!(QueueCall:
+                now_ps, sojourn_ps, queue_packets, queue_bytes, limit_packets, limit_bytes, rate_bps, event, size, payload,
+                flow, sequence, traffic_class, ecn, dscp, colour, full, reserved,
+            ),
+        ),
+    ])
 }
 
 /// Returns the names of the classes that a file defines, sorted: NAME of each `tailback_NAME_describe` in its bytes.

@@ -16,7 +16,10 @@
 //! noted.
 
 #![allow(unsafe_code, reason = "the file is mapped into memory, since a note must survive a crash at once")]
-#![allow(clippy::disallowed_methods, reason = "a note of the calls, on which no run depends, is wanted by the environment")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "a note of the calls, on which no run depends, is wanted by the environment"
+)]
 
 use memmap2::{MmapOptions, MmapRaw};
 use std::fs::OpenOptions;

@@ -14,6 +14,7 @@ use tailback_scenario::{Files, build};
 use tailback_sim::Parts;
 use tailback_sim::plan::{Among, Engine, FlowPlan, NodeId, NodeKind, Plan};
 use tailback_units::{Dur, Time};
+use tailback_user::Language;
 
 /// A checked scenario.
 #[pyclass(frozen, module = "tailback._native")]
@@ -112,6 +113,11 @@ impl Scenario {
     #[getter]
     fn has_user_code(&self) -> bool {
         self.0.has_user_code()
+    }
+    #[getter]
+    fn user_languages(&self) -> Vec<&'static str> {
+        let all = [Language::Python, Language::Native, Language::WebAssembly];
+        all.into_iter().filter(|language| self.0.has_code_in(*language)).map(Language::name).collect()
     }
     #[getter]
     fn title(&self) -> &str {

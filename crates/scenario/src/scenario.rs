@@ -16,7 +16,7 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 use std::collections::BTreeMap;
 use tailback_document::Path;
 use tailback_sim::plan::{ChangeKind, Engine, Plan};
-use tailback_user::Factories;
+use tailback_user::{Factories, Language};
 
 /// A valid document; every constructor checks the document.
 #[derive(Clone, Debug)]
@@ -133,6 +133,15 @@ impl Scenario {
         let mut found = false;
         for (_, spec) in disciplines(&self.document) {
             spec.clone().each_code(&Path::root(), &mut |_, _| found = true);
+        }
+        found
+    }
+
+    /// Returns `true` if the document names a user-defined component in this language.
+    pub fn has_code_in(&self, language: Language) -> bool {
+        let mut found = false;
+        for (_, spec) in disciplines(&self.document) {
+            spec.clone().each_code(&Path::root(), &mut |_, code| found |= code.language() == Some(language));
         }
         found
     }

@@ -3,6 +3,7 @@
 #![allow(unsafe_code, reason = "a library is loaded and its symbols are used by the interface's rules")]
 #![allow(clippy::disallowed_methods, reason = "no run depends on the temporary folder")]
 
+use super::elf::check_complete;
 use crate::digest;
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
@@ -68,6 +69,10 @@ impl Library {
 /// another library under the same path for the one that is loaded. If the copy cannot be loaded, as from a folder without the
 /// permission to execute, loads the file itself.
 fn open(path: &Path, content: &[u8]) -> Result<libloading::Library, String> {
+    let refused = |reason: String| {
+        format!("{} is no library for {} {}: {reason}", path.display(), std::env::consts::ARCH, std::env::consts::OS)
+    };
+    check_complete(content).map_err(refused)?;
     let copy = copy(path, content).ok();
     // SAFETY: the user has chosen to run this library, which includes its initialisation.
     let load = |path: &Path| unsafe { libloading::Library::new(path) };
@@ -79,13 +84,7 @@ fn open(path: &Path, content: &[u8]) -> Result<libloading::Library, String> {
     match loaded {
         Some(Ok(library)) => Ok(library),
         _ => load(path).map_err(|error| {
-            let reason = std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string);
-            format!(
-                "{} is no library for {} {}: {reason}",
-                path.display(),
-                std::env::consts::ARCH,
-                std::env::consts::OS
-            )
+            refused(std::error::Error::source(&error).map_or_else(|| error.to_string(), ToString::to_string))
         }),
     }
 }

@@ -4,6 +4,7 @@
 //! decides in which process it runs ([`crate::last_call`]).
 
 mod class;
+mod elf;
 mod host;
 mod instance;
 mod library;

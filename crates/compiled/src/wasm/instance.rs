@@ -19,7 +19,7 @@ pub(super) struct Data {
 
 impl Data {
     /// Returns the data of an instance with these parameters.
-    fn new(parameters: Parameters) -> Data {
+    pub(super) fn new(parameters: Parameters) -> Data {
         // Growth beyond a limit ends the call, since few modules expect that their memory does not grow.
         let limits = StoreLimitsBuilder::new().memory_size(MEMORY_BYTES).table_elements(TABLE_ENTRIES);
         let limits = limits.instances(1).memories(1).tables(1).trap_on_grow_failure(true).build();

@@ -6,6 +6,8 @@
 mod imports;
 mod instance;
 mod module;
+#[cfg(test)]
+mod tests;
 
 pub use instance::WasmInstance;
 pub use module::{Class, FUEL, MEMORY_BYTES, Module, binary};

@@ -84,7 +84,7 @@ impl fmt::Debug for Module {
 }
 
 /// Names of the functions that the host has.
-const FUNCTIONS: [&str; 16] = [
+pub(super) const FUNCTIONS: [&str; 16] = [
     "fail",
     "random",
     "below",

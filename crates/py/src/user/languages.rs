@@ -1,6 +1,10 @@
 //! Factories of components in all languages; the suffix of a file is its language.
 
 use super::PyFactories;
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+use pyo3::types::PyBytes;
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use tailback_compiled::Components;
 use tailback_user::{Code, Factories, Language, LoadError, Loaded, QueueLaw, Role};
@@ -74,4 +78,17 @@ pub fn inside(folder: &Path, path: &Path, allow_files: bool) -> Result<(), Strin
         return Err("it is not a regular file".to_owned());
     }
     Ok(())
+}
+
+/// Returns a WebAssembly module in the binary format. Raises `ValueError` for text that is no module.
+#[pyfunction]
+pub fn wat_to_wasm<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBytes>> {
+    let binary = tailback_compiled::wasm::binary(text.as_bytes()).map_err(PyValueError::new_err)?;
+    Ok(PyBytes::new(py, &binary))
+}
+
+/// Returns the fields of the records that compiled laws receive, with their offsets; the last entry has the size.
+#[pyfunction]
+pub fn law_records() -> BTreeMap<&'static str, Vec<(&'static str, usize)>> {
+    tailback_compiled::abi::layouts()
 }

@@ -12,7 +12,7 @@ mod queue;
 
 pub use base::Law;
 pub use failure::take_interrupt;
-pub use languages::{Languages, inside};
+pub use languages::{Languages, inside, law_records, wat_to_wasm};
 pub use maths::module as maths;
 pub use monitor::LawMonitor;
 pub use queue::Call;
