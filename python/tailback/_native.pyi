@@ -399,6 +399,9 @@ class Scenario:
     @property
     def has_user_code(self) -> bool:
         """`True` if the scenario names user-defined laws, whose code a run executes."""
+    @property
+    def user_languages(self) -> list[str]:
+        """Languages of the user-defined laws that the scenario names: "python", "native" and "wasm"."""
     def to_json(self) -> str:
         """Return the canonical document with all defaults filled in."""
     def to_toml(self) -> str:
@@ -691,3 +694,9 @@ def why_port(
     cancel: Cancel | None = None,
 ) -> str:
     """Explain the queue of the port with this index as JSON: `digest` and `story`."""
+
+def law_records() -> dict[str, list[tuple[str, int]]]:
+    """Return the fields of the records of compiled laws with their offsets; the last entry of each has the size."""
+
+def wat_to_wasm(text: str) -> bytes:
+    """Return a WebAssembly module in the binary format; raises `ValueError` for text that is no module."""

@@ -10,6 +10,7 @@ use pyo3::prelude::*;
 use pyo3::types::PyBytes;
 use tailback_sim::plan::TracePlan;
 use tailback_trace::pcap::{Capture, Options, Sides};
+use tailback_user::Language;
 
 /// Bytes that are gathered before they are written.
 const CHUNK: usize = 1 << 20;
@@ -55,7 +56,7 @@ pub fn capture(
     };
     undivided(scenario.inner(), parallel)?;
     let factories = scenario.inner().factories();
-    with_lock(py, scenario.inner().has_user_code(), || {
+    with_lock(py, scenario.inner().has_code_in(Language::Python), || {
         whole(|| {
             let end = plan.end;
             let mut capture = Capture::new(&mut plan, options);

@@ -13,7 +13,7 @@ use tailback_scenario::Scenario;
 use tailback_sim::plan::Plan;
 use tailback_sim::trace::Row;
 use tailback_sim::{Parts, Report, World};
-use tailback_user::{Factories, Fault};
+use tailback_user::{Factories, Fault, Language};
 
 /// Number of checks of the cancel flag for each call of the progress function, since that call needs the interpreter
 /// lock.
@@ -111,7 +111,7 @@ pub fn run<T: Send>(
     undivided(scenario, parallel)?;
     let flag = cancel.map(Cancel::flag);
     let factories = scenario.factories();
-    with_lock(py, scenario.has_user_code(), || {
+    with_lock(py, scenario.has_code_in(Language::Python), || {
         whole(|| {
             let world = watched(plan, parallel, factories, flag.as_deref(), progress, |_| Ok(()))??;
             Ok(extract(&world.report()))
@@ -122,7 +122,7 @@ pub fn run<T: Send>(
 /// Raises `ValueError` if a run in more than one part is wanted and the scenario has user-defined components in Python,
 /// which run on one thread.
 pub fn undivided(scenario: &Scenario, parts: usize) -> PyResult<()> {
-    if parts > 1 && scenario.has_user_code() {
+    if parts > 1 && scenario.has_code_in(Language::Python) {
         return Err(PyValueError::new_err(format!(
             "parallel is {parts}, and the scenario has a law in Python, which runs on one thread; write 1"
         )));
@@ -132,7 +132,9 @@ pub fn undivided(scenario: &Scenario, parts: usize) -> PyResult<()> {
 
 /// Runs a plan of `scenario` in at most `parts` partitions, one after the other on this thread; returns the report as JSON.
 pub fn in_turn(py: Python<'_>, scenario: &Scenario, plan: Plan, parts: usize) -> PyResult<String> {
-    undivided(scenario, parts.max(2))?;
+    if scenario.has_user_code() {
+        return Err(PyValueError::new_err("partitions of a scenario with a user's law do not take turns"));
+    }
     let done = py.detach(|| guarded(|| Parts::new(plan, parts).run_in_turn().report()));
     Ok(json(&done.map_err(PyRuntimeError::new_err)?))
 }

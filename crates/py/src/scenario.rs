@@ -3,7 +3,7 @@
 use crate::error::{raise, warnings};
 use crate::panics::whole;
 use crate::run::{Cancel, in_turn, json, run};
-use crate::user::PyFactories;
+use crate::user::{Languages, inside};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;
@@ -14,6 +14,7 @@ use tailback_scenario::{Files, build};
 use tailback_sim::Parts;
 use tailback_sim::plan::{Among, Engine, FlowPlan, NodeId, NodeKind, Plan};
 use tailback_units::{Dur, Time};
+use tailback_user::Language;
 
 /// A checked scenario.
 #[pyclass(frozen, module = "tailback._native")]
@@ -114,6 +115,11 @@ impl Scenario {
         self.0.has_user_code()
     }
     #[getter]
+    fn user_languages(&self) -> Vec<&'static str> {
+        let all = [Language::Python, Language::Native, Language::WebAssembly];
+        all.into_iter().filter(|language| self.0.has_code_in(*language)).map(Language::name).collect()
+    }
+    #[getter]
     fn title(&self) -> &str {
         self.0.title()
     }
@@ -200,28 +206,14 @@ impl Scenario {
     }
 }
 
-/// Returns a reader of files relative to `folder`, and factories of the user-defined components there. Files outside `folder` are refused unless `allow_files`: a scenario
-/// may come from an untrusted source.
+/// Returns a reader of files relative to `folder`, and factories of the user-defined components there. Files outside `folder`
+/// are refused unless `allow_files`: a scenario may come from an untrusted source.
 fn files_in(folder: &Path, allow_files: bool) -> Files {
     let folder = if folder.as_os_str().is_empty() { Path::new(".").to_owned() } else { folder.to_owned() };
-    let factories = PyFactories::new(folder.clone(), allow_files);
+    let factories = Languages::new(folder.clone(), allow_files);
     let files = Files::read_by(move |file| {
         let path = folder.join(file);
-        if !allow_files {
-            // Symbolic links are resolved first, so that no link leads out of the folder.
-            let inside = folder.canonicalize().and_then(|folder| Ok(path.canonicalize()?.starts_with(folder)));
-            if !inside.map_err(|e| e.to_string())? {
-                return Err(
-                    "it is outside the scenario's folder, and a scenario from an untrusted source could read any of \
-                    your files; if you trust this one, allow it with --allow-files (in Python: allow_files=True)"
-                        .to_owned(),
-                );
-            }
-            // Reading a pipe or a device may never end.
-            if !path.metadata().map_err(|e| e.to_string())?.is_file() {
-                return Err("it is not a regular file".to_owned());
-            }
-        }
+        inside(&folder, &path, allow_files)?;
         std::fs::read_to_string(path).map_err(|e| e.to_string())
     });
     files.with_factories(Arc::new(factories))

@@ -12,6 +12,7 @@ use pyo3::types::PyDict;
 use tailback_scenario::Setting;
 use tailback_sim::Status;
 use tailback_units::Time;
+use tailback_user::Language;
 
 /// Events between two checks for Ctrl-C: about 10 ms of work.
 const EVENTS_PER_CHECK: u64 = 100_000;
@@ -41,7 +42,7 @@ impl Simulation {
         mut advance: impl FnMut(&mut tailback_scenario::Simulation) -> Status + Send,
     ) -> PyResult<()> {
         let simulation = self.running()?;
-        let held = simulation.has_user_code();
+        let held = simulation.has_code_in(Language::Python);
         loop {
             let status = with_lock(py, held, || guarded(|| advance(simulation))).map_err(PyRuntimeError::new_err)?;
             if let Some(found) = simulation.fault() {
@@ -115,7 +116,7 @@ impl Simulation {
 
     fn jump(&mut self, py: Python<'_>, at_ps: u64) -> PyResult<bool> {
         let simulation = self.running()?;
-        let held = simulation.has_user_code();
+        let held = simulation.has_code_in(Language::Python);
         let replayed =
             with_lock(py, held, || guarded(|| simulation.jump(Time(at_ps)))).map_err(PyRuntimeError::new_err)?;
         simulation.fault().map_or(Ok(replayed), |found| Err(fault(found)))

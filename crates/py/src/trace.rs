@@ -15,6 +15,7 @@ use tailback_sim::trace::{Row, Summary};
 use tailback_trace::columns::{COLUMNS, Columns, Names, rows};
 use tailback_trace::{Ends, Network, Ns2, Ns3, Places, Selection};
 use tailback_units::Time;
+use tailback_user::Language;
 
 /// Maximum number of rows of a chunk.
 pub const CHUNK_ROWS: usize = 100_000;
@@ -91,7 +92,7 @@ pub fn trace(
     let flag = cancel.map(|cancel| cancel.flag());
     undivided(scenario.inner(), parallel)?;
     let factories = scenario.inner().factories();
-    with_lock(py, scenario.inner().has_user_code(), || {
+    with_lock(py, scenario.inner().has_code_in(Language::Python), || {
         whole(|| {
             let mut handover = Handover { sink: &sink, waiting: Vec::new(), summary: Summary::default() };
             let take = |rows| handover.add(rows, false);

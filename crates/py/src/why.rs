@@ -13,6 +13,7 @@ use tailback_sim::trace::Row;
 use tailback_trace::Network;
 use tailback_trace::why::{Blame, Finder, Found, Keeper, Log, Query, packet, port};
 use tailback_units::Time;
+use tailback_user::Language;
 
 /// Maximum number of transmissions of a packet that are explained.
 const MOST: usize = 20;
@@ -68,7 +69,7 @@ fn detached(
     scenario: &tailback_scenario::Scenario,
     work: impl FnOnce() -> PyResult<String> + Send,
 ) -> PyResult<String> {
-    with_lock(py, scenario.has_user_code(), || whole(work))
+    with_lock(py, scenario.has_code_in(Language::Python), || whole(work))
 }
 
 /// Returns the names of flows and ports as JSON.

@@ -15,7 +15,7 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 use std::collections::BTreeMap;
 use tailback_document::Path;
 use tailback_sim::plan::{ChangeKind, Engine, Plan};
-use tailback_user::Factories;
+use tailback_user::{Factories, Language};
 
 /// A valid document; every constructor checks the document.
 #[derive(Clone, Debug)]
@@ -131,6 +131,13 @@ impl Scenario {
     pub fn has_user_code(&self) -> bool {
         let mut found = false;
         codes::each_code(&self.document, |_| found = true);
+        found
+    }
+
+    /// Returns `true` if the document names a user-defined component in this language.
+    pub fn has_code_in(&self, language: Language) -> bool {
+        let mut found = false;
+        codes::each_code(&self.document, |code| found |= code.language() == Some(language));
         found
     }
 

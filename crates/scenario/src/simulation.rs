@@ -14,7 +14,7 @@ use tailback_sim::plan::{Engine, Plan, TracePlan};
 use tailback_sim::trace::{Row, Summary};
 use tailback_sim::{Delivered, FlowView, NodeView, PortView, Report, Status, Untimely, View, World};
 use tailback_units::{Dur, Size, Time};
-use tailback_user::Fault;
+use tailback_user::{Fault, Language};
 
 /// Minimum time from a view of the network to the effect of a change made at that view: 1 ps.
 pub const REACTION: Dur = Dur(1);
@@ -111,6 +111,10 @@ impl Simulation {
     /// Returns `true` if the scenario has user-defined components.
     pub fn has_user_code(&self) -> bool {
         self.scenario.has_user_code()
+    }
+    /// Returns `true` if the scenario has a user-defined component in this language.
+    pub fn has_code_in(&self, language: Language) -> bool {
+        self.scenario.has_code_in(language)
     }
     /// Returns the first fault of a user-defined component; the run has then ended. `None`: there has been no fault.
     pub fn fault(&self) -> Option<&Fault> {

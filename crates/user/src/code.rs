@@ -1,21 +1,24 @@
 //! The part of a document that names a user-defined component.
 
+use crate::Language;
 use core::fmt;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use tailback_document::Invalid;
 
-/// A component that the user has written, a class in Python derived from `tailback.Law` (a queue law) or
-/// `tailback.CongestionControl`. It receives numbers and answers with a decision. A scenario with such a component runs
-/// the code of the file.
+/// A component that the user has written: a queue law, a scheduler, a congestion control or a traffic source, in Python (a
+/// class derived from `tailback.Law`, `tailback.Scheduler`, `tailback.CongestionControl` or `tailback.Source`) or, if it is a
+/// queue law, in a language that is compiled to machine code, or in WebAssembly. It receives numbers and answers with a
+/// decision. A scenario with such a component runs the code of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Code {
-    /// Path of the file with the component, relative to the scenario's file: Python source (`.py`).
+    /// Path of the file with the component, relative to the scenario's file: Python source (`.py`), a library in machine
+    /// code (`.so`, `.dylib`, `.dll`), or a WebAssembly module (`.wasm`, or `.wat` as text).
     #[schemars(extend("x-fixed" = Code::FIXED))]
     pub file: String,
-    /// Name of the class in the file.
+    /// Name of the class in the file; in compiled files the name in `tailback_NAME_answer`.
     #[schemars(extend("x-fixed" = Code::FIXED))]
     pub class: String,
     /// Parameters of the component, by name. The component checks them, and refuses unknown ones; times, rates and sizes
@@ -47,6 +50,11 @@ impl Code {
             ));
         }
         Ok(())
+    }
+
+    /// Returns the language of the file; `None`: its name has an unknown suffix.
+    pub fn language(&self) -> Option<Language> {
+        Language::of(&self.file)
     }
 
     /// Returns `true` if the component wants to be called for the event with the bit `event`. A component that is not

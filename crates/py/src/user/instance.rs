@@ -6,23 +6,8 @@ use super::monitor::InCall;
 use pyo3::PyClass;
 use pyo3::prelude::*;
 use pyo3::types::PyString;
-use std::collections::BTreeMap;
-use std::sync::{Mutex, PoisonError};
 use tailback_random::Rng;
-
-/// Names of state variables for time series, which live as long as the program.
-static NAMES: Mutex<BTreeMap<String, &'static str>> = Mutex::new(BTreeMap::new());
-
-/// Returns a name that lives as long as the program; equal names are stored once.
-fn lasting(name: &str) -> &'static str {
-    let mut names = NAMES.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(known) = names.get(name) {
-        return known;
-    }
-    let lasting: &'static str = Box::leak(name.to_owned().into_boxed_str());
-    names.insert(name.to_owned(), lasting);
-    lasting
-}
+use tailback_user::lasting;
 
 /// An instance of a class of the user.
 pub struct Instance {

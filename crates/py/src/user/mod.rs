@@ -1,4 +1,4 @@
-//! User-defined components in Python.
+//! User-defined components: [`Languages`] loads files in all languages, the rest of the module those in Python.
 //!
 //! `tailback.laws.loading` loads a file and finds a class in it; this module makes instances and calls them. A component is
 //! called with the interpreter lock; the run holds it throughout ([`crate::run`]), so that a call costs no switch.
@@ -7,6 +7,7 @@ mod base;
 mod congestion;
 mod failure;
 mod instance;
+mod languages;
 mod lifeline;
 mod maths;
 mod monitor;
@@ -16,6 +17,7 @@ mod source;
 
 pub use base::{Component, CongestionControl};
 pub use congestion::Call as CongestionCall;
+pub use languages::{Languages, inside, law_records, wat_to_wasm};
 pub use lifeline::abort_at_end_of_input;
 pub use maths::module as maths;
 pub use monitor::{LawMonitor, record_calls};
@@ -31,7 +33,7 @@ use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use tailback_user::{Code, CongestionLaw, Factories, LoadError, Loaded, QueueLaw, Role, SchedulerLaw, SourceLaw};
 
-/// Factories of components whose files are in a folder.
+/// Factories of components in Python whose files are in a folder.
 pub struct PyFactories {
     folder: PathBuf,
     allow_files: bool,
