@@ -57,7 +57,9 @@ def written(folder: Path, body: str, keys: str = "", parameters: str = "{}", **o
     """Return the dumbbell with a control whose class has this body."""
     folder.mkdir(exist_ok=True)
     lines = "\n".join("    " + line for line in body.splitlines())
-    (folder / "mine.py").write_text(f"import math\nimport tailback\n\nclass Mine(tailback.CongestionControl):\n{lines}\n")
+    (folder / "mine.py").write_text(
+        f"import math\nimport tailback\n\nclass Mine(tailback.CongestionControl):\n{lines}\n"
+    )
     control = f'{{ kind = "user", file = "mine.py", class = "Mine", parameters = {parameters} }}'
     return scenario(folder, control, keys=keys, **options)
 
@@ -84,15 +86,250 @@ def failure(one: core.Scenario) -> str:
         (RED, ', recovery = { kind = "newreno" }'),
         (DROP_TAIL, ', recovery = { kind = "tahoe" }, initial-ssthresh = 4'),
         (DROP_TAIL, ', spurious-timeout = "f-rto", dsack-undo = true, pacing = true'),
-        ('{ kind = "drop-tail", limit = "3packets" }', ', recovery = { kind = "sack", rack = false }, ack-frequency = 1'),
+        (DROP_TAIL, ', recovery = { kind = "sack", rack = false, prr = false }'),
     ],
 )
 def test_reno_in_python_decides_as_the_built_in_one_about_every_segment(
     discipline: str, keys: str, engine: str
 ) -> None:
-    keys = keys.replace(", ack-frequency = 1", "")
-    discipline = discipline.replace(', limit = "3packets"', "")
     theirs = report(scenario(LAWS, '{ kind = "reno" }', discipline, keys), engine=engine)
     ours = report(scenario(LAWS, RENO, discipline, keys), engine=engine)
     assert ours["digest"] == theirs["digest"]
     assert json.dumps(ours["flows"]) == json.dumps(theirs["flows"])
+    assert any(flow["transport"]["retransmissions"] or flow["transport"]["ecn_reductions"] for flow in ours["flows"])
+
+
+def test_reno_in_python_gives_the_same_packet_trace_and_time_series() -> None:
+    found = []
+    for control in ('{ kind = "reno" }', RENO):
+        native = scenario(LAWS, control, RED, ', ecn = "classic"').native
+        text, rows, trace_hash = _native.trace(native, 3, lambda *_: None, ([], [], [], [], None, None))
+        found.append((rows, trace_hash, json.loads(text)["series"]))
+    assert found[0] == found[1]
+    assert found[0][0] > 10_000
+
+
+REQUESTS = """
+tailback = 1
+[run]
+duration = "20s"
+[network]
+buffer = "20packets"
+[hosts]
+a = {}
+b = {}
+[[links]]
+between = ["a", "b"]
+rate = "2Mbit/s"
+delay = "20ms"
+[[flows]]
+name = "rpc"
+from = "a"
+to = "b"
+application = { kind = "request-response", request = "2kB", response = "60kB", think = "200ms", connections = "new" }
+transport = { kind = "tcp", congestion-control = CONTROL }
+"""
+
+
+def test_each_new_connection_has_a_new_instance() -> None:
+    found = [
+        report(core.Scenario.from_toml(REQUESTS.replace("CONTROL", control), str(LAWS / "scenario.toml")))
+        for control in ('{ kind = "reno" }', RENO)
+    ]
+    assert found[0]["digest"] == found[1]["digest"]
+    assert json.dumps(found[0]["flows"]) == json.dumps(found[1]["flows"])
+
+
+def series(found: dict[str, Any]) -> dict[str, list[float]]:
+    """Return the first flow's time series, with the state of its congestion control."""
+    flow: dict[str, list[float]] = found["series"]["transports"]["tcp[1]"]
+    return flow
+
+
+def test_a_call_has_the_state_of_the_sender(tmp_path: Path) -> None:
+    body = """
+def start(self, call):
+    assert self.cwnd == 10 and self.ssthresh == math.inf and self.rate == 0 and call.srtt_ps == 0
+    assert call.rtt_ps is None and call.rtt_s is None and call.delivered == 0 and call.payload == 1460
+    self.rounds = self.acknowledged_segments = self.losses = self.marks = self.timeouts = self.segments = 0
+def acknowledged(self, call):
+    assert call.delivered >= 1 and call.advanced >= 0 and not call.recovering and call.delivery_rate is None
+    assert call.min_rtt_ps <= call.srtt_ps and call.min_rtt_ps >= 30_000_000_000
+    assert call.rtt_ps is None or call.rtt_ps >= call.min_rtt_ps and abs(call.rtt_s - call.rtt_ps * 1e-12) < 1e-12
+    assert call.in_flight <= call.in_flight_before
+    self.acknowledged_segments += call.delivered
+    self.rounds += call.round
+    self.cwnd += call.delivered / self.cwnd
+def lost(self, call):
+    assert 0 < call.in_flight <= self.cwnd + 3
+    self.losses += 1
+    self.ssthresh = max(2.0, self.cwnd / 2)
+def sent(self, call):
+    self.segments += 1
+probes = ("rounds", "acknowledged_segments", "losses", "segments")
+"""
+    found = report(written(tmp_path, body))
+    sender = found["flows"][0]["transport"]
+    assert sender["retransmissions"] > 0
+    state = series(found)
+    assert state["losses"][-1] > 0
+    assert state["rounds"][-1] > 20
+    assert state["segments"][-1] >= state["acknowledged_segments"][-1] > 300
+
+
+def test_a_paced_control_sends_at_its_rate(tmp_path: Path) -> None:
+    # 100 segments of 1460 B per second and flow: 1.168 Mbit/s each, 4.67 of 5 Mbit/s.
+    body = """
+paces = True
+owns_recovery = True
+def start(self, call):
+    self.cwnd, self.rate = 1000.0, 100.0
+"""
+    found = report(written(tmp_path, body))
+    delivered = sum(flow["transport"]["goodput_bytes"] for flow in found["flows"])
+    assert sum(flow["transport"]["retransmissions"] for flow in found["flows"]) == 0
+    # 6 s less a round trip.
+    assert 0.98 * 400 * 1460 * 5.9 < delivered < 400 * 1460 * 6
+
+
+def test_a_control_is_called_at_the_time_that_it_sets(tmp_path: Path) -> None:
+    body = """
+probes = ("calls", "late_ps")
+def start(self, call):
+    self.calls, self.late_ps = 0, 0
+    self.wake_ps = self.due = call.now_ps + 250_000_000_000
+def lost(self, call):
+    self.ssthresh = 20.0
+def timer(self, call):
+    assert self.wake_ps is None
+    self.calls += 1
+    self.late_ps += call.now_ps - self.due
+    self.wake_ps = self.due = call.now_ps + 250_000_000_000
+    self.cwnd = 1.0 + self.calls
+"""
+    found = report(written(tmp_path, body))
+    state = series(found)
+    assert state["calls"][-1] >= 23
+    assert state["late_ps"][-1] == 0
+    assert state["window_segments"][-1] == 1.0 + state["calls"][-1]
+
+
+def test_a_control_may_respond_to_echoes_by_itself(tmp_path: Path) -> None:
+    body = """
+handles_echoes = True
+probes = ("echoes",)
+def start(self, call):
+    self.echoes = 0
+def acknowledged(self, call):
+    self.echoes += call.ece
+    self.cwnd = max(2.0, self.cwnd - 0.5) if call.ece else self.cwnd + 1 / self.cwnd
+def lost(self, call):
+    self.ssthresh = 10.0
+def marked(self, call):
+    assert False, "the control handles echoes"
+"""
+    found = report(written(tmp_path, body, discipline=RED, keys=', ecn = "classic"'))
+    assert series(found)["echoes"][-1] > 10
+
+
+def test_a_control_that_owns_recovery_keeps_its_window(tmp_path: Path) -> None:
+    body = """
+owns_recovery = True
+samples_rate = True
+probes = ("in_recovery", "rates")
+def start(self, call):
+    self.cwnd = 40.0
+    self.in_recovery = self.rates = 0
+def acknowledged(self, call):
+    self.in_recovery += call.recovering
+    self.rates += call.delivery_rate is not None and call.delivery_rate > 0
+"""
+    found = report(written(tmp_path, body))
+    state = series(found)
+    assert set(state["window_segments"][1:]) == {40.0}
+    assert state["in_recovery"][-1] > 10
+    assert state["rates"][-1] > 100
+
+
+def test_draws_come_from_the_stream_of_the_connection(tmp_path: Path) -> None:
+    body = "def acknowledged(self, call):\n    self.cwnd = 2.0 + 20.0 * self.random()"
+    one = written(tmp_path, body)
+    digests = [report(one, seed)["digest"] for seed in (3, 3, 4)]
+    assert digests[0] == digests[1] != digests[2]
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("def acknowledged(self, call):\n    self.cwnd = math.nan", "the window is NaN segments; it must be 1 to"),
+        ("def acknowledged(self, call):\n    self.cwnd = -3", "the window is -3 segments"),
+        ("def acknowledged(self, call):\n    self.cwnd /= 1e3", "it must be 1 to 1000000000"),
+        ("def acknowledged(self, call):\n    self.cwnd = math.inf", "the window is inf segments"),
+        ("def acknowledged(self, call):\n    self.ssthresh = 0.5", "the threshold is 0.5 segments"),
+        ("def acknowledged(self, call):\n    self.rate = 5.0", "does not declare that it paces"),
+        ("paces = True\ndef acknowledged(self, call):\n    self.rate = -5.0", "the rate is -5 segments/s"),
+        ("paces = True\ndef acknowledged(self, call):\n    self.rate = math.nan", "the rate is NaN"),
+        ("def acknowledged(self, call):\n    self.wake_ps = call.now_ps - 1", "is before now"),
+        ("def acknowledged(self, call):\n    self.cwnd = 'two'", "must be real number, not str"),
+        ("def acknowledged(self, call):\n    1 / 0", "ZeroDivisionError"),
+        ("def acknowledged(self, call):\n    call.cwnd = 3", "has no attribute 'cwnd'"),
+    ],
+)
+def test_a_fault_names_the_control_the_flow_the_call_and_the_instant(body: str, message: str, tmp_path: Path) -> None:
+    failed = failure(written(tmp_path, body))
+    assert "`Mine` of mine.py at tcp[" in failed
+    assert "in `acknowledged` at 0.0" in failed
+    assert message in failed
+
+
+def test_a_loss_must_set_the_threshold(tmp_path: Path) -> None:
+    # The sender sets the window to the threshold, which is infinite at first.
+    for body in ("def acknowledged(self, call):\n    self.cwnd += 1", "def lost(self, call):\n    self.cwnd = 5.0"):
+        failed = failure(written(tmp_path, body))
+        assert "in `lost` at " in failed
+        assert "the threshold is infinite after a loss" in failed
+
+
+def test_a_fault_ends_one_cell_of_a_sweep(tmp_path: Path) -> None:
+    body = """
+def __init__(self, bad=False):
+    self.bad = bad
+def acknowledged(self, call):
+    self.cwnd = math.nan if self.bad else self.cwnd + 1 / self.cwnd
+"""
+    one = written(tmp_path, body, parameters="{ bad = false }")
+    rates = ["4Mbit/s", "5Mbit/s", "6Mbit/s", "7Mbit/s", "8Mbit/s"]
+    grid = {
+        "links[1].rate": rates,
+        "flows[tcp].transport.congestion-control.parameters.bad": [False, True],
+    }
+    with pytest.raises(core.FailedRuns) as failed:
+        core.sweep(one, grid, replications=1, progress=False)
+    assert len(failed.value.sweep.failures) == 5
+    assert "the window is NaN" in str(failed.value)
+
+
+@pytest.mark.parametrize(
+    ("control", "message"),
+    [
+        ('{ kind = "user", file = "reno.py", class = "Rano" }', "reno.py has no class `Rano`"),
+        ('{ kind = "user", file = "codel.py", class = "Codel" }', "is not derived from tailback.CongestionControl"),
+        ('{ kind = "user", file = "none.py", class = "Reno" }', "there is no file"),
+        (
+            '{ kind = "user", file = "reno.py", class = "Reno", parameters = { limits = 2 } }',
+            "unexpected keyword argument 'limits'",
+        ),
+    ],
+)
+def test_a_control_that_cannot_be_loaded_is_refused(control: str, message: str) -> None:
+    with pytest.raises(core.ScenarioError, match="error") as refused:
+        scenario(LAWS, control)
+    assert message in str(refused.value)
+
+
+def test_the_hash_of_a_scenario_contains_the_source_of_the_control(tmp_path: Path) -> None:
+    hashes = set()
+    for text in ("1.0", "1.0", "2.0"):
+        one = written(tmp_path, f"def acknowledged(self, call):\n    self.cwnd += {text}")
+        hashes.add((one.native.hash, one.native.effect))
+    assert len(hashes) == 2

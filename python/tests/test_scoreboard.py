@@ -18,7 +18,7 @@ from tailback.study.experiment import Claim, Point, Results, Verdict
 from tailback.study.experiment.results import Sample
 
 # Disciplines without a row, since they contain other disciplines or emulate a link.
-WITHOUT_ROW = {"priority", "class-based", "wrr", "htb", "shaper", "hfsc", "netem", "user"}
+WITHOUT_ROW = {"priority", "class-based", "wrr", "htb", "shaper", "hfsc", "netem", "user", "user-scheduler"}
 
 
 def test_every_registered_discipline_and_proposal_has_a_row_in_a_group_and_a_place() -> None:

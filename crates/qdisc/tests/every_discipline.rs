@@ -13,9 +13,10 @@ use tailback_units::{Dur, Rate, Time};
 /// Returns parameters of each discipline as a document has them: the defaults, and values at the edges of the ranges.
 pub(crate) fn documents() -> Vec<Value> {
     let mut documents: Vec<Value> =
-        Spec::NAMES.iter().filter(|kind| **kind != "user").map(|kind| json!({ "kind": kind })).collect();
+        Spec::NAMES.iter().filter(|kind| !kind.starts_with("user")).map(|kind| json!({ "kind": kind })).collect();
     documents.extend([
         json!({ "kind": "user", "file": "law.py", "class": "Law" }),
+        json!({ "kind": "user-scheduler", "scheduler": { "file": "a.py", "class": "B" }, "queues": [{ "match": { "flow": 1 } }, {}] }),
         json!({ "kind": "wrr", "classes": [{ "match": { "flow": 1 }, "discipline": { "kind": "user", "file": "a", "class": "B" } }] }),
         json!({ "kind": "drop-tail", "packets": 1, "victim": "random" }),
         json!({ "kind": "drop-tail", "victim": "head" }),

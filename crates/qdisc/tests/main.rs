@@ -40,4 +40,5 @@ mod signals;
 mod state;
 mod tags;
 mod user;
+mod user_scheduler;
 mod wred;

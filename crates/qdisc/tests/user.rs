@@ -7,7 +7,8 @@ use tailback_qdisc::{Colour, Cx, Discipline, Dropped, Ecn, Gate, Qdisc, Reason, 
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
 use tailback_user::{
-    Code, Factories, Faults, LoadError, Loaded, NoFactories, QueueAnswer, QueueCall, QueueEvent, QueueLaw, Role,
+    Code, Factories, Faults, LoadError, Loaded, NoFactories, QueueAnswer, QueueCall, QueueEvent, QueueLaw, QueueState,
+    Role, SchedulerAnswer, SchedulerCall, SchedulerLaw,
 };
 
 /// A law that draws its verdicts, and sets its timer at random.
@@ -52,10 +53,41 @@ pub fn with_loaded_laws(mut spec: Spec) -> Spec {
     spec
 }
 
+/// A scheduler that chooses at random a queue that is ready, or none.
+impl SchedulerLaw for Random {
+    fn answer(
+        &mut self,
+        call: &SchedulerCall,
+        queues: &[QueueState],
+        _: u64,
+        rng: &mut Rng,
+    ) -> Result<SchedulerAnswer, String> {
+        let ready: Vec<u32> = (0..).zip(queues).filter(|(_, queue)| queue.ready == 1).map(|(i, _)| i).collect();
+        let chosen = (!ready.is_empty() && rng.chance(0.9)).then(|| ready[rng.below(ready.len() as u64) as usize]);
+        let wake_ps = call.now_ps + 1 + rng.below(1_000_000_000);
+        Ok(SchedulerAnswer { wake_ps, queue: chosen.unwrap_or(SchedulerAnswer::NONE), reserved: 0 })
+    }
+}
+
+/// Factories of random laws and schedulers.
+struct RandomLaws;
+
+impl Factories for RandomLaws {
+    fn load(&self, _: Role, _: &Code) -> Result<Loaded, LoadError> {
+        Ok(loaded())
+    }
+    fn queue_law(&self, _: &Code) -> Result<Box<dyn QueueLaw>, String> {
+        Ok(Box::new(Random))
+    }
+    fn scheduler(&self, _: &Code) -> Result<Box<dyn SchedulerLaw>, String> {
+        Ok(Box::new(Random))
+    }
+}
+
 /// Gives random laws to all disciplines that need one.
 pub fn install_random_laws(q: &mut Discipline, rng: &mut Rng) {
     let faults = Faults::default();
-    q.each_user(&mut |user| user.install(&Made(|| Box::new(Random) as Box<dyn QueueLaw>), "port", &faults, rng));
+    q.each_user(&mut |user| user.install(&RandomLaws, "port", &faults, rng));
     assert_eq!(faults.first(), None);
 }
 

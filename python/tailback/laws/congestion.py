@@ -13,10 +13,11 @@ __all__ = ["CongestionControl"]
 class CongestionControl(_native.CongestionControl, Component):
     """Congestion control: sets the window and the pacing rate of a connection.
 
-    A scenario names the class in the transport of a flow: `congestion-control = { kind = "user", file = "mine.py", class =
-    "Mine" }`. Each sender has an instance of its own, made with the table `parameters` as keyword arguments, and a new
-    one for each new connection. The engine calls the methods that the class defines; they set `self.cwnd` and
-    `self.ssthresh` (segments), and with `paces = True` `self.rate` (segments per second).
+    A scenario names the class in the transport of a flow:
+    `congestion-control = { kind = "user", file = "mine.py", class = "Mine" }`. Each sender has an instance of its own,
+    made with the table `parameters` as keyword arguments, and a new one for each new connection. The engine calls the
+    methods that the class defines; they set `self.cwnd` and `self.ssthresh` (segments), and with `paces = True`
+    `self.rate` (segments per second).
 
     The sender detects and repairs losses; it sets the window to `self.ssthresh` at a loss, and to one segment after a
     timeout, as RFC 5681 says. With `owns_recovery = True` the control sets the window at these times, too.

@@ -11,9 +11,9 @@ __all__ = ["Source"]
 class Source(_native.Component, Component):
     """Traffic source: times and sizes of the bursts of a flow.
 
-    A scenario names the class: `source = { kind = "user", file = "mine.py", class = "Mine" }`. Each flow has an instance
-    of its own, made with the table `parameters` as keyword arguments, and a new one after each stop. The host cuts a
-    burst into packets; a flow with a transport writes it to its connection.
+    A scenario names the class: `source = { kind = "user", file = "mine.py", class = "Mine" }`. Each flow has an
+    instance of its own, made with the table `parameters` as keyword arguments, and a new one after each stop. The host
+    cuts a burst into packets; a flow with a transport writes it to its connection.
 
     A source repeats its results if it uses only its arguments, its own attributes, and numbers drawn with `random`,
     `below`, `exponential` and `normal`; `tailback.maths` replaces `math`.

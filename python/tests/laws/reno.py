@@ -31,7 +31,7 @@ class Reno(tailback.CongestionControl):
         self.lost(call)
         self.after_timeout = True
 
-    def marked(self, call):
+    def marked(self, _call):
         """Halve window and threshold (RFC 3168, section 6.1.2)."""
         half = self.cwnd * 0.5
         self.ssthresh = max(half, 2.0)

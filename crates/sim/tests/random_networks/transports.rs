@@ -44,7 +44,7 @@ fn transport() -> impl Strategy<Value = Option<Arc<Tcp>>> {
 /// A discipline of any kind with default parameters, and with ECN marking if it has that key.
 fn discipline() -> impl Strategy<Value = Spec> {
     // A user's law needs a file.
-    let kinds: Vec<&str> = Spec::NAMES.iter().copied().filter(|kind| *kind != "user").collect();
+    let kinds: Vec<&str> = Spec::NAMES.iter().copied().filter(|kind| !kind.starts_with("user")).collect();
     select(kinds).prop_map(|kind| {
         let marking = serde_json::from_value(serde_json::json!({ "kind": kind, "ecn": true }));
         let plain =

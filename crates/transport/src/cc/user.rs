@@ -201,6 +201,17 @@ impl CongestionControl for User {
         };
         let call = CongestionCall { in_flight: event.in_flight, ..self.arguments(kind, event.now, window) };
         self.call(kind, window, &call);
+        // The sender sets the window to the threshold.
+        let owns = self.options & CongestionOptions::OWNS_RECOVERY != 0;
+        if event.sign == Congestion::Loss && !owns && window.ssthresh == f64::INFINITY {
+            window.ssthresh = window.cwnd;
+            let message =
+                "the threshold is infinite after a loss; set it at a loss, or declare that the control owns recovery";
+            if let Some(installed) = &mut self.law {
+                installed.called = event.now;
+            }
+            self.fail(kind.name(), message.to_owned());
+        }
     }
 
     fn on_spurious(&mut self, window: &mut Window, now: Time) {

@@ -43,7 +43,7 @@ pub fn discipline(draw: &mut Draw, traits: &Traits, in_order: bool) -> Option<Va
 
 /// Returns the kinds of disciplines, without that of a user's law, which needs a file.
 pub fn kinds() -> Vec<&'static str> {
-    Spec::NAMES.iter().copied().filter(|kind| *kind != "user").collect()
+    Spec::NAMES.iter().copied().filter(|kind| !kind.starts_with("user")).collect()
 }
 
 /// Returns a discipline of the same kind with other parameters, to which `written` can change during a run; `None`: the

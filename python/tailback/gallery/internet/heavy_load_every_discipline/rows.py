@@ -69,7 +69,7 @@ _OF_CLASSES = ("priority", "class-based", "wrr", "htb", "shaper", "hfsc")
 """Disciplines that serve others: without classes they are FIFOs, and `hfsc` drops what no class takes."""
 _EMULATORS = ("netem",)
 """Disciplines that emulate a link: without a delay or a loss they are FIFOs."""
-_USERS = ("user",)
+_USERS = ("user", "user-scheduler")
 """Disciplines that need the file of a user's law."""
 # Disciplines of one queue that distinguish flows, and disciplines with a queue for each flow.
 _APART = ("sfb", "fred", "sred", "choke", "red-pd")

@@ -1,0 +1,291 @@
+"""Schedulers and traffic sources that the user has written in Python."""
+
+from __future__ import annotations
+
+import json
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tailback as core
+
+LAWS = Path(__file__).with_name("laws")
+
+NETWORK = """
+tailback = 1
+[run]
+duration = "2s"
+seed = 3
+sample = "100ms"
+[network]
+classes = 1
+discipline = DISCIPLINE
+buffer = "100packets"
+[hosts]
+a = { count = 3 }
+b = {}
+[switches.s]
+[[links]]
+between = ["a*", "s"]
+rate = "100Mbit/s"
+delay = "1ms"
+[[links]]
+between = ["s", "b"]
+rate = "5Mbit/s"
+delay = "1ms"
+[[flows]]
+name = "one"
+from = "a1"
+to = "b"
+dscp = "ef"
+source = { kind = "poisson", packet = "200B", rate = "1Mbit/s" }
+[[flows]]
+name = "two"
+from = "a2"
+to = "b"
+dscp = "af11"
+source = { kind = "poisson", packet = "1400B", sizes = "exponential", rate = "3Mbit/s" }
+[[flows]]
+name = "three"
+from = "a3"
+to = "b"
+source = SOURCE
+TRANSPORT
+"""
+BULK = '{ kind = "bulk" }'
+TCP = 'transport = { kind = "tcp" }'
+POISSON = '{ kind = "poisson", packet = "1000B", rate = "3Mbit/s" }'
+QUEUES = (
+    '[{ name = "ef", match = { dscp = ["ef"] } }, { name = "af", match = { dscp = ["af11"] }, limit = "20packets", '
+    'discipline = { kind = "red" } }, { name = "rest", discipline = { kind = "codel" } }]'
+)
+
+
+def scenario(folder: Path, discipline: str, source: str = BULK, transport: str = TCP) -> core.Scenario:
+    """Return a network with three flows over one link; files are in `folder`."""
+    text = NETWORK.replace("DISCIPLINE", discipline).replace("SOURCE", source).replace("TRANSPORT", transport)
+    return core.Scenario.from_toml(text, str(folder / "scenario.toml"))
+
+
+def scheduler(name: str, parameters: str = "{}", file: str = "schedulers.py", queues: str = QUEUES) -> str:
+    """Return a discipline with a scheduler of the user."""
+    made = f'{{ file = "{file}", class = "{name}", parameters = {parameters} }}'
+    return f'{{ kind = "user-scheduler", scheduler = {made}, queues = {queues} }}'
+
+
+def report(one: core.Scenario, seed: int = 3, engine: str | None = None) -> dict[str, Any]:
+    """Return the report of one replication."""
+    found: dict[str, Any] = json.loads(one.native.run(seed, None, None, engine))
+    return found
+
+
+def failure(one: core.Scenario) -> str:
+    """Return the message of a run that fails."""
+    with pytest.raises(core.RunError) as failed:
+        core.run(one, replications=1)
+    return str(failed.value)
+
+
+def drops(found: dict[str, Any]) -> int:
+    """Return the number of packets that all queues dropped."""
+    return sum(queue["dropped"]["packets"] for port in found["ports"] for queue in port["classes"])
+
+
+@pytest.mark.parametrize("engine", ["merged", "plain"])
+@pytest.mark.parametrize(("source", "transport"), [(BULK, TCP), (POISSON, "")])
+def test_priority_in_python_chooses_as_the_built_in_one(source: str, transport: str, engine: str) -> None:
+    theirs = report(scenario(LAWS, f'{{ kind = "priority", levels = {QUEUES} }}', source, transport), engine=engine)
+    ours = report(scenario(LAWS, scheduler("Priority"), source, transport), engine=engine)
+    assert ours["digest"] == theirs["digest"]
+    assert drops(ours) > 10
+
+
+def test_round_robin_in_python_chooses_as_the_built_in_one() -> None:
+    classes = (
+        '[{ name = "ef", match = { dscp = ["ef"] }, weight = 1 }, { name = "af", match = { dscp = ["af11"] }, '
+        'limit = "20packets", weight = 2, discipline = { kind = "red" } }]'
+    )
+    default = '{ weight = 3, discipline = { kind = "codel" } }'
+    built_in = f'{{ kind = "wrr", count = "bytes", quantum = "1500B", classes = {classes}, default = {default} }}'
+    theirs = report(scenario(LAWS, built_in))
+    ours = report(scenario(LAWS, scheduler("RoundRobin", "{ quanta = [1500, 3000, 4500] }")))
+    assert ours["digest"] == theirs["digest"]
+    assert drops(ours) > 10
+
+
+def written(folder: Path, body: str) -> core.Scenario:
+    """Return the network with a scheduler whose class has this body."""
+    lines = "\n".join("    " + line for line in body.splitlines())
+    (folder / "mine.py").write_text(f"import tailback\n\nclass Mine(tailback.Scheduler):\n{lines}\n")
+    return scenario(folder, scheduler("Mine", file="mine.py"))
+
+
+FIRST = "def select(self, call):\n    return next(i for i, queue in enumerate(call.queues) if queue.ready)\n"
+
+
+def test_a_scheduler_may_leave_the_link_idle_until_its_timer(tmp_path: Path) -> None:
+    # One packet each 10 ms: 200 in 2 s by each port that has enough packets.
+    body = """
+probes = ("sent_packets",)
+def start(self, call):
+    self.sent_packets, self.free_ps = 0, 0
+def select(self, call):
+    if call.now_ps < self.free_ps:
+        self.wake_ps = self.free_ps
+        return None
+    return next(i for i, queue in enumerate(call.queues) if queue.ready)
+def sent(self, call):
+    assert call.wire > 0 and call.size > 0
+    self.sent_packets += 1
+    self.free_ps = call.now_ps + 10_000_000_000
+def timer(self, call):
+    assert self.wake_ps is None and call.now_ps >= self.free_ps
+"""
+    found = report(written(tmp_path, body))
+    sent = found["series"]["ports"]["s->b"]["state"]["sent_packets"]
+    assert sent[-1] in (199, 200)
+    assert max(after - before for before, after in pairwise(sent)) <= 10
+
+
+def test_a_scheduler_sees_arrivals_and_the_state_of_its_queues(tmp_path: Path) -> None:
+    body = (
+        """
+probes = ("arrived_packets", "sent_packets", "idle_times")
+def start(self, call):
+    assert len(call.queues) == 3 and all(queue.packets == 0 and not queue.ready for queue in call.queues)
+    self.arrived_packets = self.sent_packets = self.idle_times = 0
+def arrived(self, call):
+    self.arrived_packets += 1
+    assert call.queues[call.queue].packets > 0 and call.queues[call.queue].bytes >= call.size > 0
+def sent(self, call):
+    self.sent_packets += 1
+def idle(self, call):
+    self.idle_times += 1
+    assert all(queue.packets == 0 for queue in call.queues)
+"""
+        + FIRST
+    )
+    found = report(written(tmp_path, body))
+    port = next(port for port in found["ports"] if port["name"] == "a1->s")
+    state = found["series"]["ports"]["a1->s"]["state"]
+    assert state["sent_packets"][-1] == state["arrived_packets"][-1] == port["classes"][0]["arrived"]["packets"]
+    assert state["idle_times"][-1] > 0
+
+
+@pytest.mark.parametrize(
+    ("body", "message"),
+    [
+        ("def select(self, call):\n    return 3", "queue 3 is chosen, but the queues are 0 to 2"),
+        (
+            "def select(self, call):\n    return next(i for i, queue in enumerate(call.queues) if not queue.ready)",
+            "but no packet waits in it",
+        ),
+        ("def select(self, call):\n    return -1", "the answer is -1; return the number of a queue, or None"),
+        ("def select(self, call):\n    return 0.0", "the answer is 0.0"),
+        ("def select(self, call):\n    return True", "the answer is True"),
+        ("def select(self, call):\n    self.wake_ps = 0", "is before now"),
+        ("def select(self, call):\n    return call.queues[3]", "IndexError"),
+    ],
+)
+def test_a_fault_of_a_scheduler_names_it_its_port_and_the_instant(body: str, message: str, tmp_path: Path) -> None:
+    failed = failure(written(tmp_path, body))
+    assert "`Mine` of mine.py at " in failed
+    assert "in `select` at 0.0" in failed
+    assert message in failed
+
+
+@pytest.mark.parametrize(
+    ("discipline", "message"),
+    [
+        (scheduler("Priority", queues="[]"), "there are no queues; write at least one"),
+        (scheduler("Constant", file="sources.py"), "is not derived from tailback.Scheduler"),
+        (scheduler("Priority").replace("queues =", 'default = "gold", queues ='), "no queue is named `gold`"),
+        (scheduler("Priority", "{ a = 1 }"), "unexpected keyword argument 'a'"),
+        ('{ kind = "user-scheduler", queues = [{}] }', "scheduler"),
+    ],
+)
+def test_a_scheduler_that_cannot_be_used_is_refused(discipline: str, message: str) -> None:
+    with pytest.raises(core.ScenarioError) as refused:
+        scenario(LAWS, discipline)
+    assert message in str(refused.value)
+
+
+def user(name: str, parameters: str = "{}", file: str = "sources.py") -> str:
+    """Return a source of the user."""
+    return f'{{ kind = "user", file = "{file}", class = "{name}", parameters = {parameters} }}'
+
+
+@pytest.mark.parametrize("transport", ["", TCP])
+def test_a_constant_source_in_python_emits_as_the_built_in_one(transport: str) -> None:
+    built_in = '{ kind = "cbr", packet = "700B", interval = "2ms", phase = "none" }'
+    fifo = '{ kind = "drop-tail" }'
+    theirs = report(scenario(LAWS, fifo, built_in, transport))
+    ours = report(scenario(LAWS, fifo, user("Constant", '{ packet = 700, interval = "2ms" }'), transport))
+    assert ours["digest"] == theirs["digest"]
+    assert next(flow for flow in ours["flows"] if flow["name"] == "three")["delivered"]["bytes"] == 700 * 998
+
+
+def test_a_poisson_source_draws_from_the_stream_of_its_flow() -> None:
+    one = scenario(LAWS, '{ kind = "drop-tail" }', user("Poisson", '{ mean = "2ms" }'), "")
+    found = [report(one, seed) for seed in (3, 3, 4)]
+    assert found[0]["digest"] == found[1]["digest"] != found[2]["digest"]
+    delivered = next(flow for flow in found[0]["flows"] if flow["name"] == "three")["delivered"]["bytes"]
+    # 1000 packets expected; five standard deviations are 158.
+    assert abs(delivered / 1000 - 1000) < 158
+
+
+def test_a_source_is_made_anew_after_a_stop(tmp_path: Path) -> None:
+    body = """
+import tailback
+
+class Mine(tailback.Source):
+    def start(self, call):
+        assert not hasattr(self, "emitted")
+        self.emitted = 0
+    def next(self, call):
+        self.emitted += 1
+        return None if self.emitted > 5 else (call.now_ps + 1_000_000_000, 500)
+"""
+    (tmp_path / "mine.py").write_text(body)
+    one = scenario(tmp_path, '{ kind = "drop-tail" }', user("Mine", file="mine.py"), "")
+    timeline = '\n[[timeline]]\nat = "1s"\nstop = "three"\n[[timeline]]\nat = "1.2s"\nstart = "three"\n'
+    again = core.Scenario.from_toml(one.to_toml() + timeline, str(tmp_path / "scenario.toml"))
+    counts = [
+        next(flow for flow in report(each)["flows"] if flow["name"] == "three")["delivered"]["bytes"]
+        for each in (one, again)
+    ]
+    assert counts == [2500, 5000]
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        ("(call.now_ps - 1, 100)", "the burst at"),
+        ("(call.now_ps, 0)", "a burst has 0 bytes; it must have 1 to 2^40"),
+        ("(call.now_ps, 2**41)", "it must have 1 to 2^40"),
+        ("(call.now_ps, 100)", "more than 1000000 bursts at one instant"),
+        ("(0.5, 100)", "the answer is (0.5, 100); return a time in whole picoseconds"),
+        ("(call.now_ps, True)", "return a time in whole picoseconds"),
+        ("5", "the answer is 5"),
+        ("(-5, 100)", "write 0 to 2^64 - 1"),
+        ("1 / 0", "ZeroDivisionError"),
+        ("setattr(self, 'wake_ps', 5)", "a source has no timer"),
+    ],
+)
+def test_a_fault_of_a_source_names_it_its_flow_and_the_instant(answer: str, message: str, tmp_path: Path) -> None:
+    body = "import tailback\n\nclass Mine(tailback.Source):\n    def next(self, call):\n        if call.bursts < 2:\n"
+    body += f"            return call.now_ps + 5_000_000_000, 10\n        return {answer}\n"
+    (tmp_path / "mine.py").write_text(body)
+    failed = failure(scenario(tmp_path, '{ kind = "drop-tail" }', user("Mine", file="mine.py"), ""))
+    assert "`Mine` of mine.py at three, in `next` at 0.01 s" in failed
+    assert message in failed
+
+
+def test_a_source_must_define_next(tmp_path: Path) -> None:
+    (tmp_path / "mine.py").write_text(
+        "import tailback\nclass Mine(tailback.Source):\n    def start(self, call): pass\n"
+    )
+    with pytest.raises(core.ScenarioError, match="does not define `next`"):
+        scenario(tmp_path, '{ kind = "drop-tail" }', user("Mine", file="mine.py"), "")
