@@ -126,8 +126,15 @@ delay = "20ms"
 name = "rpc"
 from = "a"
 to = "b"
-application = { kind = "request-response", request = "2kB", response = "60kB", think = "200ms", connections = "new" }
-transport = { kind = "tcp", congestion-control = CONTROL }
+[flows.application]
+kind = "request-response"
+request = { kind = "fixed", size = "2kB" }
+response = { kind = "fixed", size = "60kB" }
+think = { kind = "exponential", mean = "200ms" }
+connections = "fresh"
+[flows.transport]
+kind = "tcp"
+congestion-control = CONTROL
 """
 
 
@@ -252,7 +259,12 @@ def acknowledged(self, call):
 
 
 def test_draws_come_from_the_stream_of_the_connection(tmp_path: Path) -> None:
-    body = "def acknowledged(self, call):\n    self.cwnd = 2.0 + 20.0 * self.random()"
+    body = """
+def acknowledged(self, call):
+    self.cwnd = 2.0 + 20.0 * self.random()
+def lost(self, call):
+    self.ssthresh = 5.0
+"""
     one = written(tmp_path, body)
     digests = [report(one, seed)["digest"] for seed in (3, 3, 4)]
     assert digests[0] == digests[1] != digests[2]
@@ -284,7 +296,8 @@ def test_a_fault_names_the_control_the_flow_the_call_and_the_instant(body: str, 
 
 def test_a_loss_must_set_the_threshold(tmp_path: Path) -> None:
     # The sender sets the window to the threshold, which is infinite at first.
-    for body in ("def acknowledged(self, call):\n    self.cwnd += 1", "def lost(self, call):\n    self.cwnd = 5.0"):
+    grows = "def acknowledged(self, call):\n    self.cwnd += 1\n"
+    for body in (grows, grows + "def lost(self, call):\n    self.cwnd = 5.0"):
         failed = failure(written(tmp_path, body))
         assert "in `lost` at " in failed
         assert "the threshold is infinite after a loss" in failed
@@ -296,6 +309,8 @@ def __init__(self, bad=False):
     self.bad = bad
 def acknowledged(self, call):
     self.cwnd = math.nan if self.bad else self.cwnd + 1 / self.cwnd
+def lost(self, call):
+    self.ssthresh = max(2.0, self.cwnd / 2)
 """
     one = written(tmp_path, body, parameters="{ bad = false }")
     rates = ["4Mbit/s", "5Mbit/s", "6Mbit/s", "7Mbit/s", "8Mbit/s"]
@@ -304,8 +319,9 @@ def acknowledged(self, call):
         "flows[tcp].transport.congestion-control.parameters.bad": [False, True],
     }
     with pytest.raises(core.FailedRuns) as failed:
-        core.sweep(one, grid, replications=1, progress=False)
+        core.sweep(one, grid, replications=1)
     assert len(failed.value.sweep.failures) == 5
+    assert sum(len(runs) for runs in failed.value.sweep.runs.values()) == 5
     assert "the window is NaN" in str(failed.value)
 
 

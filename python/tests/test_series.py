@@ -11,7 +11,7 @@ import tailback as tb
 from tailback import _native
 from tailback.scenario import Table
 
-CONTROLS = json.loads(_native.names())["congestion-controls"]
+CONTROLS = [name for name in json.loads(_native.names())["congestion-controls"] if name != "user"]
 
 
 def probed(transport: Table, **flow: object) -> tb.Scenario:

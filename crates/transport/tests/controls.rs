@@ -6,7 +6,7 @@ use tailback_transport::{Cc, Tcp};
 
 #[test]
 fn every_control_needs_only_its_name_except_packet_marking_which_needs_a_target() {
-    for kind in Cc::NAMES {
+    for kind in Cc::NAMES.iter().filter(|kind| **kind != "user") {
         let target = json!({ "kind": kind, "target": "1Mbit/s" });
         let control = if *kind == "packet-marking" { target } else { json!({ "kind": kind }) };
         let parsed = tcp(json!({ "congestion-control": control }));

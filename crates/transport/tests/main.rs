@@ -21,3 +21,4 @@ mod parameters;
 mod ranges;
 mod receiver;
 mod timeline;
+mod user;

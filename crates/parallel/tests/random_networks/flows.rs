@@ -144,7 +144,8 @@ pub fn meter(draw: &mut Draw) -> Value {
 /// Returns a congestion control of any kind, with default parameters or with parameters for slow links: many defaults
 /// are for faster links.
 fn control(draw: &mut Draw, traits: &Traits) -> Value {
-    let kind = draw.one(Cc::NAMES);
+    // A user's control needs a file. It is the last in the list.
+    let kind = draw.one(&Cc::NAMES[..Cc::NAMES.len() - 1]);
     let mut written = json!({ "kind": kind });
     match kind {
         // "packet-marking" needs colours, which packets with the tags of congestion points do not have. Its target has

@@ -16,7 +16,7 @@ use tailback_units::{Dur, Time};
 /// A transport with any recovery and congestion control, with or without ECN; `None`: datagrams.
 fn transport() -> impl Strategy<Value = Option<Arc<Tcp>>> {
     let recovery = select(vec!["tahoe", "reno", "newreno", "sack"]);
-    let control = select(Cc::NAMES.to_vec());
+    let control = select(Cc::NAMES.iter().copied().filter(|kind| *kind != "user").collect::<Vec<_>>());
     let flags = (any::<bool>(), any::<bool>(), any::<bool>(), any::<bool>(), 1..4u32);
     prop::option::weighted(
         0.8,

@@ -63,7 +63,7 @@ struct Path {
 
 impl User {
     /// Makes the control of `code` for the sender called `place`; a failure is recorded in `faults`.
-    pub(crate) fn install(&mut self, code: &Code, factories: &dyn Factories, place: &str, faults: &Faults) {
+    pub fn install(&mut self, code: &Code, factories: &dyn Factories, place: &str, faults: &Faults) {
         self.law = Installed::new(factories.congestion_control(code), CongestionLaw::placed, code, place, faults);
     }
 
