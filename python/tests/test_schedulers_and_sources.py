@@ -171,7 +171,8 @@ def idle(self, call):
     port = next(port for port in found["ports"] if port["name"] == "s->b")
     state = found["series"]["ports"]["s->b"]["state"]
     counts = port["classes"][0]
-    assert state["sent_packets"][-1] == counts["sent"]["packets"] > 300
+    # The last packet may be in transmission.
+    assert state["sent_packets"][-1] - counts["sent"]["packets"] in (0, 1)
     # Packets that a queue drops at their arrival are not reported.
     assert counts["sent"]["packets"] < state["arrived_packets"][-1] < counts["arrived"]["packets"]
     assert state["idle_times"][-1] > 0
@@ -228,7 +229,7 @@ def test_a_constant_source_in_python_emits_as_the_built_in_one(transport: str) -
     ours = report(scenario(LAWS, fifo, user("Constant", '{ packet = 700, interval = "2ms" }'), transport))
     assert ours["digest"] == theirs["digest"]
     if not transport:
-        assert next(flow for flow in ours["flows"] if flow["name"] == "three")["offered"]["packets"] == 1000
+        assert next(flow for flow in ours["flows"] if flow["name"] == "three")["offered"]["packets"] == 1001
 
 
 def test_a_poisson_source_draws_from_the_stream_of_its_flow() -> None:
@@ -254,7 +255,8 @@ class Mine(tailback.Source):
 """
     (tmp_path / "mine.py").write_text(body)
     one = scenario(tmp_path, '{ kind = "drop-tail" }', user("Mine", file="mine.py"), "")
-    timeline = '\n[[timeline]]\nat = "1s"\nflow = "three"\nstate = "stop"\n[[timeline]]\nat = "1.2s"\nflow = "three"\nstate = "start"\n'
+    change = '\n[[timeline]]\nat = "{}"\nflow = "three"\nstate = "{}"\n'
+    timeline = change.format("1s", "stop") + change.format("1.2s", "start")
     again = core.Scenario.from_toml(one.to_toml() + timeline, str(tmp_path / "scenario.toml"))
     counts = [
         next(flow for flow in report(each)["flows"] if flow["name"] == "three")["delivered"]["bytes"]

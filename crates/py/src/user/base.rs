@@ -26,9 +26,7 @@ impl Draws {
         if self.lent {
             return Ok(&mut self.rng);
         }
-        Err(PyRuntimeError::new_err(
-            "a law draws random numbers only in the calls of its methods: outside them it has no stream",
-        ))
+        Err(PyRuntimeError::new_err("a law draws random numbers only in its calls: outside them it has no stream"))
     }
 }
 
