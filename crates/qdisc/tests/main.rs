@@ -35,6 +35,7 @@ mod rio_reference;
 mod rounds;
 mod service_curves;
 mod sfb;
+mod sfb_by_hand;
 mod sfb_reference;
 mod signals;
 mod state;
