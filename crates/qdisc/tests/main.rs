@@ -13,6 +13,7 @@ mod congestion_notification;
 mod congestion_notification_wire;
 mod controllers;
 mod dualpi2;
+mod dualpi2_by_hand;
 mod every_discipline;
 mod every_fair;
 mod fair_queue_reference;
