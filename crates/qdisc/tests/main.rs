@@ -28,6 +28,7 @@ mod linux_queues;
 mod pie;
 mod probes;
 mod red;
+mod red_by_hand;
 mod red_pd_reference;
 mod red_reference;
 mod retune;
