@@ -21,6 +21,7 @@ mod flow_drops;
 mod fq;
 mod fq_pie;
 mod htb;
+mod laws_by_hand;
 mod lengths;
 mod link;
 mod link_rate;
