@@ -32,8 +32,12 @@ fn shares(mtu: u64, classic_share: f64) -> Params {
 /// Returns the sizes of packets in the order of their departure, all at time zero; the packets of `low` and of `classic`
 /// have these sizes.
 fn order(rig: &mut Rig, low: &[u16], classic: &[u16]) -> Vec<u16> {
-    low.iter().for_each(|size| arrive(rig, Time::ZERO, L, *size));
-    classic.iter().for_each(|size| arrive(rig, Time::ZERO, C, *size));
+    for size in low {
+        arrive(rig, Time::ZERO, L, *size);
+    }
+    for size in classic {
+        arrive(rig, Time::ZERO, C, *size);
+    }
     (low.iter().chain(classic)).map(|_| rig.leave(Time::ZERO, &mut Log::new()).expect("a packet waits")).collect()
 }
 

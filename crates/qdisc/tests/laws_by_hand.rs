@@ -245,7 +245,7 @@ fn codel_continues_its_rate_until_just_before_16_intervals_after_the_last_deadli
     let interval = Dur::from_ms(100);
     for (before, count) in [(Dur(1), 2), (Dur::ZERO, 1)] {
         let mut law = Codel::new(&Params::default());
-        let mut drop = |law: &mut Codel, at| {
+        let drop = |law: &mut Codel, at| {
             assert_eq!(law.judge(at, HIGH, LONG, false), Verdict::Drop);
             assert_eq!(law.judge(at, HIGH, LONG, false), Verdict::Deliver);
         };
@@ -273,7 +273,9 @@ fn a_packet_that_back_pressure_stops_does_not_make_the_queue_of_codel_empty() {
     let mut rig = rig(json!({ "kind": "codel", "mtu": "1B" }), &Site::default());
     let mut log = Log::new();
     (0..3).for_each(|_| assert_eq!(arrive(&mut rig, ms(0), 1000, Ecn::NotEct), None));
-    [50, 60].map(|at| assert_eq!(rig.leave(ms(at), &mut log), Some(1000)));
+    for at in [50, 60] {
+        assert_eq!(rig.leave(ms(at), &mut log), Some(1000));
+    }
     let mut gate = Gate::default();
     gate.close_port();
     let cx = &mut Cx { rng: &mut rig.rng, dropped: &mut rig.dropped, marked: &mut rig.marked };
@@ -332,7 +334,9 @@ fn the_times_of_netem_are_at_least_zero_and_before_the_end_of_time() {
 #[test]
 fn netem_with_a_rate_adds_the_transmission_time_to_what_remains_of_the_delay() {
     let mut rig = rig(json!({ "kind": "netem", "delay": "5ms", "rate": "8Mbit/s" }), &Site::default());
-    [0, 2, 2].map(|at| assert_eq!(arrive(&mut rig, ms(at), 1000, Ecn::NotEct), None));
+    for at in [0, 2, 2] {
+        assert_eq!(arrive(&mut rig, ms(at), 1000, Ecn::NotEct), None);
+    }
     let mut log = Log::new();
     let mut times = Vec::new();
     while rig.q.packets() > 0 && times.len() < 3 {

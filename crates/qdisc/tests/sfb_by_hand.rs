@@ -148,7 +148,9 @@ fn a_cap_starts_the_freeze_times_of_the_probabilities_that_it_lowers_and_of_no_o
     for (cap, expected) in [(0.25, [0.1875, 0.1875, 0.125]), (0.125, [0.125, 0.125, 0.0625])] {
         let mut bench = bench(cap);
         let tickets = [bench.queue(ms(2_000)), bench.queue(ms(4_000))];
-        tickets.into_iter().for_each(|ticket| bench.law.depart(ms(5_000), 0, ticket));
+        for ticket in tickets {
+            bench.law.depart(ms(5_000), 0, ticket);
+        }
         let seen = [10_500, 11_500, 11_600].map(|at| bench.p_after(ms(at)));
         assert_eq!(seen, expected, "{cap}");
     }
@@ -247,7 +249,9 @@ fn the_defaults_of_the_form_linux_are_those_of_the_kernel() {
     assert_eq!(bench.law.arrive(ms(50), 0, &mut bench.rng), Verdict::Drop, "25 packets");
     let p = bench.law.probability(0);
     assert_eq!(p, 7.0 * 66.0 / 65_535.0);
-    tickets.into_iter().for_each(|ticket| bench.law.depart(ms(60), 0, ticket));
+    for ticket in tickets {
+        bench.law.depart(ms(60), 0, ticket);
+    }
     assert_eq!(bench.p_after(ms(70)), (7.0 * 66.0 - 11.0) / 65_535.0);
 }
 

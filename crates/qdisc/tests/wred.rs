@@ -270,7 +270,7 @@ fn the_default_minimum_of_each_code_point_is_the_documented_one() {
     for code in 0..64 {
         let drop_precedence = (1..=4).flat_map(|class| (1..=3).map(move |drop| (class, drop)));
         let assured =
-            drop_precedence.filter(|(class, drop)| assured(*class, *drop) == code).map(|(_, drop)| drop).last();
+            drop_precedence.filter(|(class, drop)| assured(*class, *drop) == code).map(|(_, drop)| drop).next_back();
         let expected = match (code, assured) {
             (44 | 46, _) => 36,
             (_, Some(drop)) => [33, 28, 24][usize::from(drop) - 1],

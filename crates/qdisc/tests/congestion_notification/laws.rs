@@ -89,7 +89,7 @@ fn qcn_varies_the_distance_between_samples_uniformly_to_either_side() {
         let mut rng = Rng::named(seed, "distance");
         let mut twin = rng.clone();
         let frame = Arrival { queued: Backlog::default(), size: 1000, limited: None };
-        let mut distance = |rng: &mut Rng| (1u32..).find(|_| point.judge(&frame, rng).sampled).expect("a sample");
+        let mut distance = |rng: &mut Rng| (1..1_000u32).find(|_| point.judge(&frame, rng).sampled).expect("a sample");
         // The first sample is after exactly 150 kB.
         assert_eq!(distance(&mut rng), 150);
         let expected = 150.0 * (1.0 + 0.15 * (2.0 * twin.uniform() - 1.0));
