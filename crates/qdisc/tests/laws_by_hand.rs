@@ -148,7 +148,7 @@ fn a_change_of_rem_s_interval_at_an_update_keeps_the_arrivals_since() {
         rig.q.retune(ms(1), &spec(document(update)), &site);
         let due = rig.q.next_wakeup().expect("an update");
         rig.wake(due, &mut Log::new());
-        // Four arrivals, less the capacity of the new interval.
+        // Four arrivals, minus the capacity of the new interval.
         assert_eq!(rig.state("price"), price, "{update}");
     }
 }
@@ -329,7 +329,7 @@ fn the_times_of_netem_are_at_least_zero_and_before_the_end_of_time() {
     assert_eq!(leaves(&document, 1, Time(u64::MAX - 9)), Some(Time(u64::MAX - 1)));
 }
 
-/// Linux (`netem_enqueue`): with a rate, the delay is counted from the time at which the last packet leaves, less the
+/// Linux (`netem_enqueue`): with a rate, the delay is counted from the time at which the last packet leaves, minus the
 /// time until then, and at least 0. A packet of 1000 B takes 1 ms.
 #[test]
 fn netem_with_a_rate_adds_the_transmission_time_to_what_remains_of_the_delay() {
