@@ -1,13 +1,14 @@
 //! Stochastic fair Blue with one bin, so that no hash decides: its probability after each arrival, computed by hand, its
 //! two sets of bins, the forms of the penalty box, and the defaults.
 
+use crate::common::*;
 use serde_json::json;
-use tailback_qdisc::Spec;
 use tailback_qdisc::law::sfb::{
     BinFull, Bins, Boxed, Form, LowerAt, Params, PenaltyBox, Rehash, Scope, Sfb, Ticket, Verdict, Warmed,
 };
+use tailback_qdisc::{Colour, Ecn, Spec};
 use tailback_random::Rng;
-use tailback_units::{Dur, Fraction, Time};
+use tailback_units::{Dur, Fraction, Rate, Time};
 
 /// Returns parameters of one bin, which is full with one packet, without a freeze time. Probabilities rise by 1/4 and
 /// fall by 1/16, which binary numbers represent exactly.
@@ -202,6 +203,46 @@ fn boxed_flows_are_those_of_which_a_packet_has_arrived() {
         bench.law.arrive(ms(1), flow, &mut bench.rng);
     }
     assert_eq!(bench.law.boxed_flows().collect::<Vec<_>>(), flows);
+}
+
+/// Two levels: one packet of flow 0 waits, so that both of its bins are full, and one bin of each flow that shares one of
+/// them.
+#[test]
+fn full_bins_drop_a_packet_if_one_of_its_bins_is_full_or_if_all_are() {
+    for (bin_full, shares_none, shares_one, shares_all) in [
+        (BinFull::Increase, false, false, false),
+        (BinFull::DropAny, false, true, true),
+        (BinFull::DropAll, false, false, true),
+    ] {
+        let params = Params { levels: Some(2), bins: Some(23), increment: Some(1e-9), bin_full, ..one_bin() };
+        let mut bench = Bench::new(&params);
+        bench.queue(ms(0));
+        let own = bench.law.bins(0);
+        let flow_that_shares = |bench: &Bench, bins: usize| {
+            let shared = |flow: &u32| bench.law.bins(*flow).iter().zip(&own).filter(|(a, b)| a == b).count();
+            (1..10_000).find(|flow| shared(flow) == bins).expect("one of many flows")
+        };
+        for (bins, drops) in [(0, shares_none), (1, shares_one), (2, shares_all)] {
+            let flow = flow_that_shares(&bench, bins);
+            let verdict = bench.law.arrive(ms(1), flow, &mut bench.rng);
+            assert_eq!(verdict == Verdict::Drop, drops, "{bin_full:?} {bins}");
+        }
+    }
+}
+
+/// The figure of the paper updates the bins at each arrival; Linux (`sfb_enqueue`) first drops a packet that finds the
+/// queue full.
+#[test]
+fn a_packet_that_finds_the_queue_full_raises_probabilities_in_the_form_thesis_only() {
+    for (form, expected) in [(Form::Thesis, 0.25), (Form::Linux, 0.0)] {
+        let params = Params { form, ..one_bin() };
+        let mut rig = Rig::new(&Spec::Sfb(params), &places(1, Rate::mbit(10)), Rng::named(1, "port"));
+        for seq in 0..2 {
+            let (flow, size, ecn, colour) = (0, 1000, Ecn::NotEct, Colour::Green);
+            rig.arrive(&Arrival { at: ms(1), seq, flow, size, ecn, colour }, &mut Log::new());
+        }
+        assert_eq!(rig.state("max_probability"), expected, "{form:?}");
+    }
 }
 
 /// Defaults of the form "thesis": a bin is full with more than 13 packets; steps of 0.005 and 0.001 with a freeze time of
