@@ -59,6 +59,16 @@ fn a_soliciting_frame_above_the_equilibrium_is_not_answered_unsampled() {
     assert_eq!(params.build().judge(&arrival(1, Some(true)), &mut rng()).feedback, None);
 }
 
+#[test]
+fn a_frame_that_is_neither_sampled_nor_solicits_is_not_answered_even_if_the_queue_is_empty() {
+    let mut point = bcn::Params { sampling: Fraction(1e-12), ..bcn::Params::default() }.build();
+    for limited in [Some(false), None] {
+        for length in [0, 1, 91] {
+            assert_eq!(point.judge(&arrival(length, limited), &mut rng()), Answer::default(), "{length} {limited:?}");
+        }
+    }
+}
+
 /// QCN with Qeq = 21 B and w = 1: |Fb| = Q − 21 + (Q − Qold), of at most 63, in 63 steps of one byte.
 #[test]
 fn qcn_s_feedback_is_the_excess_with_its_growth_and_zero_below_the_equilibrium() {
