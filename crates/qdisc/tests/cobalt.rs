@@ -67,6 +67,78 @@ fn on_a_slow_link_the_delay_of_four_full_packets_is_acceptable() {
     assert!((0..2000).all(|ms| law.judge(at(ms), Dur::from_ms(480), false, false, rng) == Verdict::Deliver));
 }
 
+/// Returns `dropping`, `count` and Blue's probability.
+fn series(law: &Cobalt) -> (bool, f64, f64) {
+    let mut values = Vec::new();
+    law.probe(&mut |_, value| values.push(value));
+    (values[0] != 0.0, values[1], values[2])
+}
+
+/// `cobalt_queue_full` and `cobalt_queue_empty` of Linux.
+#[test]
+fn an_overflow_starts_the_dropping_state_and_an_empty_queue_ends_it_and_decrements_the_count_that_is_due() {
+    let (up, down) = (1.0 / 256.0, 1.0 / 4096.0);
+    let mut law = Cobalt::new(&Params::default(), Rate::mbit(100));
+    law.overflow(at(1000));
+    assert_eq!(series(&law), (true, 1.0, up));
+    // The next signal is due at once, at that very time.
+    law.empty(at(1000));
+    assert_eq!(series(&law), (false, 0.0, up));
+    law.empty(at(1001));
+    assert_eq!(series(&law), (false, 0.0, up));
+    law.empty(at(1006));
+    assert_eq!(series(&law), (false, 0.0, up - down));
+
+    // A count of two after a signal at 1000 ms; it is decremented 100/√2 ms later.
+    let mut law = Cobalt::new(&Params { increment: 1e-9, ..Params::default() }, Rate::mbit(100));
+    law.overflow(at(1000));
+    assert_eq!(law.judge(at(1000), Dur::from_ms(20), false, false, &mut Rng::named(1, "cobalt")), Verdict::Drop);
+    assert_eq!(series(&law).1, 2.0);
+    let due = at(1000).0 + (1e11 / f64::sqrt(2.0)) as u64;
+    for (time, count) in [(due - 1, 2.0), (due, 1.0), (due + 100_000_000_000 - 1, 1.0), (due + 100_000_000_000, 0.0)] {
+        law.empty(Time(time));
+        assert_eq!(series(&law).1, count, "{time}");
+    }
+}
+
+/// The time between two steps of Blue counts from steps, and an empty queue at a probability of zero is none.
+#[test]
+fn an_empty_queue_does_not_delay_the_first_step_of_blue() {
+    let mut law = Cobalt::new(&Params::default(), Rate::mbit(100));
+    law.empty(at(1000));
+    law.overflow(at(1001));
+    assert_eq!(law.probability(), 1.0 / 256.0);
+}
+
+/// On a link of 4 Mbit/s four packets of 1000 B take 8 ms.
+#[test]
+fn a_delay_is_acceptable_up_to_exactly_the_target_and_exactly_four_full_packets() {
+    for (rate, acceptable) in [(Rate::mbit(100), Dur::from_ms(5)), (Rate::mbit(4), Dur::from_ms(8))] {
+        for (delay, above) in [(acceptable, false), (acceptable + Dur(1), true)] {
+            let params = Params { mtu: tailback_units::Size(1000), ..Params::default() };
+            let mut law = Cobalt::new(&params, rate);
+            law.judge(at(1000), delay, false, false, &mut Rng::named(1, "cobalt"));
+            assert_eq!(series(&law).0, above, "{rate:?} {delay:?}");
+        }
+    }
+}
+
+/// `cobalt_should_drop` of Linux: while the delay is acceptable, each deadline up to the present, including one at this
+/// very time, decrements the count.
+#[test]
+fn a_packet_with_an_acceptable_delay_decrements_the_count_for_each_deadline_that_has_passed() {
+    let first = at(1000).0 + (1e11 / f64::sqrt(2.0)) as u64;
+    let second = first + 100_000_000_000;
+    for (time, count) in [(first - 1, 2.0), (first, 1.0), (second - 1, 1.0), (second, 0.0)] {
+        let mut law = Cobalt::new(&Params { increment: 1e-9, ..Params::default() }, Rate::mbit(100));
+        let rng = &mut Rng::named(1, "cobalt");
+        law.overflow(at(1000));
+        assert_eq!(law.judge(at(1000), Dur::from_ms(20), false, false, rng), Verdict::Drop);
+        assert_eq!(law.judge(Time(time), Dur::ZERO, false, false, rng), Verdict::Deliver);
+        assert_eq!(series(&law), (false, count, 1e-9), "{time}");
+    }
+}
+
 #[test]
 fn invalid_parameters_are_refused_with_their_path() {
     let refuse = |params: Params, path: &str| assert_eq!(params.check().unwrap_err().path, path);

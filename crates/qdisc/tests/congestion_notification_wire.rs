@@ -190,3 +190,27 @@ fn a_notification_message_copies_up_to_64_bytes_and_is_no_shorter_than_the_short
         assert_eq!((bcn.length(sampled, false), bcn.length(sampled, true)), (64, 64));
     }
 }
+
+/// IEEE 802.3: a frame has at least 64 bytes. With 6 + 6 bytes of addresses, a Q-tag of 4, an EtherType, and 24 + 2 bytes
+/// of the message, 20 bytes are missing before the check sequence of 4 bytes.
+#[test]
+fn a_cnm_without_a_payload_is_padded_with_zeros_to_64_bytes() {
+    let message = Cnm {
+        destination: HOST,
+        source: BRIDGE,
+        control: 0xc000,
+        flow: None,
+        version: 0,
+        feedback: 1,
+        point: 2,
+        offset: 3,
+        growth: 4,
+        priority: 5,
+        sampled_destination: [2, 0, 0, 0, 0, 9],
+        msdu: vec![],
+    };
+    let bytes = message.encode();
+    assert_eq!(bytes.len(), 64);
+    assert_eq!(bytes[42..60], [0; 18]);
+    assert_eq!(Cnm::decode(&bytes), Ok(message));
+}

@@ -3,8 +3,8 @@
 use crate::common::rfc8033::Rfc;
 use crate::common::*;
 use tailback_qdisc::law::pie::{Estimator, Params, Pie};
-use tailback_qdisc::law::{ArrivalLaw, Backlog, Decision};
-use tailback_qdisc::{Packet, Spec, Traits};
+use tailback_qdisc::law::{Arrival as Arriving, ArrivalLaw, Backlog, Decision};
+use tailback_qdisc::{Ecn, Fate as Verdict, Packet, Reason, Spec, Traits};
 use tailback_random::Rng;
 use tailback_units::{Dur, Fraction, Rate, Time};
 
@@ -192,4 +192,132 @@ fn pie_gives_each_of_150_000_packets_its_fate_in_the_rfc() {
         let tally = tally(&log);
         assert!(tally[fate::MARKED] > 50 && tally[fate::EARLY] > 100, "{tally:?}");
     }
+}
+
+/// Returns the values of the law's time series: the probability, the delay and the burst allowance, both in seconds.
+fn series(law: &Pie) -> [f64; 3] {
+    let mut values = Vec::new();
+    law.probe(&mut |_, value| values.push(value));
+    values.try_into().expect("three values")
+}
+
+/// Returns parameters without a burst allowance, with a target of 1 s. Gains and delays are such that the probability
+/// after an update is exact: the first step is divided by 2048, as the probability is below 10^-6, and the other factors
+/// are powers of two, too.
+fn exact(beta: f64) -> Params {
+    Params { target: Dur::from_secs(1), burst: Dur::ZERO, alpha: 1e-300, beta, derandomise: false, ..Params::default() }
+}
+
+/// Returns a law after an update that found a delay of 250 ms: its probability is `p`.
+fn with_probability(p: f64, params: impl FnOnce(Params) -> Params) -> Pie {
+    let mut law = Pie::new(&params(exact(p * 8192.0)));
+    updates(&mut law, 250, 1);
+    assert_eq!(law.probability(), p);
+    law
+}
+
+// RFC 8033 section 4.4: the allowance is restored while the delay and its last value are below half of the target.
+#[test]
+fn the_burst_allowance_is_restored_only_if_both_delays_are_below_half_of_the_target() {
+    let params = Params { target: Dur::from_ms(16), alpha: 1.0, beta: 1e-300, ..Params::default() };
+    let rng = &mut Rng::named(1, "burst");
+    assert_eq!(series(&Pie::new(&params)), [0.0, 0.0, 0.15]);
+    // Delay at the update and delay afterwards, ms; allowance after the next arrival, s. The update takes 15 ms.
+    for (old, new, left) in [(7, 7, 0.15), (7, 8, 0.135), (8, 7, 0.135), (8, 8, 0.135)] {
+        let mut law = Pie::new(&params);
+        updates(&mut law, old, 1);
+        depart(&mut law, at(20), Dur::from_ms(new), LONG);
+        law.arrive(LONG, 1000, rng);
+        assert_eq!(series(&law), [0.0, new as f64 / 1e3, left], "{old} {new}");
+    }
+}
+
+// RFC 8033 section 5.1.
+#[test]
+fn at_the_limit_of_marks_itself_ecn_capable_packets_are_dropped() {
+    for limit in [0.5, 1.0] {
+        let mut law = with_probability(1.0, |params| Params { ecn: true, mark_limit: Fraction(limit), ..params });
+        let mut packet = Packet::new(0, Traits::data(0, true).with_ecn(Ecn::Ect0), Time::ZERO, 0, 1);
+        packet.set_lengths(1000, 1020);
+        let arrival = Arriving { now: at(20), packet: &packet, queue: LONG, full: false };
+        assert_eq!(law.judge(&arrival, &mut Rng::named(1, "ecn")), Verdict::Dropped(Reason::Early), "{limit}");
+    }
+}
+
+// RFC 8033 section 4.1: no drop if the last delay is below half of the target (500 ms) and the probability below 0.2.
+#[test]
+fn at_half_of_the_target_or_at_a_probability_of_0_2_packets_are_dropped() {
+    let drops = |law: &mut Pie| {
+        let rng = &mut Rng::named(1, "half");
+        (0..1000).filter(|_| law.arrive(LONG, 1000, rng) == Decision::Early).count()
+    };
+    // 1000 p, within three standard deviations.
+    assert!((162..=238).contains(&drops(&mut with_probability(0.2, |params| params))));
+    assert_eq!(drops(&mut with_probability(0.19, |params| params)), 0);
+    for (delay, expected) in [(499, 0..=0), (500, 71..=129)] {
+        // A delay of 500 ms raises the probability to 409.6 · 0.5 / 2048 = 0.1.
+        let mut law = Pie::new(&exact(409.6));
+        updates(&mut law, delay, 1);
+        let found = drops(&mut law);
+        assert!(expected.contains(&found), "{delay}: {found}");
+    }
+}
+
+#[test]
+fn in_byte_mode_a_packet_larger_than_a_full_one_has_the_probability_of_a_full_one() {
+    let mut law = with_probability(0.5, |params| Params { byte_mode: true, mtu: tailback_units::Size(500), ..params });
+    let rng = &mut Rng::named(1, "large");
+    let drops = (0..1000).filter(|_| law.arrive(LONG, 1000, rng) == Decision::Early).count();
+    assert!((452..=548).contains(&drops), "{drops}");
+}
+
+// RFC 8033 section 5.4: random drops from an accumulated probability of 0.85 on, and a certain one at 8.5.
+#[test]
+fn derandomisation_begins_at_exactly_0_85_and_ends_at_exactly_8_5() {
+    let law = with_probability(0.85, |params| Params { derandomise: true, ..params });
+    let first = |seed| law.clone().arrive(LONG, 1000, &mut Rng::named(seed, "first")) == Decision::Early;
+    let drops = (0..100).filter(|seed| first(*seed)).count();
+    assert!((74..=96).contains(&drops), "{drops}");
+    // 136 packets of 1/16. Random numbers are drawn for those after the 13th, 0.8125. The seed is one for which no
+    // random number is below 1/16.
+    let draws = |seed| {
+        let mut rng = Rng::named(seed, "last");
+        (0..136).all(|_| rng.uniform() >= 0.0625)
+    };
+    let seed = (0..100_000).find(|seed| draws(*seed)).expect("a share of 0.00015 of the seeds");
+    let mut law = with_probability(0.0625, |params| Params { derandomise: true, target: Dur::from_ms(500), ..params });
+    let rng = &mut Rng::named(seed, "last");
+    let early: Vec<usize> = (1..=136).filter(|_| law.arrive(LONG, 1000, rng) == Decision::Early).collect();
+    assert_eq!(early, [136]);
+}
+
+// RFC 8033 section 5.2: a measurement begins with a backlog of 2^14 bytes, and ends when 2^14 bytes have left.
+#[test]
+fn a_measurement_of_the_departure_rate_begins_and_ends_at_exactly_16384_bytes() {
+    // Backlog at the first departure; sizes of the first and of all other packets; number of gaps of 1 ms until the end
+    // of the measurement (0: none ends).
+    for (backlog, first, gaps) in [(16_383, 1024, 0), (16_384, 1024, 15), (16_384, 1023, 16), (16_384, 1025, 15)] {
+        let mut law = Pie::new(&Params { estimator: Estimator::DepartureRate, ..Params::default() });
+        for n in 0..17 {
+            let mut packet = Packet::new(0, Traits::data(0, true), Time::ZERO, 0, 1);
+            let size = if n == 0 { first } else { 1024 };
+            packet.set_lengths(size, size + 20);
+            let bytes = if n == 0 { backlog } else { 0 };
+            law.depart(at(n), &packet, Backlog { packets: 1, bytes });
+        }
+        law.update(at(100), Backlog { packets: 16, bytes: 16_384 });
+        assert_eq!(law.delay(), f64::from(gaps) / 1e3, "{backlog} {first}");
+    }
+}
+
+// RFC 8033 sections 4.2 and 5.5, and RFC 8034: above 250 ms the probability rises by an additional 0.02.
+#[test]
+fn from_a_probability_of_0_1_a_step_is_at_most_0_02_and_above_250_ms_at_most_0_04() {
+    // At exactly 250 ms there is no additional step.
+    let mut law = with_probability(0.1, |params| params);
+    updates(&mut law, 500, 1);
+    assert_eq!(law.probability(), 0.1 + (0.02 + 0.02));
+    let mut law = with_probability(0.1, |params| Params { long_delay_step: false, ..params });
+    updates(&mut law, 500, 1);
+    assert_eq!(law.probability(), 0.1 + 0.02);
 }

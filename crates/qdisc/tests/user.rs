@@ -3,6 +3,7 @@
 use crate::common::{Arrival, packet};
 use serde_json::json;
 use std::sync::{Arc, Mutex};
+use tailback_qdisc::signals::Signals;
 use tailback_qdisc::{Colour, Cx, Discipline, Dropped, Ecn, Gate, Qdisc, Reason, Site, Spec};
 use tailback_random::Rng;
 use tailback_units::{Dur, Rate, Time};
@@ -259,4 +260,180 @@ fn file_class_and_parameters_are_fixed_during_a_run() {
         let to = spec(json!({ key: value }));
         assert_eq!(from.check_retune(&to).unwrap_err().path, key);
     }
+}
+
+/// Returns the discipline of [`Rig`] with another law, which has the events of these bits.
+fn loaded_for(events: u32, law: impl Fn() -> Box<dyn QueueLaw> + Send + Sync) -> (Discipline, Faults) {
+    let mut spec: Spec =
+        tailback_document::decode(json!({ "kind": "user", "file": "law.py", "class": "Law" })).unwrap();
+    spec.each_code(&tailback_document::Path::root(), &mut |_, code| {
+        code.loaded = Some(Loaded { events, ..loaded() });
+    });
+    let mut q = spec.build(&Site { packets: 2, bytes: 10_000, rate: Rate::mbit(10) });
+    let faults = Faults::default();
+    let made = Made(law);
+    q.each_user(&mut |user| user.install(&made, "s->b", &faults, &mut Rng::named(1, "port")));
+    (q, faults)
+}
+
+/// The documentation of `QueueCall`: the fields of the packet are 0 unless the event is an arrival or a departure.
+#[test]
+fn each_call_has_all_fields_of_its_packet_and_none_without_a_packet() {
+    let mut rig = Rig::new(&[(0, 7_000_000)]);
+    let mut sent =
+        packet(&Arrival { at: Time(1_000_000), seq: 9, flow: 5, size: 1000, ecn: Ecn::Ect0, colour: Colour::Red });
+    (sent.payload, sent.code) = (940, 46);
+    sent.set_class(3);
+    let cx = &mut Cx { rng: &mut rig.rng, dropped: &mut rig.dropped, marked: &mut rig.marked };
+    rig.q.enqueue(Time(1_000_000), sent, cx);
+    assert!(rig.q.dequeue(Time(3_000_000), &Gate::default(), cx).is_some());
+    assert!(rig.q.dequeue(Time(4_000_000), &Gate::default(), cx).is_none());
+    rig.q.idle(Time(5_000_000), cx);
+    rig.q.wake(Time(7_000_000), cx);
+    let bare = QueueCall {
+        now_ps: 0,
+        sojourn_ps: 0,
+        queue_packets: 0,
+        queue_bytes: 0,
+        limit_packets: 2,
+        limit_bytes: 10_000,
+        rate_bps: 10_000_000,
+        event: 0,
+        size: 0,
+        payload: 0,
+        flow: 0,
+        sequence: 0,
+        traffic_class: 0,
+        ecn: 0,
+        dscp: 0,
+        colour: 0,
+        full: 0,
+        reserved: [0; 7],
+    };
+    let with = QueueCall {
+        size: 1000,
+        payload: 940,
+        flow: 5,
+        sequence: 9,
+        traffic_class: 3,
+        ecn: 2,
+        dscp: 46,
+        colour: 2,
+        ..bare
+    };
+    let expected = [
+        bare,
+        QueueCall { event: 1, now_ps: 1_000_000, ..with },
+        QueueCall { event: 2, now_ps: 3_000_000, sojourn_ps: 2_000_000, ..with },
+        QueueCall { event: 3, now_ps: 4_000_000, ..bare },
+        QueueCall { event: 5, now_ps: 5_000_000, ..bare },
+        QueueCall { event: 4, now_ps: 7_000_000, ..bare },
+    ];
+    assert_eq!(rig.calls(), expected);
+}
+
+#[test]
+fn a_law_is_called_only_for_its_events() {
+    for (events, watches) in [(0, false), (0b1_1111, false), (0b10_0000, true)] {
+        let calls = Arc::new(Mutex::new(Vec::new()));
+        let law = || Box::new(Script { answers: vec![(0, NEVER)], calls: calls.clone() }) as Box<dyn QueueLaw>;
+        let (mut q, _) = loaded_for(events, law);
+        assert_eq!(q.watches_idle(), watches, "{events:b}");
+        let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+        q.idle(Time(1), &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked });
+        let found: Vec<u32> = calls.lock().unwrap().iter().map(|call| call.event).collect();
+        let start = if events & 1 == 1 { vec![0] } else { vec![] };
+        assert_eq!(found, if watches { vec![5] } else { start }, "{events:b}");
+    }
+}
+
+#[test]
+fn the_timer_is_off_during_its_own_call() {
+    /// A law that sets a timer at the start, and never changes it.
+    #[derive(Debug)]
+    struct Once(Arc<Mutex<Vec<u64>>>);
+    impl QueueLaw for Once {
+        fn answer(&mut self, call: &QueueCall, wake_ps: u64, _: &mut Rng) -> Result<QueueAnswer, String> {
+            self.0.lock().unwrap().push(wake_ps);
+            let wake_ps = if call.event == QueueEvent::Start as u32 { 5_000 } else { wake_ps };
+            Ok(QueueAnswer { wake_ps, verdict: 0, reserved: 0 })
+        }
+    }
+    let earlier = Arc::new(Mutex::new(Vec::new()));
+    let (mut q, faults) = loaded_for(0b11_1111, || Box::new(Once(earlier.clone())));
+    let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+    let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+    q.idle(Time(4_000), cx);
+    q.wake(Time(5_000), cx);
+    assert_eq!((q.next_wakeup(), faults.first()), (None, None));
+    assert_eq!(*earlier.lock().unwrap(), [NEVER, 5_000, NEVER]);
+}
+
+#[test]
+fn a_change_of_limits_or_rate_keeps_packets_law_and_timer_and_the_next_call_has_the_new_values() {
+    let mut rig = Rig::new(&[(0, 90_000)]);
+    rig.arrive(1, 0, Ecn::NotEct);
+    rig.arrive(2, 1, Ecn::NotEct);
+    let spec = with_loaded_laws(
+        tailback_document::decode(json!({ "kind": "user", "file": "law.py", "class": "Law" })).unwrap(),
+    );
+    rig.q.retune(Time(2_000), &spec, &Site { packets: 3, bytes: 20_000, rate: Rate::mbit(20) });
+    assert_eq!((rig.q.packets(), rig.q.next_wakeup(), rig.faults.first()), (2, Some(Time(90_000)), None));
+    rig.arrive(3, 2, Ecn::NotEct);
+    rig.q.set_rate(Rate::mbit(30));
+    rig.arrive(4, 3, Ecn::NotEct);
+    let limits: Vec<_> = rig.calls().iter().map(|c| (c.limit_packets, c.limit_bytes, c.rate_bps, c.full)).collect();
+    let (old, new) = ((2, 10_000, 10_000_000, 0), (3, 20_000, 20_000_000, 0));
+    assert_eq!(limits, [old, old, old, new, (3, 20_000, 30_000_000, 1)]);
+    assert_eq!(rig.drops(), [(3, Reason::BufferFull)]);
+    let mut waiting = Vec::new();
+    rig.q.visit(&mut |packet| waiting.push(packet.seq));
+    assert_eq!((waiting, rig.q.packets()), (vec![0, 1, 2], 3));
+}
+
+#[test]
+fn a_law_that_may_mark_makes_a_discipline_that_marks() {
+    for marks in [false, true] {
+        let mut spec: Spec =
+            tailback_document::decode(json!({ "kind": "user", "file": "law.py", "class": "Law" })).unwrap();
+        assert!(!spec.marks(), "a law that is not loaded");
+        spec.each_code(&tailback_document::Path::root(), &mut |_, code| {
+            code.loaded = Some(Loaded { marks, ..loaded() });
+        });
+        assert_eq!(spec.marks(), marks);
+        let Spec::User(code) = &spec else { panic!("{spec:?}") };
+        assert_eq!(Signals::marks(code), marks);
+    }
+}
+
+/// A queue has 24 bytes of state (three references or lengths of 8 bytes), the law of this test 8.
+#[test]
+fn probes_and_state_are_those_of_the_law_and_its_failing_probes_are_a_fault_at_the_last_call() {
+    #[derive(Debug)]
+    struct Failing;
+    impl QueueLaw for Failing {
+        fn answer(&mut self, _: &QueueCall, wake_ps: u64, _: &mut Rng) -> Result<QueueAnswer, String> {
+            Ok(QueueAnswer { wake_ps, verdict: 0, reserved: 0 })
+        }
+        fn probe(&self, _: &mut dyn FnMut(&'static str, f64)) -> Result<(), String> {
+            Err("no value".to_owned())
+        }
+    }
+    let site = Site { packets: 2, bytes: 10_000, rate: Rate::mbit(10) };
+    let probes = |q: &Discipline| {
+        let mut found = Vec::new();
+        q.probe(&mut |name, value| found.push((name, value)));
+        found
+    };
+    let spec: Spec = tailback_document::decode(json!({ "kind": "user", "file": "law.py", "class": "Law" })).unwrap();
+    let without = spec.build(&site);
+    assert_eq!((probes(&without), without.state_bytes()), (vec![], 24));
+    let (q, _) = loaded_for(0b11_1111, || Box::new(Random));
+    assert_eq!((probes(&q), q.state_bytes()), (vec![("one", 1.0)], 24 + 8));
+    let (mut q, faults) = loaded_for(0b11_1111, || Box::new(Failing));
+    let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+    q.idle(Time(7_000), &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked });
+    assert_eq!(probes(&q), []);
+    let fault = faults.first().expect("a fault");
+    assert_eq!((fault.call, fault.at, fault.message.as_str()), ("probes", Time(7_000), "no value"));
 }

@@ -4,7 +4,9 @@
 use crate::common::*;
 use serde_json::json;
 use std::collections::VecDeque;
-use tailback_qdisc::{Colour, Ecn, Reason, Spec};
+use tailback_qdisc::law::wred::{Profile, Wred};
+use tailback_qdisc::law::{Backlog, Decision};
+use tailback_qdisc::{Colour, Cx, Ecn, Qdisc, Reason, Spec};
 use tailback_random::{Rng, maths};
 use tailback_units::{Rate, Time};
 
@@ -205,4 +207,103 @@ fn at_the_upper_threshold_itself_even_ecn_capable_packets_are_dropped() {
     let dropped: Vec<u32> = fates.iter().map(|(seq, _)| *seq).collect();
     assert_eq!(dropped, (54..60).collect::<Vec<_>>());
     assert!(fates.iter().all(|(_, fate)| *fate == Fate::Dropped(Reason::Early)));
+}
+
+/// With a weight of 1 the average is the queue.
+#[test]
+fn the_probability_of_a_profile_rises_from_min_to_the_inverse_denominator_and_is_one_from_max_on() {
+    let profiles = [Profile::new(2, 6, 4), Profile::default()];
+    let mut law = Wred::new(&profiles, 0, false, false, 1500, RATE);
+    let rng = &mut Rng::named(1, "profile");
+    let mut seen = |profile, packets| {
+        let decision = law.arrive(Time(1), profile, Backlog { packets, bytes: 0 }, rng);
+        (law.probability(), law.average(), decision == Decision::Forced)
+    };
+    for (packets, p, forced) in [(1, 0.0, false), (2, 0.0, false), (4, 0.125, false), (6, 1.0, true), (0, 0.0, false)] {
+        assert_eq!(seen(0, packets), (p, packets as f64, forced), "{packets}");
+    }
+    // Omitted fields count as 1.
+    assert_eq!([seen(1, 0), seen(1, 1)], [(0.0, 0.0, false), (1.0, 1.0, true)]);
+}
+
+/// Enqueues a packet with this code point.
+fn arrive(rig: &mut Rig, seq: u32, code: u8) {
+    let (at, ecn, colour) = (Time(1), Ecn::NotEct, Colour::Green);
+    let mut packet = packet(&Arrival { at, seq, flow: 0, size: SIZE, ecn, colour });
+    packet.code = code;
+    let cx = &mut Cx { rng: &mut rig.rng, dropped: &mut rig.dropped, marked: &mut rig.marked };
+    rig.q.enqueue(at, packet, cx);
+}
+
+fn rig(document: serde_json::Value) -> Rig {
+    let spec: Spec = tailback_document::decode(document).expect("it decodes");
+    Rig::new(&spec, &places(1000, RATE), Rng::named(1, "port"))
+}
+
+#[test]
+fn the_average_of_a_profile_counts_its_waiting_packets() {
+    let profiles = json!({ "0": { "min": 4000, "max": 4000 }, "5": { "min": 4000, "max": 4000 } });
+    let mut rig = rig(json!({ "kind": "wred", "exponent": 1, "average": "profile", "profiles": profiles }));
+    (0..3).for_each(|seq| arrive(&mut rig, seq, 0));
+    // 0; half of one; half of 0.5 and of 2.
+    assert_eq!(rig.state("average_packets"), 1.25);
+    // Packets of another profile.
+    (3..5).for_each(|seq| arrive(&mut rig, seq, 40));
+    assert_eq!(rig.state("average_packets"), 1.25);
+    assert!(rig.leave(Time(2), &mut Log::new()).is_some());
+    arrive(&mut rig, 5, 0);
+    assert_eq!(rig.state("average_packets"), 0.625 + 1.0);
+}
+
+#[test]
+fn a_new_sample_has_by_default_a_weight_of_1_in_512() {
+    let mut rig = rig(json!({ "kind": "wred" }));
+    (0..2).for_each(|seq| arrive(&mut rig, seq, 0));
+    assert_eq!(rig.state("average_packets"), 1.0 / 512.0);
+}
+
+/// Documentation of `profiles`: assured forwarding of drop precedence 1: 33, 2: 28, 3: 24, "ef" and "va": 36, others: 20 +
+/// 2 · precedence; `max` 40, and 1/10 below it. The probability of a packet at a known average gives `min`.
+#[test]
+fn the_default_minimum_of_each_code_point_is_the_documented_one() {
+    let assured = |class: u8, drop: u8| 8 * class + 2 * drop;
+    for code in 0..64 {
+        let drop_precedence = (1..=4).flat_map(|class| (1..=3).map(move |drop| (class, drop)));
+        let assured =
+            drop_precedence.filter(|(class, drop)| assured(*class, *drop) == code).map(|(_, drop)| drop).next_back();
+        let expected = match (code, assured) {
+            (44 | 46, _) => 36,
+            (_, Some(drop)) => [33, 28, 24][usize::from(drop) - 1],
+            (_, None) => 20 + 2 * u32::from(code / 8),
+        };
+        // Packets of CS7, or of CS6, fill the queue without drops.
+        let (filler, name) = if code == 56 { (48, "cs6") } else { (56, "cs7") };
+        let profiles = json!({ name: { "min": 4000, "max": 4000 } });
+        let mut rig = rig(json!({ "kind": "wred", "by": "dscp", "exponent": 1, "profiles": profiles }));
+        (0..40).for_each(|seq| arrive(&mut rig, seq, filler));
+        // The average is now about 38; with one packet more it is about 39.
+        arrive(&mut rig, 40, code);
+        let (average, p) = (rig.state("average_packets"), rig.state("probability"));
+        assert!((38.0..40.0).contains(&average), "{average}");
+        let min = (0.1 * average - 40.0 * p) / (0.1 - p);
+        assert!((min - f64::from(expected)).abs() < 1e-6, "{code}: {min} instead of {expected}");
+    }
+}
+
+#[test]
+fn precedences_are_0_to_7_and_code_points_0_to_63() {
+    let check = |by: &str, key: &str| {
+        let spec: Spec =
+            tailback_document::decode(json!({ "kind": "wred", "by": by, "profiles": { key: { "max": 50 } } })).unwrap();
+        spec.check().map_err(|e| e.path)
+    };
+    assert_eq!(check("precedence", "7"), Ok(()));
+    assert_eq!(check("precedence", "8"), Err("profiles.8".to_owned()));
+    // One average, an optional time, and the backlog of each of 64 profiles.
+    let state = |by: &str| rig(json!({ "kind": "wred", "by": by, "average": "profile" })).q.state_bytes();
+    let profile = 8 + 16 + 16;
+    assert_eq!(
+        [state("precedence"), state("dscp"), state("colour")],
+        [24 + 8 * profile, 24 + 64 * profile, 24 + 3 * profile]
+    );
 }

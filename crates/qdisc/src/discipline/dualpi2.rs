@@ -208,7 +208,7 @@ impl DualPi2 {
     /// Removes the next packet and returns it with its queue and the change of the credit. `None`: no packet may leave.
     fn take(&mut self, now: Time, gate: &Gate) -> Option<(Packet, Origin, i64)> {
         let both = self.low.packets() > 0 && self.classic.packets() > 0;
-        let low_first = self.low.packets() > 0 && (!both || self.low_first(now));
+        let low_first = !both || self.low_first(now);
         for low in [low_first, !low_first] {
             if let Some(packet) = if low { &mut self.low } else { &mut self.classic }.pop(gate) {
                 let weight = self.classic_weight() - if low { 0 } else { 1000 };

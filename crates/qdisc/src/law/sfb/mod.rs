@@ -126,7 +126,7 @@ impl Sfb {
                 let (r, p) = ((rng.uniform() * 65_536.0) as i64, (found.p_min * MAX as f64).round() as i64);
                 if r >= p {
                     Verdict::Pass(ticket)
-                } else if p > MAX / 2 && r < (p - MAX / 2) * 2 {
+                } else if r < (p - MAX / 2) * 2 {
                     Verdict::Drop
                 } else {
                     Verdict::Signal(ticket)
@@ -186,7 +186,7 @@ impl Sfb {
     /// Returns the size of the variables in bytes: the set of bins that decides, the other set if the hash moves, and
     /// the penalty box. The bit set of flows, used for time series only, is not counted.
     pub fn state_bytes(&self) -> usize {
-        let bins = self.sets[0].state_bytes();
+        let bins = self.sets[self.current].state_bytes();
         let moving = bins + bytes_of!(self; since) + size_of::<bool>();
         bins + self.limiter.state_bytes() + if self.settings.rehash_interval.is_some() { moving } else { 0 }
     }
@@ -217,7 +217,7 @@ impl Sfb {
 
     /// Draws the first hashes; changes to the next set if the change is due.
     fn move_hash(&mut self, now: Time, rng: &mut Rng) {
-        if self.sets[0].seed() == 0 {
+        if self.sets[self.current].seed() == 0 {
             self.sets.iter_mut().for_each(|set| set.draw(rng));
         }
         let Some(interval) = self.settings.rehash_interval else { return };
