@@ -19,9 +19,9 @@ from pathlib import Path
 from drawing_weight import lighter
 from tailback.evaluation.card import UNCHANGED, WORDS, Card, Row, Score
 from tailback.evaluation.drawing import overview
-from tailback.evaluation.evaluate import DEFAULTS, evaluate
+from tailback.evaluation.evaluate import evaluate, guide_of
 from tailback.evaluation.page import sentence, shown
-from tailback.evaluation.subject import subject
+from tailback.evaluation.subject import DISCIPLINE, subject
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "evaluate"
 KINDS = ("codel", "pie", "red", "blue", "fq-codel", "dualpi2")
@@ -35,7 +35,7 @@ _SIGNS = {"better": "+", "worse": "\N{MINUS SIGN}", "undecided": "?"}
 def markdown(found: Card) -> str:
     """Return the page of a card."""
     low, high = found.replications
-    kind = found.discipline
+    kind = found.subject
     lines = [
         f"# Report card: {kind}",
         "",
@@ -87,7 +87,7 @@ def _section(row: Row, found: Card) -> Iterator[str]:
 
 
 def _table(scores: list[Score], found: Card) -> Iterator[str]:
-    yield f"| criterion | {found.discipline} | {' | '.join(found.against)} |"
+    yield f"| criterion | {found.subject} | {' | '.join(found.against)} |"
     yield f"|---|---|{'---|' * len(found.against)}"
     for score in scores:
         cells = []
@@ -125,7 +125,7 @@ def main() -> None:
     FOLDER.mkdir(parents=True, exist_ok=True)
     for kind in given.kinds or KINDS:
         start = time.monotonic()
-        others = [subject(other) for other in DEFAULTS if other != kind]
+        others = [subject(other) for other in guide_of(DISCIPLINE).defaults if other != kind]
         found = evaluate(subject(kind), others, threads=given.jobs)
         if found.interrupted:
             sys.exit(f"interrupted during {kind}")
