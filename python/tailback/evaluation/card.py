@@ -16,7 +16,7 @@ from tailback.evaluation.ellipse import Ellipse, ellipse
 from tailback.evaluation.guide import Guide
 from tailback.evaluation.outline import Section
 from tailback.evaluation.runner import Runs
-from tailback.results.intervals import Interval, mean_interval, paired_differences
+from tailback.results.intervals import Interval, mean_interval, paired_differences, ratio_interval
 
 __all__ = [
     "OUTCOMES",
@@ -299,7 +299,8 @@ def _row(section: Section, entry: Entry, runs: Runs) -> Row:
     if entry.cases and not finished:
         reasons = [reason for case in entry.cases if (reason := runs.refused.get((case.key, subject)))]
         status, why = "missing", "; ".join(dict.fromkeys(reasons)) or "interrupted before it was run"
-    scores = [score for case in finished for score in _scores(case, runs)] + list(_facts(entry, runs))
+    scores = [score for case in finished for score in _scores(case, runs)]
+    scores += [*_ratios(entry, runs), *_facts(entry, runs)]
     cases = {case.key: case.title for case in finished}
     alone = frozenset(case.key for case in finished if case.alone)
     return Row(section.key, section.number, section.title, section.level, status, why, tuple(scores), cases, alone)
@@ -321,6 +322,28 @@ def _scores(case: Case, runs: Runs) -> Iterator[Score]:
                 against[other] = Against(interval, difference, word(difference, criterion.better))
         interval = mean_interval(list(own.values()), CONFIDENCE.value).clipped(seen.lowest)
         yield Score(case.key, seen.name, seen.label, seen.unit, criterion.better, interval, against, criterion.limit)
+
+
+def _ratios(entry: Entry, runs: Runs) -> Iterator[Score]:
+    """Yield the ratios, with intervals by Fieller's theorem; the words are those of paired differences of the cases."""
+    subject, *others = (one.name for one in runs.subjects)
+    for one in entry.ratios:
+        below = runs.values(one.over, subject, one.criterion)
+        found = {
+            name: ratio_interval(runs.values(one.case, name, one.criterion), below, CONFIDENCE.value)
+            for name in (subject, *others)
+        }
+        own = found[subject]
+        if own is None:
+            continue
+        numerator = runs.values(one.case, subject, one.criterion)
+        against = {}
+        for other in others:
+            if (interval := found[other]) is not None:
+                pairs = paired_differences(numerator, runs.values(one.case, other, one.criterion))
+                difference = mean_interval(pairs, CONFIDENCE.value)
+                against[other] = Against(interval, difference, word(difference, one.better))
+        yield Score("", one.name, one.label, "", one.better, own, against)
 
 
 def _facts(entry: Entry, runs: Runs) -> Iterator[Score]:

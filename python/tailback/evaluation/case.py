@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from tailback.evaluation.choice import Length
-from tailback.evaluation.criteria import Cloud, Criterion
+from tailback.evaluation.criteria import Better, Cloud, Criterion
 from tailback.evaluation.subject import Subject
 from tailback.results.report import Report
 from tailback.scenario import Scenario, Value
 
-__all__ = ["STATUSES", "Case", "Curve", "Entry", "Fact", "Status", "Trend", "missing", "not_applicable", "run"]
+__all__ = ["STATUSES", "Case", "Curve", "Entry", "Fact", "Ratio", "Status", "Trend", "missing", "not_applicable", "run"]
 
 Status = Literal["run", "not applicable", "missing"]
 """Status of a section."""
@@ -93,6 +93,20 @@ class Fact:
 
 
 @dataclass(frozen=True, slots=True)
+class Ratio:
+    """Ratio of the means of a criterion in two cases, of which only the evaluated subject runs the second."""
+
+    name: str
+    label: str
+    case: str
+    """Key of the case of the numerator."""
+    over: str
+    """Key of the case of the denominator."""
+    criterion: str
+    better: Better
+
+
+@dataclass(frozen=True, slots=True)
 class Entry:
     """A section with its cases, or with the reason why it has no test."""
 
@@ -104,13 +118,19 @@ class Entry:
     cases: tuple[Case, ...] = ()
     facts: tuple[Fact, ...] = ()
     trends: tuple[Trend, ...] = ()
+    ratios: tuple[Ratio, ...] = ()
 
 
 def run(
-    section: str, *cases: Case, note: str = "", facts: tuple[Fact, ...] = (), trends: tuple[Trend, ...] = ()
+    section: str,
+    *cases: Case,
+    note: str = "",
+    facts: tuple[Fact, ...] = (),
+    trends: tuple[Trend, ...] = (),
+    ratios: tuple[Ratio, ...] = (),
 ) -> Entry:
     """Return the entry of a section that is run."""
-    return Entry(section, "run", note, cases, facts, trends)
+    return Entry(section, "run", note, cases, facts, trends, ratios)
 
 
 def not_applicable(section: str, why: str) -> Entry:

@@ -60,10 +60,11 @@ def evaluate(
     if repeated is not None:
         raise UsageError(f"{repeated!r} is given twice; compare with other {subject.role.plural}")
     guide = guide_of(subject.role)
-    entries = plan(guide, subject, others, only)
+    effort = length or length_of(profile)
+    entries = plan(guide, subject, others, only, effort)
     cases = [case for entry in entries for case in entry.cases]
     with Pool(threads) as pool:
-        runs = run_cases(cases, (subject, *others), length or length_of(profile), seed, pool, watch)
+        runs = run_cases(cases, (subject, *others), effort, seed, pool, watch)
     return card(guide, entries, runs, profile)
 
 

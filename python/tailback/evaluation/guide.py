@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tailback.evaluation.case import Entry
-from tailback.evaluation.choice import Choice
+from tailback.evaluation.choice import Choice, Length
 from tailback.evaluation.outline import Section
 from tailback.evaluation.subject import Role, Subject
 
@@ -24,8 +24,8 @@ class Guide:
     checked: str
     """Statement of how the outline and the numbers were compared with the documents."""
     outline: tuple[Section, ...]
-    entries: Callable[[Subject, Sequence[Subject]], Iterable[Entry]]
-    """Returns the entries of the sections that have one of their own, for a subject and those to compare it with."""
+    entries: Callable[[Subject, Sequence[Subject], Length], Iterable[Entry]]
+    """Returns the entries of sections that have one of their own: for a subject, those to compare it with, an effort."""
     choices: tuple[Choice[object], ...]
     defaults: tuple[str, ...]
     """Names of the subjects to compare with, unless others are given."""

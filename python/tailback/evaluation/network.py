@@ -69,14 +69,17 @@ def dumbbell(
     return made
 
 
-def empty(duration_s: float, warmup_s: float, sample_ms: float = SAMPLE.value) -> Scenario:
-    """Return a document with the run's length and the series that the criteria need, without a network."""
+def empty(duration_s: float, warmup_s: float, sample_ms: float = SAMPLE.value, *, by_flow: bool = True) -> Scenario:
+    """Return a document with the run's length and the series that the criteria need, without a network.
+
+    With `by_flow`, the series have the payload of each flow, which graphs need.
+    """
     return Scenario(
         duration=f"{duration_s:g}s",
         warmup=f"{warmup_s:g}s",
         sample=f"{sample_ms:g}ms",
         delay_variation=True,
-        record=["throughput-by-flow"],
+        record=["throughput-by-flow"] if by_flow else [],
         framing="none",
         buffer="unlimited",
     )

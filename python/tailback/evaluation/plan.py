@@ -6,6 +6,7 @@ from collections.abc import Collection, Sequence
 
 from tailback.errors import UsageError
 from tailback.evaluation.case import Entry, missing, not_applicable, run
+from tailback.evaluation.choice import Length, length_of
 from tailback.evaluation.guide import Guide
 from tailback.evaluation.outline import children, is_within
 from tailback.evaluation.subject import Subject
@@ -13,13 +14,20 @@ from tailback.evaluation.subject import Subject
 __all__ = ["check_sections", "plan"]
 
 
-def plan(guide: Guide, subject: Subject, others: Sequence[Subject], only: Collection[str] = ()) -> list[Entry]:
+def plan(
+    guide: Guide,
+    subject: Subject,
+    others: Sequence[Subject],
+    only: Collection[str] = (),
+    length: Length | None = None,
+) -> list[Entry]:
     """Return the entries of all sections, in the order of the outline.
 
-    With `only`, keys of sections, the sections that are neither below nor equal to one of them are missing.
+    With `only`, keys of sections, the sections that are neither below nor equal to one of them are missing. `length` is
+    the effort, by default that of the profile "quick".
     """
     check_sections(guide, only)
-    found = {entry.section: entry for entry in guide.entries(subject, others)}
+    found = {entry.section: entry for entry in guide.entries(subject, others, length or length_of("quick"))}
     for section in reversed(guide.outline):
         # A section with subsections is below none of its own tests, so its status follows from theirs.
         if section.key not in found:

@@ -18,13 +18,15 @@ from tailback.evaluation.aqm import (
 from tailback.evaluation.aqm.choices import CHOICES
 from tailback.evaluation.aqm.outline import OUTLINE, REFERENCE
 from tailback.evaluation.case import Entry
+from tailback.evaluation.choice import Length
 from tailback.evaluation.guide import Guide
 from tailback.evaluation.subject import DISCIPLINE, Subject
 
 __all__ = ["AQM"]
 
 
-def _entries(subject: Subject, others: Sequence[Subject]) -> Iterator[Entry]:
+def _entries(subject: Subject, others: Sequence[Subject], length: Length) -> Iterator[Entry]:
+    del length
     yield from general.entries(subject)
     yield from transports.entries()
     yield from fairness.entries()
