@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from tailback import _native
@@ -416,7 +416,8 @@ def _curve(curve: Curve, case: str, name: str, runs: Runs) -> list[tuple[float, 
         for x, y in sample.curves[curve.name]:
             if not math.isnan(y):
                 by_x.setdefault(x, []).append(y)
-    return [(x, mean_interval(by_x[x], CONFIDENCE.value)) for x in sorted(by_x)]
+    points = [(x, mean_interval(by_x[x], CONFIDENCE.value).clipped(0.0)) for x in sorted(by_x)]
+    return [(x, replace(one, hi=min(one.hi, curve.highest))) for x, one in points]
 
 
 def _digest(runs: Runs) -> str:

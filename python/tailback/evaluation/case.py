@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -32,6 +33,8 @@ class Curve:
     points: Callable[[Report], Sequence[tuple[float, float]]]
     """Returns the points of a replication; the abscissae are the same in all replications."""
     caption: str
+    highest: float = math.inf
+    """Largest possible value, to which intervals are clipped; the smallest is 0."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ class Guide:
     """Statement of how the outline and the numbers were compared with the documents."""
     outline: tuple[Section, ...]
     entries: Callable[[Subject, Sequence[Subject], Length], Iterable[Entry]]
-    """Returns the entries of sections that have one of their own: for a subject, those to compare it with, an effort."""
+    """Returns the entries that are not derived from those below: for a subject, those to compare with, an effort."""
     choices: tuple[Choice[object], ...]
     defaults: tuple[str, ...]
     """Names of the subjects to compare with, unless others are given."""

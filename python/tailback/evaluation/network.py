@@ -34,7 +34,8 @@ def dumbbell(
     capacity_mbps: float,
     buffer: int,
     both: bool = False,
-    link: Mapping[str, Value] | None = None,
+    loss: float | None = None,
+    jitter: str | None = None,
     receivers: Mapping[str, Value] | None = None,
 ) -> Scenario:
     """Return the network without flows.
@@ -49,7 +50,8 @@ def dumbbell(
         capacity_mbps: Capacity of the bottleneck, Mbit/s.
         buffer: Buffer at the bottleneck, packets.
         both: If true, the reverse direction of the bottleneck has the same discipline and buffer.
-        link: Further keys of the bottleneck's link, such as `loss`.
+        loss: Probability of random loss on the bottleneck's link. Default: 0.
+        jitter: Upper bound of the random delay on the bottleneck's link. Default: 0.
         receivers: Discipline at the ports towards the receivers. Default: drop-tail.
 
     """
@@ -57,12 +59,11 @@ def dumbbell(
     ports: dict[str, Value] = {"left": port} if both else {}
     if receivers is not None:
         ports |= {f"recv-{name}": {"discipline": dict(receivers)} for name in rtts_ms}
-    options: Table = {"rate": f"{capacity_mbps:g}Mbit/s", "delay": f"{MIDDLE_MS:g}ms", **(link or {})}
     made = (
         empty(duration_s, warmup_s)
         .switch("left", ports={"right": port})
         .switch("right", ports=ports)
-        .link(["left", "right"], **options)
+        .link(["left", "right"], rate=f"{capacity_mbps:g}Mbit/s", delay=f"{MIDDLE_MS:g}ms", loss=loss, jitter=jitter)
     )
     for name, rtt in rtts_ms.items():
         made = hosts(made, name, rtt, "left", "right")

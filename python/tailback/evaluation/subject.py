@@ -84,9 +84,9 @@ def _transport(given: Table) -> Table:
     """
     if given["kind"] not in json.loads(_native.names())["transports"]:
         given = {"kind": "tcp", _CONTROL: given}
-    control = given.get(_CONTROL, "reno")
-    table: Table = {**given, _CONTROL: {"kind": control} if isinstance(control, str) else control}
-    if isinstance(table[_CONTROL], dict) and table[_CONTROL].get("kind") == "dctcp":
+    control = given.get(_CONTROL, {"kind": "reno"})
+    table: Table = {**given, _CONTROL: control}
+    if isinstance(control, Mapping) and control.get("kind") == "dctcp":
         table.setdefault("ecn", "classic")
     return table
 

@@ -21,7 +21,7 @@ from tailback.evaluation.criteria import (
     utilisation,
     waiting,
 )
-from tailback.scenario import Scenario, Value, kind, source
+from tailback.scenario import Scenario, Table, Value, kind, source
 
 __all__ = ["entries"]
 
@@ -131,7 +131,11 @@ def _scavenger() -> Entry:
     name = choices.SCAVENGER.value
     if name not in json.loads(_native.names())["congestion-controls"]:
         return missing("5.4", f"this version of Tailback has no congestion control `{name}`")
-    control = {"kind": name, "target": f"{choices.SCAVENGER_TARGET.value}ms", "gain": choices.SCAVENGER_GAIN.value}
+    control: Table = {
+        "kind": name,
+        "target": f"{choices.SCAVENGER_TARGET.value}ms",
+        "gain": choices.SCAVENGER_GAIN.value,
+    }
     case = Case(
         "5.4",
         "a less-than-best-effort flow and a TCP-friendly one",

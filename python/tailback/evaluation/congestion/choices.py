@@ -97,12 +97,11 @@ SIZES = _OWN.add(
 )
 THINKS = _OWN.add(
     "connection vectors: sessions",
-    "request 300 B, response Pareto as above, think time Pareto, mean 2 s, shape 1.5",
+    "a fifth of the load: request 300 B, response Pareto as above, think time Pareto, mean 2 s, shape 1.5",
     "",
     f"{HERE}: synthesised; tcpeval appendix A: heavy-tailed think times and sizes",
 )
 SMALL = _OWN.add("share of connections with packets of 536 B", 10, "%", "tcpeval section 2.4")
-SESSIONS = _OWN.add("sessions on each of the nine paths", 2, "", HERE)
 BACK = _OWN.add(
     "load of the opposite direction, as a share of the load", 0.5, "", f"{HERE}; tcpeval section 4.2: lower"
 )
@@ -141,6 +140,7 @@ FAIR_RTTS = _OWN.add("fairness: round-trip times", (10, 20, 40, 80, 160), "ms", 
 FAIR_BUFFERS = _OWN.add(
     "fairness: buffers, in BDP of 100 ms", (0.25, 0.5, 1.0, 2.0), "", "tcpeval section 6.2.1; with --quick only 1"
 )
+SHORTER = _OWN.add("length and warm-up of runs of the suite at 100 Mbit/s and above with --quick", (30, 10), "s", HERE)
 PARKING_RATE = _OWN.add("multiple bottlenecks: capacity", 100, "Mbit/s", "tcpeval section 6.3.1")
 PARKING_RTT = _OWN.add("multiple bottlenecks: round-trip time", 60, "ms", "tcpeval section 6.3.1")
 PARKING_LOADS = _OWN.add(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Sequence
 from statistics import fmean, pstdev
@@ -140,8 +141,8 @@ def share(report: Report, new: str, old: str, start_s: float, interval_s: float)
 def convergence_time(new: str, old: str, interval_s: float, delta: float) -> Criterion:
     """Return the delta-fair convergence time (RFC 5166 section 2.3.3), s.
 
-    The new flow starts at the end of the warm-up. The time ends with the first interval in which the new flow's share of both goodputs is at least (1 - delta)/2. The
-    observed time counts if there is none.
+    The new flow starts at the end of the warm-up. The time ends with the first interval in which its share of both
+    goodputs is at least (1 - delta)/2. The observed time counts if there is none.
     """
 
     def value(report: Report) -> float:
@@ -229,7 +230,7 @@ def rate_variation(group: str, interval_s: float) -> Criterion:
         found = []
         for column in columns:
             counts = [_at(times, column, edge) for edge in edges]
-            rates = [b - a for a, b in zip(counts, counts[1:], strict=False)]
+            rates = [b - a for a, b in itertools.pairwise(counts)]
             if rates and fmean(rates) > 0:
                 found.append(pstdev(rates) / fmean(rates))
         return fmean(found) if found else math.nan

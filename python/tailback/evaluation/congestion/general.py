@@ -18,7 +18,7 @@ __all__ = ["entries"]
 def entries() -> Iterable[Entry]:
     """Return the entries of section 6."""
     count = choices.SINGLE.value
-    cases = [long_flows("9743 6.1", f"{count} long flows, 10 Mbit/s, 100 ms, buffer of 1 BDP", graph=True)]
+    cases = [long_flows("9743 6.1", f"10 Mbit/s, 100 ms, buffer of 1 BDP: {count} long flows", graph=True)]
     cases += [
         long_flows(f"9743 6.1 {rate} Mbit/s", f"{rate} Mbit/s", capacity_mbps=float(rate))
         for rate in choices.RATES.value
@@ -28,7 +28,7 @@ def entries() -> Iterable[Entry]:
     yield run("rfc9743/6.1", *cases)
     yield missing(
         "rfc9743/6.2",
-        "Tailback has no tunnel that copies or hides ECN marks. Row 6.1 has no marks, as behind a tunnel that hides them",
+        "Tailback has no tunnel that copies or hides ECN marks; row 6.1 has none, as behind a tunnel that hides them",
     )
     yield run("rfc9743/6.3", note="row 6.1 and rows 4.4.2 and 4.4.3 of the suite: only queues lose packets")
     lossy = [
@@ -37,7 +37,7 @@ def entries() -> Iterable[Entry]:
             f"random loss of {percent:g} %",
             *usual(),
             goodput_ratio("bulk"),
-            link={"loss": percent / 100},
+            loss=percent / 100,
         )
         for percent in choices.CORRUPTION.value
     ]
@@ -50,7 +50,7 @@ def entries() -> Iterable[Entry]:
         utilisation(),
         loss("bulk", label="packet loss"),
         jitter("bulk", "jitter"),
-        link={"jitter": f"{choices.ACCESS_JITTER.value}ms"},
+        jitter=f"{choices.ACCESS_JITTER.value}ms",
     )
     yield run("rfc9743/6.4", *lossy, fading, waits)
 

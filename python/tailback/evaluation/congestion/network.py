@@ -26,7 +26,8 @@ def dumbbell(
     bdps: float | None = None,
     buffer: int | None = None,
     discipline: Mapping[str, Value] | None = None,
-    link: Mapping[str, Value] | None = None,
+    loss: float | None = None,
+    jitter: str | None = None,
     receivers: Mapping[str, Value] | None = None,
 ) -> Scenario:
     """Return the dumbbell with the values of `choices`, unless others are given.
@@ -43,7 +44,8 @@ def dumbbell(
         rtts_ms or {PATH: rtt},
         capacity_mbps=rate,
         buffer=max(round(share * packets_of_delay(rate, rtt)), 2) if buffer is None else buffer,
-        link=link,
+        loss=loss,
+        jitter=jitter,
         receivers=receivers,
     )
 
@@ -170,6 +172,6 @@ def parking_lot(duration_s: float, warmup_s: float, capacity_mbps: float) -> Sce
         (7, 4, 10),
     ):
         made = made.host(f"node{node}").link(
-            [f"node{node}", f"router{router}"], rate="1Gbit/s", delay=_delay(delay), jitter=[jitter, "0s"]
+            [f"node{node}", f"router{router}"], rate="1Gbit/s", delay=_delay(delay), jitter=jitter
         )
     return made

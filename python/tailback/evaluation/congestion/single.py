@@ -44,7 +44,7 @@ def entries() -> Iterable[Entry]:
         "rfc9743/5.1.2",
         long_flows(
             "9743 5.1.2",
-            f"{flows} long flows, buffer of {deep:g} BDP",
+            f"buffer of {deep:g} BDP: {flows} long flows",
             waiting("bulk", RTT, "queueing delay").limited("at most", choices.DEEP_LIMIT.value, HERE),
             delay_p99("bulk", RTT, "99 % queueing delay"),
             goodput("bulk", "goodput"),
@@ -99,7 +99,7 @@ def _shallow(share: float) -> Case:
     count = choices.LOSS_FLOWS.value
     return long_flows(
         f"9743 5.1.3 {share:g} BDP",
-        f"{count} long flows, buffer of {share:g} BDP",
+        f"buffer of {share:g} BDP: {count} long flows",
         loss("bulk", label="packet loss").limited("at most", choices.LOSS_LIMIT.value, HERE),
         goodput("bulk", "goodput"),
         utilisation(),
@@ -117,7 +117,7 @@ def _lossy() -> Case:
         sending_rate("bulk", RTT),
         goodput("bulk", "goodput", None),
         goodput_ratio("bulk"),
-        link={"loss": percent / 100},
+        loss=percent / 100,
     )
 
 

@@ -152,7 +152,8 @@ def _thing() -> Case:
     rtt = float(choices.THING_RTT.value)
     return long_flows(
         "9743 7.4",
-        f"{choices.SINGLE.value} long flows, {choices.THING_RATE.value} kbit/s, packets of {choices.THING_PACKET.value} B",
+        f"{choices.SINGLE.value} long flows, {choices.THING_RATE.value} kbit/s, packets of "
+        f"{choices.THING_PACKET.value} B",
         goodput("bulk", "goodput"),
         utilisation(),
         waiting("bulk", rtt, "queueing delay"),

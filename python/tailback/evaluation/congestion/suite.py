@@ -34,8 +34,8 @@ def entries(length: Length) -> Iterable[Entry]:
     full = length.full
     yield run(
         "tcpeval/2",
-        note="synthesised connection vectors: Poisson arrivals of transfers with Pareto sizes, and sessions with Pareto "
-        "think times; the Tmix traces cannot be redistributed. Results are not comparable with those of the traces",
+        note="synthesised connection vectors: Poisson arrivals of transfers with Pareto sizes, and sessions with "
+        "Pareto think times; the Tmix traces cannot be redistributed, and results are not comparable with theirs",
     )
     yield not_applicable(
         "tcpeval/3", "start-up of Tmix; here, measured after a warm-up, with intervals over replications"
@@ -85,8 +85,14 @@ class _Place:
     """Duration and warm-up, s, instead of those of the effort."""
 
 
+def _shorter() -> tuple[float, float]:
+    duration, warmup = choices.SHORTER.value
+    return float(duration), float(warmup)
+
+
 def _places(full: bool) -> tuple[_Place, ...]:
     edge = float(choices.EDGE.value)
+    fast = None if full else _shorter()
     trans = float(choices.TRANS_RATE.value[0 if full else 1])
     return (
         _Place(
@@ -100,7 +106,7 @@ def _places(full: bool) -> tuple[_Place, ...]:
             receivers_ms=(0.01, 0.01, 0.1),
             seconds=(10.0, 3.0) if full else (3.0, 1.0),
         ),
-        _Place("4.4.2", "access link, 100 Mbit/s", 100.0, 2.0, 100.0, edge),
+        _Place("4.4.2", "access link, 100 Mbit/s", 100.0, 2.0, 100.0, edge, seconds=fast),
         _Place(
             "4.4.3",
             f"trans-oceanic link, {trans:g} Mbit/s",
@@ -109,6 +115,7 @@ def _places(full: bool) -> tuple[_Place, ...]:
             100.0,
             trans,
             "" if full else "with `--quick` all rates are a tenth of those of the suite",
+            seconds=fast,
         ),
         _Place(
             "4.4.4",
@@ -356,8 +363,8 @@ def _impact() -> Entry:
         "tcpeval/6.1",
         *cases,
         ratios=tuple(ratios),
-        note="central link of 10 Mbit/s; standard TCP is Reno with SACK, without ECN. L and G are throughputs in the mix "
-        "divided by those in the baseline, in which both camps are standard TCP",
+        note="central link of 10 Mbit/s; standard TCP is Reno with SACK, without ECN. L and G are throughputs in the "
+        "mix divided by those in the baseline, in which both camps are standard TCP",
     )
 
 
@@ -435,7 +442,8 @@ def _parking(load: float) -> Case:
     rate = float(choices.PARKING_RATE.value)
 
     def build(given: Mapping[str, Value], length: Length) -> Scenario:
-        made = parking_lot(length.duration_s, length.warmup_s, rate)
+        duration, warmup = (length.duration_s, length.warmup_s) if length.full else _shorter()
+        made = parking_lot(duration, warmup, rate)
         for name, from_, to in _PATHS:
             made = vectors(made, name, from_, to, dict(given), load / 100 * rate, slots=60)
         return made
@@ -457,7 +465,8 @@ def _parking_bulk() -> Case:
     rate = float(choices.PARKING_RATE.value)
 
     def build(given: Mapping[str, Value], length: Length) -> Scenario:
-        made = parking_lot(length.duration_s, length.warmup_s, rate)
+        duration, warmup = (length.duration_s, length.warmup_s) if length.full else _shorter()
+        made = parking_lot(duration, warmup, rate)
         for name, from_, to in _PATHS:
             made = made.flow(
                 f"{name}-bulk", from_, to, source("bulk"), count=2, transport=dict(given), start_spread="1s", probe=True
