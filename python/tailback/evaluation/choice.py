@@ -18,7 +18,6 @@ __all__ = [
     "Choices",
     "Length",
     "ProfileName",
-    "length_of",
 ]
 
 T = TypeVar("T")
@@ -96,11 +95,3 @@ class Length:
     """Maximum number of replications."""
     full: bool = False
     """`True` if scenarios have all their loads and their full rates."""
-
-
-_LENGTHS: dict[ProfileName, Length] = {"quick": Length(60, 20, 8, 16), "full": Length(300, 60, 10, 60, full=True)}
-
-
-def length_of(profile: ProfileName) -> Length:
-    """Return the effort of a profile."""
-    return _LENGTHS[profile]

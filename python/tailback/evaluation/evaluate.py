@@ -9,7 +9,7 @@ from pathlib import Path
 from tailback.errors import OutputError, UsageError
 from tailback.evaluation.aqm.guide import AQM
 from tailback.evaluation.card import Card, card
-from tailback.evaluation.choice import Length, ProfileName, length_of
+from tailback.evaluation.choice import Length, ProfileName
 from tailback.evaluation.congestion.guide import CONGESTION
 from tailback.evaluation.guide import Guide
 from tailback.evaluation.plan import plan
@@ -60,7 +60,7 @@ def evaluate(
     if repeated is not None:
         raise UsageError(f"{repeated!r} is given twice; compare with other {subject.role.plural}")
     guide = guide_of(subject.role)
-    effort = length or length_of(profile)
+    effort = length or guide.lengths[profile]
     entries = plan(guide, subject, others, only, effort)
     cases = [case for entry in entries for case in entry.cases]
     with Pool(threads) as pool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from tailback.evaluation.case import Entry
-from tailback.evaluation.choice import Choice, Length
+from tailback.evaluation.choice import Choice, Length, ProfileName
 from tailback.evaluation.outline import Section
 from tailback.evaluation.subject import Role, Subject
 
@@ -31,3 +31,5 @@ class Guide:
     """Names of the subjects to compare with, unless others are given."""
     overview: tuple[str, ...]
     """Names of the figures of the overview."""
+    lengths: Mapping[ProfileName, Length]
+    """Effort of each profile."""

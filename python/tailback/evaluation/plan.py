@@ -6,7 +6,7 @@ from collections.abc import Collection, Sequence
 
 from tailback.errors import UsageError
 from tailback.evaluation.case import Entry, missing, not_applicable, run
-from tailback.evaluation.choice import Length, length_of
+from tailback.evaluation.choice import Length
 from tailback.evaluation.guide import Guide
 from tailback.evaluation.outline import children, is_within
 from tailback.evaluation.subject import Subject
@@ -27,7 +27,7 @@ def plan(
     the effort, by default that of the profile "quick".
     """
     check_sections(guide, only)
-    found = {entry.section: entry for entry in guide.entries(subject, others, length or length_of("quick"))}
+    found = {entry.section: entry for entry in guide.entries(subject, others, length or guide.lengths["quick"])}
     for section in reversed(guide.outline):
         # A section with subsections is below none of its own tests, so its status follows from theirs.
         if section.key not in found:

@@ -41,4 +41,5 @@ CONGESTION = Guide(
         "convergence",
         "fairness-rtt",
     ),
+    {"quick": Length(60, 20, 5, 8), "full": Length(300, 60, 10, 60, full=True)},
 )

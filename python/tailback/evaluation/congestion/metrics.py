@@ -70,7 +70,12 @@ def entries(subject: Subject, others: Sequence[Subject]) -> Iterable[Entry]:
         note="different round-trip times in row 6.2 of the suite, different numbers of links in row 6.3. With max-min "
         "fairness all goodputs would be equal in both",
     )
-    yield run("rfc5166/2.3.3", _convergence(), note="one direction of its definition: from 0 to a fair share")
+    yield run(
+        "rfc5166/2.3.3",
+        _convergence(),
+        note="one direction of its definition, from 0 to a fair share. A congestion control without a slow-start "
+        "threshold, such as BBR, starts as usual",
+    )
     yield run(
         "rfc5166/2.4",
         note="rows 6.4, 7.3, 7.7 and 7.9 of RFC 9743; the goodput ratio is in row 6.4. Energy is not measured",

@@ -40,7 +40,11 @@ def entries(subject: Subject) -> Iterable[Entry]:
     yield run(
         "rfc9743/7.3",
         _delays("step", f"the minimum round-trip time rises by {step} ms after the warm-up", _risen),
-        _delays("alternating", f"it changes by {step} ms every {choices.DELAY_PERIOD.value} s", _alternating),
+        _delays(
+            "alternating",
+            f"the minimum round-trip time changes by {step} ms every {choices.DELAY_PERIOD.value} s",
+            _alternating,
+        ),
     )
     yield run("rfc9743/7.4", _thing(), note="the volume of acknowledgements and retransmissions stands for the energy")
     rtt = choices.HIGH_DELAY.value

@@ -51,7 +51,11 @@ def entries(length: Length) -> Iterable[Entry]:
     )
     yield run("tcpeval/4.5", note="of both directions in rows 4.4.1 to 4.4.6; completion times as well")
     yield _tradeoff(_places(full)[1])
-    yield run("tcpeval/5.2", *(_ramp_up(*rtts) for rtts in choices.RAMP_RTTS.value), note="central link of 10 Mbit/s")
+    yield run(
+        "tcpeval/5.2",
+        *(_ramp_up(*rtts) for rtts in choices.RAMP_RTTS.value),
+        note="central link of 10 Mbit/s; congestion controls without a slow-start threshold start as usual",
+    )
     yield run(
         "tcpeval/5.3",
         _release(),
