@@ -84,6 +84,8 @@ def _transport(given: Table) -> Table:
     """
     if given["kind"] not in json.loads(_native.names())["transports"]:
         given = {"kind": "tcp", _CONTROL: given}
+    if given["kind"] != "tcp":
+        raise UsageError(f"congestion controls are evaluated with the transport `tcp`, not `{given['kind']}`")
     control = given.get(_CONTROL, {"kind": "reno"})
     table: Table = {**given, _CONTROL: control}
     if isinstance(control, Mapping) and control.get("kind") == "dctcp":

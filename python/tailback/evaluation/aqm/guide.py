@@ -47,6 +47,6 @@ AQM = Guide(
     _entries,
     CHOICES,
     ("drop-tail", "codel", "pie", "red"),
-    tuple(f"delay-goodput-{key}" for key in ("5.1.1", "5.2", "8.2.2", "8.2.3", "8.2.4", "4.5-100-ms")),
+    tuple(f"delay-goodput-{key}" for key in ("5.1.1", "5.2", "8.2.2", "8.2.3", "8.2.4", "4.5-50-ms")),
     {"quick": Length(60, 20, 8, 16), "full": Length(300, 60, 10, 60, full=True)},
 )

@@ -45,17 +45,19 @@ def long_flows(
     changed: Mapping[str, Value] | None = None,
     variants: Mapping[str, Value] | None = None,
     timeline: Callable[[Scenario, Length], Scenario] | None = None,
-    duration_s: float | None = None,
+    duration_s: float = 0.0,
+    measured_s: float = 0.0,
     **network: Any,
 ) -> Case:
     """Return the case of `count` long flows over the dumbbell; `network` has keys of it.
 
-    `changed` are keys of the transport, and `timeline` adds changes and other flows. Without criteria, they are the
+    `changed` are keys of the transport, and `timeline` adds changes and other flows. A run has a length of at least
+    `duration_s`, of which at least `measured_s` are after the warm-up. Without criteria, they are the
     usual ones.
     """
 
     def build(given: Mapping[str, Value], length: Length) -> Scenario:
-        duration = length.duration_s if duration_s is None else max(duration_s, length.duration_s)
+        duration = max(length.duration_s, duration_s, length.warmup_s + measured_s)
         made = dumbbell(duration, length.warmup_s, rtt_ms=rtt_ms, **network)
         made = bulk(made, "bulk", PATH, {**given, **(changed or {})}, count)
         return made if timeline is None else timeline(made, length)

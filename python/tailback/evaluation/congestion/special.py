@@ -230,6 +230,7 @@ def _other_path() -> Case:
         utilisation(),
         recovery_time("bulk", 20, choices.CAPACITY.value, 0.8),
         timeline=change,
+        measured_s=30,
         graph=True,
     )
 
