@@ -37,7 +37,7 @@ COMMANDS = {
     "export": ("router", "export", "Write a scenario's policy as Cisco MQC or Linux tc."),
     "verdict": ("router", "verdict", "Compare delay, loss and jitter of a router policy's classes with their targets."),
     "tune": ("tune", "tune", "Search for the cheapest settings that meet targets."),
-    "evaluate": ("evaluate", "evaluate", "Characterise a queue discipline by RFC 7928, against others."),
+    "evaluate": ("evaluate", "evaluate", "Characterise a discipline or a congestion control by IETF guidelines."),
     "watch": ("watch", "watch", "Compare each interval with service levels; forecast when they are violated."),
     "reproduce": ("gallery", "reproduce", "Reproduce published figures and check their claims."),
     "headroom": ("tools", "headroom", "Compute the buffer headroom that back-pressure needs."),

@@ -113,7 +113,7 @@ def _lines(axes: Axes, lines: Mapping[str, Sequence[tuple[float, Interval]]]) ->
             continue
         colour = plot.COLOURS[index % len(plot.COLOURS)]
         width = 1.8 if index == 0 else 1.1
-        # One marker in the legend and on the line tells the subjects apart without colour.
+        # One marker in the legend and on the line distinguishes the subjects without colour.
         mark = "osD^vPX*"[index % 8]
         axes.plot(xs, [y.mean for y in ys], color=colour, label=name, linewidth=width, marker=mark, markevery=0.2)
         bounded = [(x, y) for x, y in points if y.n > 1]

@@ -99,7 +99,7 @@ def _queues(subject: Subject) -> Entry:
         )
         for name, title in plain.items()
     ]
-    # An L4S sender has ECT(1), by which DualPI2 tells it from a classic one; of those here, DCTCP is scalable.
+    # An L4S sender has ECT(1), by which DualPI2 classifies it; of the congestion controls here, DCTCP is scalable.
     scalable: dict[str, Value] = {"ecn": "classic", "ect": "ect1"} if subject.kind == "dctcp" else {"ecn": "classic"}
     for name, title, table in (
         ("codel ECN", "CoDel, with ECN", {"kind": "codel", "ecn": True}),
