@@ -89,7 +89,7 @@ results: $(VENV)/.installed ## Reproduce every experiment at full length (hours)
 	$(BIN)/python tools/docs_results.py $(OUT)/full
 
 .PHONY: cards
-cards: $(VENV)/.installed ## Evaluate six disciplines by RFC 7928 (20 minutes on 2 cores) and write docs/evaluate
+cards: $(VENV)/.installed ## Evaluate disciplines and congestion controls, and write docs/evaluate
 	$(BIN)/python tools/report_cards.py
 
 # --- Tests ------------------------------------------------------------------------------------------------------

@@ -14,18 +14,23 @@ from conftest import Ran
 
 import tailback as package
 from tailback.errors import ScenarioError, UsageError
-from tailback.evaluation import choices, criteria
+from tailback.evaluation import criteria
+from tailback.evaluation.aqm import choices
+from tailback.evaluation.aqm.choices import CHOICES, flows_at
+from tailback.evaluation.aqm.guide import AQM
+from tailback.evaluation.aqm.network import dumbbell
+from tailback.evaluation.aqm.outline import OUTLINE
+from tailback.evaluation.aqm.sensitivity import scaled
 from tailback.evaluation.card import UNCHANGED, WORDS, card, word
 from tailback.evaluation.case import STATUSES
-from tailback.evaluation.choices import CHOICES, HERE, Length, flows_at, packets_of_delay
+from tailback.evaluation.choice import HERE, Length
 from tailback.evaluation.criteria import Cloud, delay_p99, waiting
 from tailback.evaluation.ellipse import ellipse
-from tailback.evaluation.evaluate import DEFAULTS, evaluate
-from tailback.evaluation.network import dumbbell
-from tailback.evaluation.outline import OUTLINE, children
+from tailback.evaluation.evaluate import evaluate
+from tailback.evaluation.network import packets_of_delay
+from tailback.evaluation.outline import children
 from tailback.evaluation.plan import plan
 from tailback.evaluation.runner import Runs, Sample, run_cases
-from tailback.evaluation.sensitivity import scaled
 from tailback.evaluation.subject import Subject, kinds, split, subject
 from tailback.results.intervals import Interval
 from tailback.results.report import Report
@@ -49,9 +54,11 @@ def test_the_outline_has_chapters_4_to_12_and_numbers_subsections_without_gaps()
     numbers = [section.number for section in OUTLINE]
     assert [number for number in numbers if "." not in number] == [str(chapter) for chapter in range(4, 13)]
     for number in numbers:
-        below = [child.number for child in children(number)]
+        below = [child.number for child in children(OUTLINE, number)]
         assert below == [f"{number}.{k}" for k in range(1, len(below) + 1)]
-    assert sum(len(children(number)) for number in numbers) + 9 == len(numbers), "each subsection has its section"
+    assert sum(len(children(OUTLINE, number)) for number in numbers) + 9 == len(numbers), (
+        "each subsection has its section"
+    )
 
 
 def test_the_outline_has_the_sections_that_the_evaluation_suite_of_ns_3_cites() -> None:
@@ -75,19 +82,19 @@ def test_the_outline_has_the_sections_that_the_evaluation_suite_of_ns_3_cites() 
 
 @pytest.mark.parametrize("name", kinds())
 def test_every_section_has_one_row_with_a_status_and_a_reason_unless_it_is_run(name: str) -> None:
-    found = plan(Subject(name, {"kind": name}), others("drop-tail") if name != "drop-tail" else [])
-    assert [entry.number for entry in found] == [section.number for section in OUTLINE]
+    found = plan(AQM, Subject(name, {"kind": name}), others("drop-tail") if name != "drop-tail" else [])
+    assert [entry.section for entry in found] == [section.number for section in OUTLINE]
     for entry in found:
         assert entry.status in STATUSES
-        assert entry.why or entry.status == "run", entry.number
+        assert entry.why or entry.status == "run", entry.section
         # A section that is run has tests or numbers of its own, subsections, or a note on where they are.
-        assert entry.status != "run" or entry.cases or entry.facts or entry.why, entry.number
-        assert entry.status == "run" or not (entry.cases or entry.facts), entry.number
+        assert entry.status != "run" or entry.cases or entry.facts or entry.why, entry.section
+        assert entry.status == "run" or not (entry.cases or entry.facts), entry.section
 
 
 def test_keys_of_cases_and_names_of_criteria_are_unique() -> None:
     for name in ("codel", "red", "dualpi2"):
-        cases = [case for entry in plan(subject(name), []) for case in entry.cases]
+        cases = [case for entry in plan(AQM, subject(name), []) for case in entry.cases]
         assert len({case.key for case in cases}) == len(cases)
         for case in cases:
             names = [criterion.observable.name for criterion in case.criteria]
@@ -95,11 +102,11 @@ def test_keys_of_cases_and_names_of_criteria_are_unique() -> None:
 
 
 def test_a_limited_plan_runs_the_named_sections_and_those_below_only() -> None:
-    found = {entry.number: entry.status for entry in plan(subject("codel"), [], ["8.2", "5.1.1"])}
+    found = {entry.section: entry.status for entry in plan(AQM, subject("codel"), [], ["8.2", "5.1.1"])}
     ran = {number for number, status in found.items() if status == "run"}
     assert ran == {"5", "5.1", "5.1.1", "8", "8.2", "8.2.2", "8.2.3", "8.2.4", "8.2.5", "8.2.6"}
     with pytest.raises(UsageError, match=r"'8\.9' is not a section"):
-        plan(subject("codel"), [], ["8.9"])
+        plan(AQM, subject("codel"), [], ["8.9"])
 
 
 # Choices.
@@ -133,7 +140,7 @@ def test_a_comparison_is_decided_by_the_interval_of_the_differences_and_never_by
 
 def sampled(by_name: Mapping[str, list[float]]) -> Runs:
     """Return runs of one case with hand-made values of the goodput, a list for each discipline."""
-    case = next(case for entry in plan(subject("codel"), []) for case in entry.cases if case.key == "5.1.1")
+    case = next(case for entry in plan(AQM, subject("codel"), []) for case in entry.cases if case.key == "5.1.1")
     names = [criterion.observable.name for criterion in case.criteria]
     runs = Runs({case.key: case}, tuple(Subject(name, {"kind": "codel"}) for name in by_name), 1)
     for name, values in by_name.items():
@@ -147,8 +154,8 @@ def sampled(by_name: Mapping[str, list[float]]) -> Runs:
 def test_differences_are_paired_by_seed() -> None:
     # Means 11 and 10 with standard deviations above 5: only the pairs show that the first is always larger by 1.
     runs = sampled({"codel": [5.0, 11.0, 17.0], "pie": [4.0, 10.0, 16.0], "red": [16.0, 4.0, 10.0]})
-    entry = next(entry for entry in plan(subject("codel"), []) if entry.number == "5.1.1")
-    row = card([entry], runs, "quick").rows[0]
+    entry = next(entry for entry in plan(AQM, subject("codel"), []) if entry.section == "5.1.1")
+    row = card(AQM, [entry], runs, "quick").rows[0]
     goodput = next(score for score in row.scores if score.name == "goodput_bulk")
     assert goodput.interval.mean == pytest.approx(11.0)
     pie, red = goodput.against["pie"], goodput.against["red"]
@@ -160,12 +167,12 @@ def test_differences_are_paired_by_seed() -> None:
 
 
 def test_a_case_without_a_finished_replication_is_missing_with_the_reason() -> None:
-    entry = next(entry for entry in plan(subject("codel"), []) if entry.number == "5.1.1")
+    entry = next(entry for entry in plan(AQM, subject("codel"), []) if entry.section == "5.1.1")
     runs = sampled({"codel": []})
-    assert (row := card([entry], runs, "quick").rows[0]).status == "missing"
+    assert (row := card(AQM, [entry], runs, "quick").rows[0]).status == "missing"
     assert row.why == "interrupted before it was run"
     runs.refused["5.1.1", "codel"] = "a buffer is too small"
-    assert card([entry], runs, "quick").rows[0].why == "a buffer is too small"
+    assert card(AQM, [entry], runs, "quick").rows[0].why == "a buffer is too small"
 
 
 def test_equal_disciplines_have_no_decided_comparison() -> None:
@@ -362,7 +369,7 @@ def test_a_changed_parameter_is_compared_with_the_parameters_as_they_are() -> No
 
 
 def test_a_discipline_that_a_scenario_refuses_is_not_run_in_it() -> None:
-    cases = [case for entry in plan(subject("codel"), []) for case in entry.cases if case.key == "5.1.1"]
+    cases = [case for entry in plan(AQM, subject("codel"), []) for case in entry.cases if case.key == "5.1.1"]
     broken = Subject("broken", {"kind": "codel", "target": "0s"})
     with Pool(1) as pool:
         runs = run_cases(cases, [subject("codel"), broken], TINY, 1, pool)
@@ -374,7 +381,7 @@ def test_ctrl_c_keeps_the_finished_replications() -> None:
     # The second call of `watch` is during the runs, of which one is finished; the others are stopped.
     program = """
 import os, signal
-from tailback.evaluation.choices import Length
+from tailback.evaluation.choice import Length
 from tailback.evaluation.evaluate import evaluate
 from tailback.evaluation.subject import subject
 
@@ -409,7 +416,7 @@ def test_replications_are_added_until_the_evaluated_discipline_is_known_precisel
 
 
 def test_the_varying_phases_change_the_load_and_the_capacity() -> None:
-    entries = plan(subject("drop-tail"), [])
+    entries = plan(AQM, subject("drop-tail"), [])
     cases = {case.key: case for entry in entries for case in entry.cases}
     load = cases["8.2.5"].at(subject("drop-tail"), Length(120, 60, 2, 2)).document
     assert {flow["name"]: flow["count"] for flow in load["flows"]} == {
@@ -497,4 +504,4 @@ def test_a_file_without_a_discipline_is_an_invalid_scenario(tailback: Cli, tmp_p
 
 
 def test_the_default_comparisons_are_known_kinds() -> None:
-    assert set(DEFAULTS) <= set(kinds())
+    assert set(AQM.defaults) <= set(kinds())

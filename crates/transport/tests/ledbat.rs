@@ -176,7 +176,7 @@ fn minutes_without_samples_do_not_shorten_the_history() {
     near(flow.variable("queueing-delay"), -0.010);
 }
 
-// RFC 6817 section 2.4.2: "CURRENT_FILTER MUST be limited such that samples in the list are not older than an RTT".
+// RFC 6817 section 2.5: "CURRENT_FILTER MUST be limited such that samples in the list are not older than an RTT".
 #[test]
 fn a_sample_older_than_a_round_trip_is_not_part_of_the_current_delay() {
     let mut flow = Flow::new(&Params::default());

@@ -39,7 +39,7 @@ COMMANDS = {
     "tune": ("tune", "tune", "Search for the cheapest settings that meet targets."),
     "new": ("laws", "new", "Write a queue law to begin with, its tests and a scenario."),
     "check": ("laws", "check", "Check a queue law: promises of its interface, repeatable results."),
-    "evaluate": ("evaluate", "evaluate", "Characterise a queue discipline by RFC 7928, against others."),
+    "evaluate": ("evaluate", "evaluate", "Characterise a discipline or a congestion control by IETF guidelines."),
     "watch": ("watch", "watch", "Compare each interval with service levels; forecast when they are violated."),
     "reproduce": ("gallery", "reproduce", "Reproduce published figures and check their claims."),
     "headroom": ("tools", "headroom", "Compute the buffer headroom that back-pressure needs."),

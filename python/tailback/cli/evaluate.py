@@ -1,4 +1,4 @@
-"""The command evaluate: characterises a queue discipline by RFC 7928."""
+"""The command evaluate: report cards of queue disciplines (RFC 7928) and of congestion controls (RFC 9743)."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import click
 
 from tailback.cli.options import SETTINGS, json_option, quiet_option, seed_option
 from tailback.cli.output import console, print_error, print_json, print_line, print_note, table, watch_bar
-from tailback.errors import EXIT_INTERRUPTED, EXIT_OK
+from tailback.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from tailback.evaluation.card import Card, Row
@@ -25,20 +25,33 @@ Examples:
   tailback evaluate codel                                    against drop-tail, pie and red
   tailback evaluate '{ kind = "pie", target = "20ms" }' --against pie,fq-codel
   tailback evaluate law.toml --only 8.2 --out out/law        a file with discipline = { ... }
+  tailback evaluate --transport cubic                        against reno and bbr
+  tailback evaluate --transport '{ kind = "cubic", beta = 0.5 }' --only rfc9743/5.2
+  tailback evaluate --transport scenario.toml                the transport of the scenario's flows
 
 \b
-Exit codes: 0 evaluated, 2 unknown discipline or section, 3 invalid discipline, 4 a run failed,
+Exit codes: 0 evaluated, 2 unknown name or section, 3 invalid table or file, 4 a run failed,
 130 interrupted (the card has the finished replications).""",
 )
-@click.argument("discipline", metavar="DISCIPLINE")
+@click.argument("discipline", metavar="[DISCIPLINE]", required=False)
+@click.option(
+    "--transport",
+    metavar="CC",
+    help="Congestion control to evaluate instead of a discipline: a kind, an inline table, or a TOML file.",
+)
 @click.option(
     "--against",
     metavar="NAME,…",
-    help="Disciplines to compare with, in the same forms. Default: drop-tail, codel, pie and red.",
+    help="Subjects to compare with, in the same forms. Default: drop-tail, codel, pie, red; or reno, cubic, bbr.",
 )
 @click.option("--quick", "profile", flag_value="quick", default=True, help="Runs of a minute (default).")
 @click.option("--full", "profile", flag_value="full", help="Runs of five minutes, and more replications.")
-@click.option("--only", multiple=True, metavar="SECTION", help="Section of RFC 7928, such as 8.2; may be repeated.")
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="SECTION",
+    help="Section: 8.2, or rfc9743/5.2; may be repeated.",
+)
 @seed_option
 @click.option(
     "--jobs",
@@ -51,7 +64,8 @@ Exit codes: 0 evaluated, 2 unknown discipline or section, 3 invalid discipline, 
 @json_option
 @quiet_option
 def evaluate(
-    discipline: str,
+    discipline: str | None,
+    transport: str | None,
     against: str | None,
     profile: str,
     only: tuple[str, ...],
@@ -61,17 +75,22 @@ def evaluate(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Characterise a queue discipline by RFC 7928: one row for each of its sections 4 to 12.
+    """Characterise a queue discipline by RFC 7928, or a congestion control by RFC 9743, RFC 5166 and the TCP suite.
 
-    DISCIPLINE is a kind, an inline table, or a TOML file with the key `discipline`. Each scenario is run with all
-    disciplines and the same seeds; "better" and "worse" are decided by intervals of paired differences.
+    DISCIPLINE is a kind, an inline table, or a TOML file with the key `discipline`; CC likewise, with the key
+    `transport` at the top or in the flows of a scenario. Each section is a row. Each scenario is run with all subjects
+    and the same seeds; "better" and "worse" are decided by intervals of paired differences, "passes" and "fails" by
+    the interval against a limit.
     """
-    from tailback.evaluation.evaluate import DEFAULTS, write
     from tailback.evaluation.evaluate import evaluate as evaluate_all
-    from tailback.evaluation.subject import split, subject
+    from tailback.evaluation.evaluate import guide_of, write
+    from tailback.evaluation.subject import DISCIPLINE, TRANSPORT, split, subject
 
-    chosen = subject(discipline)
-    others = [subject(text) for text in (DEFAULTS if against is None else split(against))]
+    if (discipline is None) == (transport is None):
+        raise UsageError("name either a discipline or, with --transport, a congestion control")
+    role = DISCIPLINE if transport is None else TRANSPORT
+    chosen = subject(discipline or transport or "", role)
+    others = [subject(text, role) for text in (guide_of(role).defaults if against is None else split(against))]
     if against is None:
         others = [other for other in others if other.name != chosen.name]
     name: ProfileName = "full" if profile == "full" else "quick"
@@ -95,13 +114,29 @@ def evaluate(
 
 def _print(found: Card) -> None:
     screen = console()
+    judged = any(found.outcomes.values())
     rows = [
-        [row.section, row.title, row.status, *(_counts(row, other) for other in found.against)] for row in found.rows
+        [
+            row.number,
+            row.title,
+            row.status,
+            *([_limits(row)] if judged else []),
+            *(_counts(row, other) for other in found.against),
+        ]
+        for row in found.rows
     ]
-    screen.print(table(f"{found.discipline} by RFC 7928", ("", "section", "status", *found.against), rows, words=3))
+    heads = ("", "section", "status", *(["limits"] if judged else []), *found.against)
+    screen.print(table(f"{found.subject} by {found.guide.name}", heads, rows, words=4 if judged else 3))
+    if judged:
+        print_line(f"limits: {', '.join(f'{count} {outcome}' for outcome, count in found.outcomes.items())}")
     for other in found.against:
         counts = ", ".join(f"{count} {word}" for word, count in found.words(other).items())
         print_line(f"against {other}: {counts}")
+
+
+def _limits(row: Row) -> str:
+    found = [str(score.outcome) for score in row.scores if score.outcome]
+    return ", ".join(f"{found.count(name)} {name}" for name in dict.fromkeys(found))
 
 
 def _counts(row: Row, other: str) -> str:

@@ -1,1 +1,1 @@
-"""Characterisation of a queue discipline by RFC 7928: scenarios of its sections, comparisons, and the report card."""
+"""Report cards: characterisation of a discipline or a congestion control by the guides of the IETF and the IRTF."""

@@ -5,31 +5,51 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Literal
 
 from tailback import _native
-from tailback.evaluation.case import Case, Entry, Status
-from tailback.evaluation.choices import CHOICES, CONFIDENCE, ProfileName
-from tailback.evaluation.criteria import Better
+from tailback.evaluation.case import Case, Curve, Entry, Status, Trend
+from tailback.evaluation.choice import CONFIDENCE, ProfileName
+from tailback.evaluation.criteria import Better, Limit
 from tailback.evaluation.ellipse import Ellipse, ellipse
-from tailback.evaluation.outline import OUTLINE
+from tailback.evaluation.guide import Guide
+from tailback.evaluation.outline import Section
 from tailback.evaluation.runner import Runs
-from tailback.results.intervals import Interval, mean_interval, paired_differences
+from tailback.results.intervals import Interval, mean_interval, paired_differences, ratio_interval
 
-__all__ = ["UNCHANGED", "WORDS", "Against", "Card", "Graph", "Row", "Score", "Word", "card", "word"]
+__all__ = [
+    "OUTCOMES",
+    "UNCHANGED",
+    "WORDS",
+    "Against",
+    "Card",
+    "Graph",
+    "Outcome",
+    "Plot",
+    "Row",
+    "Score",
+    "Word",
+    "card",
+    "outcome",
+    "word",
+]
 
 Word = Literal["better", "worse", "undecided"]
-"""Result of a comparison, of the evaluated discipline with another one."""
+"""Result of a comparison, of the evaluated subject with another one."""
 WORDS: tuple[Word, ...] = ("better", "worse", "undecided")
+
+Outcome = Literal["passes", "fails", "undecided"]
+"""Result of the comparison of an interval with a limit."""
+OUTCOMES: tuple[Outcome, ...] = ("passes", "fails", "undecided")
 
 
 UNCHANGED = "unchanged"
-"""Name, in comparisons, of the evaluated discipline with its parameters as they are."""
+"""Name, in comparisons, of the evaluated subject with its parameters as they are."""
 
 
 def word(difference: Interval, better: Better) -> Word | None:
-    """Return the result of a comparison from the interval of the differences, evaluated minus other discipline.
+    """Return the result of a comparison from the interval of the differences, evaluated minus other subject.
 
     "undecided": the interval contains zero, or is unbounded because there are fewer than two pairs. `None`: the
     criterion has no better direction.
@@ -43,13 +63,26 @@ def word(difference: Interval, better: Better) -> Word | None:
     return "undecided"
 
 
+def outcome(interval: Interval, limit: Limit | None) -> Outcome | None:
+    """Return the result of a requirement: decided only if the whole interval is on one side of the limit.
+
+    `None`: there is no limit, or no replication has a value.
+    """
+    if limit is None or not interval.n:
+        return None
+    low, high = interval.lo <= limit.value, interval.hi <= limit.value
+    if limit.side == "at least":
+        low, high = interval.hi >= limit.value, interval.lo >= limit.value
+    return "passes" if high else "undecided" if low else "fails"
+
+
 @dataclass(frozen=True, slots=True)
 class Against:
-    """A criterion of another discipline, and the paired differences."""
+    """A criterion of another subject, and the paired differences."""
 
     interval: Interval
     difference: Interval
-    """Evaluated discipline minus this one, paired by seed."""
+    """Evaluated subject minus this one, paired by seed."""
     word: Word | None
 
     def as_json(self) -> dict[str, object]:
@@ -59,7 +92,7 @@ class Against:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """A criterion of a case for the evaluated discipline, with comparisons by the name of the other discipline."""
+    """A criterion of a case for the evaluated subject, with comparisons by the name of the other subject."""
 
     case: str
     name: str
@@ -68,6 +101,12 @@ class Score:
     better: Better
     interval: Interval
     against: Mapping[str, Against]
+    limit: Limit | None = None
+
+    @property
+    def outcome(self) -> Outcome | None:
+        """Result of the requirement; `None`: there is none."""
+        return outcome(self.interval, self.limit)
 
     def as_json(self) -> dict[str, object]:
         """Return the JSON form."""
@@ -79,6 +118,8 @@ class Score:
             "better": self.better,
             **_ends(self.interval),
             "against": {name: other.as_json() for name, other in self.against.items()},
+            "limit": None if self.limit is None else asdict(self.limit),
+            "outcome": self.outcome,
         }
 
 
@@ -87,9 +128,12 @@ class Row:
     """A section of the RFC with its result."""
 
     section: str
+    """Key of the section in the outline."""
+    number: str
+    """Number within the document; empty for the row of a document."""
     title: str
     level: int
-    """Depth of the section, 1 to 3."""
+    """Depth of the section, 1 to 3; 0 for a document."""
     status: Status
     why: str
     """Reason of a status other than "run", or a note."""
@@ -97,7 +141,7 @@ class Row:
     cases: Mapping[str, str]
     """Titles of the cases by key, in order."""
     alone: frozenset[str]
-    """Keys of the cases that only the evaluated discipline runs."""
+    """Keys of the cases that only the evaluated subject runs."""
 
     def as_json(self) -> dict[str, object]:
         """Return the JSON form."""
@@ -113,7 +157,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """Delay-goodput graph of a case: ellipses by class of traffic, then by discipline, the evaluated one first."""
+    """Delay-goodput graph of a case: ellipses by class of traffic, then by subject, the evaluated one first."""
 
     section: str
     case: str
@@ -142,17 +186,47 @@ class Graph:
 
 
 @dataclass(frozen=True, slots=True)
-class Card:
-    """Report card of a discipline."""
+class Plot:
+    """Figure of means with their intervals over an abscissa, by subject, the evaluated one first."""
 
-    discipline: str
+    section: str
+    case: str
+    """Key of the case of a curve; empty for a trend over cases."""
+    name: str
+    title: str
+    x: str
+    y: str
+    caption: str
+    logarithmic: bool
+    lines: Mapping[str, Sequence[tuple[float, Interval]]]
+
+    def as_json(self) -> dict[str, object]:
+        """Return the JSON form."""
+        return {
+            "name": self.name,
+            "section": self.section,
+            "case": self.case,
+            "title": self.title,
+            "x": self.x,
+            "y": self.y,
+            "lines": {name: [{"x": x, **_ends(y)} for x, y in points] for name, points in self.lines.items()},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Card:
+    """Report card of a discipline or a congestion control."""
+
+    guide: Guide
+    subject: str
     against: tuple[str, ...]
     profile: ProfileName
     seed: int
     rows: tuple[Row, ...]
     graphs: tuple[Graph, ...]
+    plots: tuple[Plot, ...]
     refused: Mapping[str, str]
-    """Reasons why a discipline was not run in a case, by "case: discipline"."""
+    """Reasons why a subject was not run in a case, by "case: subject"."""
     replications: tuple[int, int]
     """Smallest and largest number of replications of a case."""
     packet_hops: int
@@ -163,14 +237,20 @@ class Card:
     interrupted: bool
 
     def words(self, other: str) -> dict[Word, int]:
-        """Return the number of criteria by the result of the comparison with another discipline."""
+        """Return the number of criteria by the result of the comparison with another subject."""
         found = [score.against[other].word for row in self.rows for score in row.scores if other in score.against]
         return {name: found.count(name) for name in WORDS}
+
+    @property
+    def outcomes(self) -> dict[Outcome, int]:
+        """Number of requirements by their result."""
+        found = [score.outcome for row in self.rows for score in row.scores]
+        return {name: found.count(name) for name in OUTCOMES}
 
     def as_json(self) -> dict[str, object]:
         """Return the JSON form."""
         return {
-            "discipline": self.discipline,
+            self.guide.role.key: self.subject,
             "against": list(self.against),
             "profile": self.profile,
             "seed": self.seed,
@@ -180,26 +260,29 @@ class Card:
             "packet_hops": self.packet_hops,
             "digest": self.digest,
             "interrupted": self.interrupted,
+            "outcomes": self.outcomes,
             "words": {other: self.words(other) for other in self.against},
             "rows": [row.as_json() for row in self.rows],
             "refused": dict(self.refused),
-            "choices": [{"name": one.name, "value": one.text, "source": one.source} for one in CHOICES],
-            "figures": [graph.as_json() for graph in self.graphs],
+            "choices": [{"name": one.name, "value": one.text, "source": one.source} for one in self.guide.choices],
+            "figures": [*(graph.as_json() for graph in self.graphs), *(plot.as_json() for plot in self.plots)],
         }
 
 
-def card(entries: Sequence[Entry], runs: Runs, profile: ProfileName) -> Card:
+def card(guide: Guide, entries: Sequence[Entry], runs: Runs, profile: ProfileName) -> Card:
     """Return the card of an evaluation from its entries and runs."""
-    titles = {section.number: section for section in OUTLINE}
-    rows = tuple(_row(titles[e.number].title, titles[e.number].level, e, runs) for e in entries)
+    sections = {section.key: section for section in guide.outline}
+    rows = tuple(_row(sections[entry.section], entry, runs) for entry in entries)
     counts = [len(samples) for samples in runs.samples.values()]
     return Card(
+        guide,
         runs.subjects[0].name,
         tuple(subject.name for subject in runs.subjects[1:]),
         profile,
         runs.seed,
         rows,
         tuple(_graphs(entries, runs)),
+        tuple(_plots(entries, rows, runs)),
         {f"{case}: {name}": reason for (case, name), reason in runs.refused.items()},
         (min(counts, default=0), max(counts, default=0)),
         runs.packet_hops,
@@ -209,17 +292,18 @@ def card(entries: Sequence[Entry], runs: Runs, profile: ProfileName) -> Card:
     )
 
 
-def _row(title: str, level: int, entry: Entry, runs: Runs) -> Row:
+def _row(section: Section, entry: Entry, runs: Runs) -> Row:
     subject = runs.subjects[0].name
     status, why = entry.status, entry.why
     finished = [case for case in entry.cases if runs.samples.get((case.key, subject))]
     if entry.cases and not finished:
         reasons = [reason for case in entry.cases if (reason := runs.refused.get((case.key, subject)))]
         status, why = "missing", "; ".join(dict.fromkeys(reasons)) or "interrupted before it was run"
-    scores = [score for case in finished for score in _scores(case, runs)] + list(_facts(entry, runs))
+    scores = [score for case in finished for score in _scores(case, runs)]
+    scores += [*_ratios(entry, runs), *_facts(entry, runs)]
     cases = {case.key: case.title for case in finished}
     alone = frozenset(case.key for case in finished if case.alone)
-    return Row(entry.number, title, level, status, why, tuple(scores), cases, alone)
+    return Row(section.key, section.number, section.title, section.level, status, why, tuple(scores), cases, alone)
 
 
 def _scores(case: Case, runs: Runs) -> Iterator[Score]:
@@ -237,7 +321,29 @@ def _scores(case: Case, runs: Runs) -> Iterator[Score]:
                 interval = mean_interval(list(values.values()), CONFIDENCE.value).clipped(seen.lowest)
                 against[other] = Against(interval, difference, word(difference, criterion.better))
         interval = mean_interval(list(own.values()), CONFIDENCE.value).clipped(seen.lowest)
-        yield Score(case.key, seen.name, seen.label, seen.unit, criterion.better, interval, against)
+        yield Score(case.key, seen.name, seen.label, seen.unit, criterion.better, interval, against, criterion.limit)
+
+
+def _ratios(entry: Entry, runs: Runs) -> Iterator[Score]:
+    """Yield the ratios, with intervals by Fieller's theorem; the words are those of paired differences of the cases."""
+    subject, *others = (one.name for one in runs.subjects)
+    for one in entry.ratios:
+        below = runs.values(one.over, subject, one.criterion)
+        found = {
+            name: ratio_interval(runs.values(one.case, name, one.criterion), below, CONFIDENCE.value)
+            for name in (subject, *others)
+        }
+        own = found[subject]
+        if own is None:
+            continue
+        numerator = runs.values(one.case, subject, one.criterion)
+        against = {}
+        for other in others:
+            if (interval := found[other]) is not None:
+                pairs = paired_differences(numerator, runs.values(one.case, other, one.criterion))
+                difference = mean_interval(pairs, CONFIDENCE.value)
+                against[other] = Against(interval, difference, word(difference, one.better))
+        yield Score("", one.name, one.label, "", one.better, own, against)
 
 
 def _facts(entry: Entry, runs: Runs) -> Iterator[Score]:
@@ -264,11 +370,58 @@ def _graphs(entries: Sequence[Entry], runs: Runs) -> Iterator[Graph]:
                     if (summary := ellipse(points)) is not None:
                         found.setdefault(cloud.title, {})[subject.name] = summary
             if found:
-                yield Graph(entry.number, case.key, case.title, found)
+                yield Graph(entry.section, case.key, case.title, found)
+
+
+def _plots(entries: Sequence[Entry], rows: Sequence[Row], runs: Runs) -> Iterator[Plot]:
+    for entry, row in zip(entries, rows, strict=True):
+        for trend in entry.trends:
+            lines = {one.name: points for one in runs.subjects if (points := _trend(trend, row, one.name, runs))}
+            if lines:
+                t = trend
+                yield Plot(row.section, "", t.name, t.title, t.x, t.y, t.caption, t.logarithmic, lines)
+        for case in entry.cases:
+            for curve in case.curves:
+                lines = {
+                    one.name: points for one in runs.subjects if (points := _curve(curve, case.key, one.name, runs))
+                }
+                if lines:
+                    c = curve
+                    yield Plot(row.section, case.key, c.name, c.title, c.x, c.y, c.caption, False, lines)
+
+
+def _trend(trend: Trend, row: Row, name: str, runs: Runs) -> list[tuple[float, Interval]]:
+    points = []
+    for x, key in trend.points:
+        scores = {score.name: score for score in row.scores if score.case == key}
+        found = _of(scores.get(trend.criterion), name, runs)
+        at = _of(scores.get(trend.across), name, runs).mean if trend.across else x
+        if found.n and math.isfinite(at):
+            points.append((at, found))
+    return points
+
+
+def _of(score: Score | None, name: str, runs: Runs) -> Interval:
+    """Return the interval of a subject in a score; without replications if there is none."""
+    if score is not None and name == runs.subjects[0].name:
+        return score.interval
+    if score is not None and name in score.against:
+        return score.against[name].interval
+    return mean_interval([], CONFIDENCE.value)
+
+
+def _curve(curve: Curve, case: str, name: str, runs: Runs) -> list[tuple[float, Interval]]:
+    by_x: dict[float, list[float]] = {}
+    for sample in runs.samples.get((case, name), {}).values():
+        for x, y in sample.curves[curve.name]:
+            if not math.isnan(y):
+                by_x.setdefault(x, []).append(y)
+    points = [(x, mean_interval(by_x[x], CONFIDENCE.value).clipped(0.0)) for x in sorted(by_x)]
+    return [(x, replace(one, hi=min(one.hi, curve.highest))) for x, one in points]
 
 
 def _digest(runs: Runs) -> str:
-    """Return the first 128 bits of SHA-256 over the cases, disciplines, seeds and digests, in hexadecimal."""
+    """Return the first 128 bits of SHA-256 over the cases, subjects, seeds and digests, in hexadecimal."""
     found = hashlib.sha256()
     for (case, name), samples in runs.samples.items():
         for k in sorted(samples):

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from tailback.evaluation import choices
+from tailback.evaluation.choice import CLOUD, SAMPLE
 from tailback.evaluation.network import BOTTLENECK
 from tailback.results import observables, quality
 from tailback.results.observables import Observable
@@ -18,8 +18,12 @@ __all__ = [
     "Better",
     "Cloud",
     "Criterion",
+    "Limit",
+    "Side",
     "acknowledgements_lost",
     "completion",
+    "completion_p99",
+    "criterion",
     "delay_p99",
     "fairness",
     "goodput",
@@ -36,8 +40,20 @@ __all__ = [
     "waiting",
 ]
 
+Side = Literal["at most", "at least"]
+
 Better = Literal["lower", "higher"] | None
 """Direction of a criterion that is better; `None`: neither, so that the card has no word for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """Value that a quantity must not exceed or fall below."""
+
+    side: Side
+    value: float
+    source: str
+    """Section of the guide, or `HERE` with the reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +62,19 @@ class Criterion:
 
     observable: Observable
     better: Better
+    limit: Limit | None = None
+    """Requirement on the evaluated subject; `None`: there is none."""
 
     def of(self, name: str, label: str) -> Criterion:
         """Return the criterion with another name and label."""
-        return Criterion(replace(self.observable, name=name, label=label), self.better)
+        return replace(self, observable=replace(self.observable, name=name, label=label))
+
+    def limited(self, side: Side, value: float, source: str) -> Criterion:
+        """Return the criterion with a limit."""
+        return replace(self, limit=Limit(side, value, source))
 
 
-def _criterion(
+def criterion(
     name: str,
     label: str,
     unit: str,
@@ -62,6 +84,7 @@ def _criterion(
     lowest: float | None = 0.0,
     precision: tuple[float, float] | None = None,
 ) -> Criterion:
+    """Return the criterion of a quantity; the arguments are those of `Observable`."""
     return Criterion(Observable(name, label, unit, value, None, lowest, precision), better)
 
 
@@ -75,7 +98,7 @@ def waiting(group: str, rtt_ms: float, label: str = "") -> Criterion:
 
     It is the one-way delay minus the propagation delay, half of `rtt_ms`: waiting and transmission at all ports.
     """
-    return _criterion(
+    return criterion(
         f"queueing_delay_{group}",
         label or f"queueing delay, {group}",
         "ms",
@@ -93,7 +116,7 @@ def delay_p99(group: str, rtt_ms: float, label: str = "") -> Criterion:
         found = row["delay"].get("p99_s") if row else None
         return math.nan if found is None else 1e3 * found - rtt_ms / 2
 
-    return _criterion(f"queueing_delay_p99_{group}", label or f"99 % queueing delay, {group}", "ms", value, "lower")
+    return criterion(f"queueing_delay_p99_{group}", label or f"99 % queueing delay, {group}", "ms", value, "lower")
 
 
 def jitter(group: str, label: str = "") -> Criterion:
@@ -104,7 +127,7 @@ def jitter(group: str, label: str = "") -> Criterion:
         found = row["jitter_s"] if row else None
         return math.nan if found is None else 1e3 * found
 
-    return _criterion(f"jitter_{group}", label or f"jitter, {group}", "ms", value, "lower")
+    return criterion(f"jitter_{group}", label or f"jitter, {group}", "ms", value, "lower")
 
 
 def loss(group: str = "*", name: str = "", label: str = "", better: Better = "lower") -> Criterion:
@@ -122,7 +145,7 @@ def synchronisation(group: str, rtt_ms: float) -> Criterion:
         epoch_s = rtt_ms * 1e-3 / 2 + report.mean_delay_s(group)
         return math.nan if math.isnan(epoch_s) else mean_share(backoff_shares(report, epoch_s, group))
 
-    return _criterion("synchronisation", "flows that reduce their windows together", "%", value, "lower")
+    return criterion("synchronisation", "flows that reduce their windows together", "%", value, "lower")
 
 
 def completion(group: str, name: str, label: str) -> Criterion:
@@ -132,7 +155,7 @@ def completion(group: str, name: str, label: str) -> Criterion:
         found = report.application(group)["time"]["mean_s"]
         return math.nan if found is None else 1e3 * found
 
-    return _criterion(name, label, "ms", value, "lower", precision=(0.1, 0.0))
+    return criterion(name, label, "ms", value, "lower", precision=(0.1, 0.0))
 
 
 def completion_p99(group: str, name: str, label: str) -> Criterion:
@@ -142,7 +165,7 @@ def completion_p99(group: str, name: str, label: str) -> Criterion:
         found = report.application(group)["time"].get("p99_s")
         return math.nan if found is None else 1e3 * found
 
-    return _criterion(name, label, "ms", value, "lower")
+    return criterion(name, label, "ms", value, "lower")
 
 
 def start_up() -> Criterion:
@@ -167,7 +190,7 @@ def ratio(over: str, under: str, name: str, label: str) -> Criterion:
         below = report.goodput_bps(under)
         return report.goodput_bps(over) / below if below else math.nan
 
-    return _criterion(name, label, "", value, None)
+    return criterion(name, label, "", value, None)
 
 
 def speech(group: str, label: str) -> Criterion:
@@ -176,7 +199,7 @@ def speech(group: str, label: str) -> Criterion:
     def value(report: Report) -> float:
         return quality.speech(report, group).mos if group in report.data["variation"] else 1.0
 
-    return _criterion(f"mos_{group}", label, "", value, "higher", lowest=1.0)
+    return criterion(f"mos_{group}", label, "", value, "higher", lowest=1.0)
 
 
 def marks(port: str = BOTTLENECK) -> Criterion:
@@ -192,7 +215,7 @@ def acknowledgements_lost(group: str, name: str, label: str) -> Criterion:
         sent = sum(row["acks_sent"] for row in rows)
         return 100 * sum(row["acks_lost"] for row in rows) / sent if sent else math.nan
 
-    return _criterion(name, label, "%", value, "lower")
+    return criterion(name, label, "%", value, "lower")
 
 
 def state_size(port: str = BOTTLENECK) -> Criterion:
@@ -203,7 +226,7 @@ def state_size(port: str = BOTTLENECK) -> Criterion:
         assert series is not None, "all scenarios of the evaluation are sampled"
         return max(series["ports"][port]["state"].get("state_bytes", [math.nan]))
 
-    return _criterion("state", "state of the discipline", "B", value, "lower")
+    return criterion("state", "state of the discipline", "B", value, "lower")
 
 
 @dataclass(frozen=True, slots=True)
@@ -236,7 +259,7 @@ class Cloud:
         names = [row["name"] for row in report.data["flows"] if row["group"] == self.group]
         columns = [own[name].get("goodput_bytes") or own[name]["delivered_bytes"] for name in names if name in own]
         times = series["time_s"]
-        step = max(round(choices.CLOUD.value * 1e3 / choices.SAMPLE.value), 1)
+        step = max(round(CLOUD.value * 1e3 / SAMPLE.value), 1)
         first = next((k for k, at in enumerate(times) if at >= report.data["warmup_s"]), len(times))
         points = []
         for begin in range(first, len(times) - step, step):
@@ -255,4 +278,4 @@ class Cloud:
 
 def largest_delay(cloud: Cloud) -> Criterion:
     """Return the largest mean queueing delay of an interval, ms."""
-    return _criterion("largest_delay", "largest queueing delay, mean of one second", "ms", cloud.largest, "lower")
+    return criterion("largest_delay", "largest queueing delay, mean of one second", "ms", cloud.largest, "lower")

@@ -1,4 +1,4 @@
-"""Evaluation of a discipline by RFC 7928: plan, runs, card and files."""
+"""Evaluation of a discipline or a congestion control by its guide: plan, runs, card and files."""
 
 from __future__ import annotations
 
@@ -7,17 +7,24 @@ from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from tailback.errors import OutputError, UsageError
+from tailback.evaluation.aqm.guide import AQM
 from tailback.evaluation.card import Card, card
-from tailback.evaluation.choices import Length, ProfileName, length_of
+from tailback.evaluation.choice import Length, ProfileName
+from tailback.evaluation.congestion.guide import CONGESTION
+from tailback.evaluation.guide import Guide
 from tailback.evaluation.plan import plan
 from tailback.evaluation.runner import Watch, run_cases
-from tailback.evaluation.subject import Subject
+from tailback.evaluation.subject import Role, Subject
 from tailback.run.pool import Pool
 
-__all__ = ["DEFAULTS", "evaluate", "write"]
+__all__ = ["evaluate", "guide_of", "write"]
 
-DEFAULTS = ("drop-tail", "codel", "pie", "red")
-"""Kinds to compare with, unless others are given."""
+_GUIDES = {guide.role.key: guide for guide in (AQM, CONGESTION)}
+
+
+def guide_of(role: Role) -> Guide:
+    """Return the guide by which subjects of a role are evaluated."""
+    return _GUIDES[role.key]
 
 
 def evaluate(
@@ -31,32 +38,34 @@ def evaluate(
     threads: int | None = None,
     watch: Watch | None = None,
 ) -> Card:
-    """Run all sections with a discipline and those to compare it with, and return the card.
+    """Run all sections with a subject and those to compare it with, and return the card.
 
     Args:
-        subject: Discipline to evaluate.
-        others: Disciplines to compare with.
+        subject: Discipline or congestion control to evaluate.
+        others: Those to compare with, of the same role.
         profile: Effort, "quick" or "full".
         length: Lengths of runs and numbers of replications. Default: those of the profile.
-        only: Numbers of sections to run, such as "8.2", with their subsections. Default: all.
-        seed: Base seed; replication k of each case runs with `seed + k`, with every discipline.
+        only: Keys of sections to run, such as "8.2", with their subsections. Default: all.
+        seed: Base seed; replication k of each case runs with `seed + k`, with every subject.
         threads: Maximum number of replications that run at the same time. Default: one per processor.
         watch: Progress callback.
 
     Raises:
-        UsageError: A section is unknown, a discipline is given twice, or a seed is out of range.
+        UsageError: A section is unknown, a subject is given twice, or a seed is out of range.
         RunError: A replication failed.
 
     """
     names = [one.name for one in (subject, *others)]
     repeated = next((name for name in names if names.count(name) > 1), None)
     if repeated is not None:
-        raise UsageError(f"{repeated!r} is given twice; compare with other disciplines")
-    entries = plan(subject, others, only)
+        raise UsageError(f"{repeated!r} is given twice; compare with other {subject.role.plural}")
+    guide = guide_of(subject.role)
+    effort = length or guide.lengths[profile]
+    entries = plan(guide, subject, others, only, effort)
     cases = [case for entry in entries for case in entry.cases]
     with Pool(threads) as pool:
-        runs = run_cases(cases, (subject, *others), length or length_of(profile), seed, pool, watch)
-    return card(entries, runs, profile)
+        runs = run_cases(cases, (subject, *others), effort, seed, pool, watch)
+    return card(guide, entries, runs, profile)
 
 
 def write(found: Card, out: Path) -> Path:

@@ -1,21 +1,28 @@
-"""Dumbbell of section 3.1: hosts of each class of flows, two routers, and the bottleneck with the discipline."""
+"""Networks of evaluations: the dumbbell with hosts of each class of flows, two routers, and the bottleneck."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tailback.evaluation import choices
-from tailback.scenario import Scenario, Table, Value, kind, source, tcp
+from tailback.evaluation.choice import ACCESS, JITTER, PACKET, SAMPLE
+from tailback.scenario import Scenario, Table, Value, source
 
-__all__ = ["BOTTLENECK", "REVERSE", "bulk", "call", "dumbbell", "friendly", "page_views", "starts", "two_bottlenecks"]
+__all__ = ["BOTTLENECK", "MIDDLE_MS", "REVERSE", "bulk", "call", "dumbbell", "empty", "hosts", "packets_of_delay"]
 
 BOTTLENECK = "left->right"
-"""Port with the discipline."""
+"""Port of the bottleneck in the direction of the data."""
 REVERSE = "right->left"
 """Port of the reverse direction; its queue is unlimited unless a section has traffic in both directions."""
 
-_BOTTLENECK_MS, _RECEIVER_MS = 1.0, 0.5
-"""One-way propagation delays of the bottleneck and of the receivers' access links, ms; the senders' have the rest."""
+MIDDLE_MS = 1.0
+"""One-way propagation delay of the bottleneck, ms."""
+_RECEIVER_MS = 0.5
+"""One-way propagation delay of the receivers' access links, ms; the senders' have the rest."""
+
+
+def packets_of_delay(rate_mbps: float, rtt_ms: float) -> int:
+    """Return the bandwidth-delay product in packets of `PACKET`, rounded to the nearest number, at least 1."""
+    return max(round(rate_mbps * 1e6 * rtt_ms * 1e-3 / 8 / PACKET.value), 1)
 
 
 def dumbbell(
@@ -24,9 +31,12 @@ def dumbbell(
     warmup_s: float,
     rtts_ms: Mapping[str, float],
     *,
-    capacity_mbps: float | None = None,
-    buffer: int | None = None,
+    capacity_mbps: float,
+    buffer: int,
     both: bool = False,
+    loss: float | None = None,
+    jitter: str | None = None,
+    receivers: Mapping[str, Value] | None = None,
 ) -> Scenario:
     """Return the network without flows.
 
@@ -37,83 +47,62 @@ def dumbbell(
         duration_s: Length of the run, s, warm-up included.
         warmup_s: Length of the warm-up, s.
         rtts_ms: Round-trip times without queueing by class, ms, at least 3.
-        capacity_mbps: Capacity of the bottleneck, Mbit/s. Default: `choices.CAPACITY`.
-        buffer: Buffer at the bottleneck, packets. Default: `choices.BUFFER` at `choices.CAPACITY` and `choices.RTT`.
+        capacity_mbps: Capacity of the bottleneck, Mbit/s.
+        buffer: Buffer at the bottleneck, packets.
         both: If true, the reverse direction of the bottleneck has the same discipline and buffer.
+        loss: Probability of random loss on the bottleneck's link. Default: 0.
+        jitter: Upper bound of the random delay on the bottleneck's link. Default: 0.
+        receivers: Discipline at the ports towards the receivers. Default: drop-tail.
 
     """
-    rate = choices.CAPACITY.value if capacity_mbps is None else capacity_mbps
-    if buffer is None:
-        bdp = choices.packets_of_delay(choices.CAPACITY.value, choices.RTT.value)
-        buffer = max(round(choices.BUFFER.value * bdp), 1)
     port: Table = {"buffer": f"{buffer}packets", "discipline": dict(discipline)}
+    ports: dict[str, Value] = {"left": port} if both else {}
+    if receivers is not None:
+        ports |= {f"recv-{name}": {"discipline": dict(receivers)} for name in rtts_ms}
     made = (
-        _empty(duration_s, warmup_s)
+        empty(duration_s, warmup_s)
         .switch("left", ports={"right": port})
-        .switch("right", ports={"left": port} if both else {})
-        .link(["left", "right"], rate=f"{rate:g}Mbit/s", delay=f"{_BOTTLENECK_MS:g}ms")
+        .switch("right", ports=ports)
+        .link(["left", "right"], rate=f"{capacity_mbps:g}Mbit/s", delay=f"{MIDDLE_MS:g}ms", loss=loss, jitter=jitter)
     )
     for name, rtt in rtts_ms.items():
-        made = _hosts(made, name, rtt, "left", "right")
+        made = hosts(made, name, rtt, "left", "right")
     return made
 
 
-def two_bottlenecks(discipline: Mapping[str, Value], duration_s: float, warmup_s: float, rtt_ms: float) -> Scenario:
-    """Return a network of three routers in a row, with the discipline towards the next one at the first two.
+def empty(duration_s: float, warmup_s: float, sample_ms: float = SAMPLE.value, *, by_flow: bool = True) -> Scenario:
+    """Return a document with the run's length and the series that the criteria need, without a network.
 
-    The hosts of the class `through` use both bottlenecks, those of `first` and `second` one of them. All have the
-    round-trip time `rtt_ms`.
+    With `by_flow`, the series have the payload of each flow, which graphs need.
     """
-    buffer = max(round(choices.BUFFER.value * choices.packets_of_delay(choices.CAPACITY.value, choices.RTT.value)), 1)
-    port: Table = {"buffer": f"{buffer}packets", "discipline": dict(discipline)}
-    rate, delay = f"{choices.CAPACITY.value}Mbit/s", f"{_BOTTLENECK_MS:g}ms"
-    made = (
-        _empty(duration_s, warmup_s)
-        .switch("left", ports={"middle": port})
-        .switch("middle", ports={"right": port})
-        .switch("right")
-        .link(["left", "middle"], rate=rate, delay=delay)
-        .link(["middle", "right"], rate=rate, delay=delay)
-    )
-    made = _hosts(made, "through", rtt_ms, "left", "right", 2 * _BOTTLENECK_MS)
-    return _hosts(_hosts(made, "first", rtt_ms, "left", "middle"), "second", rtt_ms, "middle", "right")
-
-
-def _empty(duration_s: float, warmup_s: float) -> Scenario:
-    """Return a document with the run's length and the series that the criteria need, without a network."""
     return Scenario(
         duration=f"{duration_s:g}s",
         warmup=f"{warmup_s:g}s",
-        sample=f"{choices.SAMPLE.value}ms",
+        sample=f"{sample_ms:g}ms",
         delay_variation=True,
-        record=["throughput-by-flow"],
+        record=["throughput-by-flow"] if by_flow else [],
         framing="none",
         buffer="unlimited",
     )
 
 
-def _hosts(
-    made: Scenario, name: str, rtt_ms: float, left: str, right: str, middle_ms: float = _BOTTLENECK_MS
+def hosts(
+    made: Scenario,
+    name: str,
+    rtt_ms: float,
+    left: str,
+    right: str,
+    middle_ms: float = MIDDLE_MS,
+    access_mbps: float = ACCESS.value,
 ) -> Scenario:
     """Add the hosts of a class at the routers `left` and `right`, between which the propagation takes `middle_ms`."""
-    access = f"{choices.ACCESS.value}Mbit/s"
+    rate = f"{access_mbps:g}Mbit/s"
     rest = rtt_ms / 2 - middle_ms - _RECEIVER_MS
     return (
         made.host(f"send-{name}")
         .host(f"recv-{name}")
-        .link([f"send-{name}", left], rate=access, delay=f"{rest:g}ms", jitter=f"{choices.JITTER.value:g}ms")
-        .link([right, f"recv-{name}"], rate=access, delay=f"{_RECEIVER_MS:g}ms")
-    )
-
-
-def friendly(**parameters: Value) -> Table:
-    """Return the transport of a TCP-friendly sender; `parameters` are those of TCP."""
-    return tcp(
-        **{
-            "congestion_control": {"kind": choices.FRIENDLY.value},
-            "initial_window": choices.WINDOW.value,
-            **parameters,
-        }
+        .link([f"send-{name}", left], rate=rate, delay=f"{rest:g}ms", jitter=f"{JITTER.value:g}ms")
+        .link([right, f"recv-{name}"], rate=rate, delay=f"{_RECEIVER_MS:g}ms")
     )
 
 
@@ -121,63 +110,25 @@ def bulk(
     made: Scenario,
     name: str,
     path: str,
+    transport: Table,
     count: int = 1,
     *,
     reverse: bool = False,
     start: str | None = None,
-    transport: Mapping[str, Value] | None = None,
 ) -> Scenario:
-    """Add `count` long-lived TCP flows that always have data, which start within a second.
+    """Add `count` long-lived flows that always have data, which start within a second.
 
-    `path` is the class of the hosts, `reverse` sends from the receivers to the senders, and `transport` has parameters
-    of TCP.
+    `path` is the class of the hosts, and `reverse` sends from the receivers to the senders.
     """
     ends = (f"send-{path}", f"recv-{path}")
     from_, to = ends[::-1] if reverse else ends
     return made.flow(
-        name,
-        from_,
-        to,
-        source("bulk"),
-        count=count,
-        transport=friendly(**(transport or {})),
-        start=start,
-        start_spread="1s",
-        probe=True,
+        name, from_, to, source("bulk"), count=count, transport=transport, start=start, start_spread="1s", probe=True
     )
 
 
-def page_views(made: Scenario, name: str, path: str, count: int = 1) -> Scenario:
-    """Add `count` users who load web pages from the senders, one page after the other (section 7.2)."""
-    size = kind("uniform", least=choices.OBJECT.value[0], most=choices.OBJECT.value[1])
-    application = kind(
-        "web",
-        main=size,
-        object=size,
-        objects=kind("fixed", number=choices.PAGE_OBJECTS.value),
-        parallel=choices.PARALLEL.value,
-        think=kind("exponential", mean=f"{choices.THINK.value}s"),
-    )
-    return made.flow(name, f"recv-{path}", f"send-{path}", application=application, count=count, transport=friendly())
-
-
-def starts(made: Scenario, path: str) -> Scenario:
-    """Add a client that opens connections one after the other, each for a request and a response of one segment.
-
-    The time of an exchange is the flow start-up time of section 2.2 plus the delay of the response.
-    """
-    application = kind(
-        "request-response",
-        connections="fresh",
-        request=kind("fixed", size="300B"),
-        response=kind("fixed", size="1460B"),
-        think=kind("exponential", mean=f"{choices.THINK.value}s"),
-    )
-    return made.flow("start", f"recv-{path}", f"send-{path}", application=application, transport=friendly())
-
-
-def call(made: Scenario, name: str, path: str, *, reverse: bool = False) -> Scenario:
-    """Add one direction of a call (G.711)."""
+def call(made: Scenario, name: str, path: str, packet: int, *, reverse: bool = False) -> Scenario:
+    """Add one direction of a call: a packet of `packet` bytes each 20 ms."""
     ends = (f"send-{path}", f"recv-{path}")
     from_, to = ends[::-1] if reverse else ends
-    return made.flow(name, from_, to, source("cbr", packet=f"{choices.VOICE.value}B", interval="20ms"))
+    return made.flow(name, from_, to, source("cbr", packet=f"{packet}B", interval="20ms"))

@@ -1,89 +1,35 @@
-"""Outline of RFC 7928, sections 4 to 12: each section is a row of the card."""
+"""Outline of a guide: its sections, each of which is a row of the card."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-__all__ = ["OUTLINE", "REFERENCE", "Section", "children"]
-
-REFERENCE = (
-    "N. Kuhn, P. Natarajan, N. Khademi and D. Ros: Characterization Guidelines for Active Queue Management (AQM), "
-    "RFC 7928, July 2016"
-)
+__all__ = ["Section", "children", "is_within"]
 
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A section of RFC 7928."""
+    """A section of a guide, or one of its documents if it has several."""
 
-    number: str
-    """Number, such as "8.2.2"."""
+    key: str
+    """Number, such as "8.2.2"; in a guide of several documents "rfc9743/5.1", or "rfc9743" for the document itself."""
     title: str
+    number: str
+    """Number within the document; empty for a document."""
 
     @property
     def level(self) -> int:
-        """Depth of the section: 1 for section 8, 3 for section 8.2.2."""
-        return self.number.count(".") + 1
+        """Depth: 0 for a document, 1 for section 8, 3 for section 8.2.2."""
+        return self.number.count(".") + 1 if self.number else 0
 
 
-OUTLINE = tuple(
-    Section(number, title)
-    for number, title in (
-        ("4", "Methodology, Metrics, AQM Comparisons, Packet Sizes, Scheduling, and ECN"),
-        ("4.1", "Methodology"),
-        ("4.2", "Comments on Metrics Measurement"),
-        ("4.3", "Comparing AQM Schemes"),
-        ("4.3.1", "Performance Comparison"),
-        ("4.3.2", "Deployment Comparison"),
-        ("4.4", "Packet Sizes and Congestion Notification"),
-        ("4.5", "Interaction with ECN"),
-        ("4.6", "Interaction with Scheduling"),
-        ("5", "Transport Protocols"),
-        ("5.1", "TCP-Friendly Sender"),
-        ("5.1.1", "TCP-Friendly Sender with the Same Initial Congestion Window"),
-        ("5.1.2", "TCP-Friendly Sender with Different Initial Congestion Windows"),
-        ("5.2", "Aggressive Transport Sender"),
-        ("5.3", "Unresponsive Transport Sender"),
-        ("5.4", "Less-than-Best-Effort Transport Sender"),
-        ("6", "Round-Trip Time Fairness"),
-        ("6.1", "Motivation"),
-        ("6.2", "Recommended Tests"),
-        ("6.3", "Metrics to Evaluate the RTT Fairness"),
-        ("7", "Burst Absorption"),
-        ("7.1", "Motivation"),
-        ("7.2", "Recommended Tests"),
-        ("8", "Stability"),
-        ("8.1", "Motivation"),
-        ("8.2", "Recommended Tests"),
-        ("8.2.1", "Definition of the Congestion Level"),
-        ("8.2.2", "Mild Congestion"),
-        ("8.2.3", "Medium Congestion"),
-        ("8.2.4", "Heavy Congestion"),
-        ("8.2.5", "Varying the Congestion Level"),
-        ("8.2.6", "Varying Available Capacity"),
-        ("8.3", "Parameter Sensitivity and Stability Analysis"),
-        ("9", "Various Traffic Profiles"),
-        ("9.1", "Traffic Mix"),
-        ("9.2", "Bidirectional Traffic"),
-        ("10", "Example of a Multi-AQM Scenario"),
-        ("10.1", "Motivation"),
-        ("10.2", "Details on the Evaluation Scenario"),
-        ("11", "Implementation Cost"),
-        ("11.1", "Motivation"),
-        ("11.2", "Recommended Discussion"),
-        ("12", "Operator Control and Auto-Tuning"),
-        ("12.1", "Motivation"),
-        ("12.2", "Recommended Discussion"),
-    )
-)
-"""Sections in the order of the RFC.
-
-Written from memory of the RFC. The numbers 4.5, 5.1.1 to 5.4, 6.2 and 8.2.2 to 8.2.6 were compared with the comments of
-the AQM evaluation suite of ns-3, which cite them; the other numbers and the wording of the titles were not compared
-with a copy of the RFC.
-"""
+def is_within(key: str, outer: str) -> bool:
+    """Return `True` if a section is `outer`, or below it."""
+    return key == outer or key.startswith((f"{outer}.", f"{outer}/"))
 
 
-def children(number: str) -> list[Section]:
-    """Return the sections directly below a section, in order."""
-    return [one for one in OUTLINE if one.number.rpartition(".")[0] == number]
+def children(outline: Sequence[Section], key: str) -> list[Section]:
+    """Return the sections directly below a section or document, in order."""
+    level = next(one.level for one in outline if one.key == key)
+    return [one for one in outline if one.level == level + 1 and one.key != key and is_within(one.key, key)]

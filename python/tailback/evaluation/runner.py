@@ -1,4 +1,4 @@
-"""Runs of an evaluation: each case with each discipline, with the same seeds, until the intervals are narrow enough."""
+"""Runs of an evaluation: each case with each subject, with the same seeds, until the intervals are narrow enough."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from tailback.errors import ScenarioError
 from tailback.evaluation.case import Case
-from tailback.evaluation.choices import CONFIDENCE, Length
+from tailback.evaluation.choice import CONFIDENCE, Length
 from tailback.evaluation.subject import Subject
 from tailback.results.intervals import mean_interval
 from tailback.results.report import Report
@@ -23,7 +23,7 @@ Watch = Callable[[str, float, int], object]
 """Progress callback: its arguments are the current step, and the numbers of finished and of planned replications."""
 
 Key = tuple[str, str, int]
-"""Key of a case, name of a discipline, and number of the replication."""
+"""Key of a case, name of a subject, and number of the replication."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,8 @@ class Sample:
     """Criteria by name; NaN: the replication has no value."""
     clouds: Mapping[str, Sequence[tuple[float, float]]]
     """Points of the delay-goodput graph by title: ms and Mbit/s."""
+    curves: Mapping[str, Sequence[tuple[float, float]]] = field(default_factory=dict)
+    """Points of the curves by name."""
 
 
 @dataclass
@@ -45,13 +47,13 @@ class Runs:
     cases: Mapping[str, Case]
     """Cases by key."""
     subjects: tuple[Subject, ...]
-    """Disciplines, the evaluated one first."""
+    """Subjects, the evaluated one first."""
     seed: int
     """Seed of replication 0 of every case; replication k has this seed plus k."""
     samples: dict[tuple[str, str], dict[int, Sample]] = field(default_factory=dict)
-    """Finished replications by their number, for each case and discipline."""
+    """Finished replications by their number, for each case and subject."""
     refused: dict[tuple[str, str], str] = field(default_factory=dict)
-    """Reason why a discipline cannot be run in a case."""
+    """Reason why a subject cannot be run in a case."""
     interrupted: bool = False
     cpu_s: float = 0.0
     """Processor time of all replications, s."""
@@ -93,7 +95,7 @@ def run_cases(
 
 @dataclass
 class _Replications(Replicated[str]):
-    """Replications of an evaluation; a unit is a case with all its disciplines."""
+    """Replications of an evaluation; a unit is a case with all its subjects."""
 
     runs: Runs
     length: Length
@@ -103,7 +105,7 @@ class _Replications(Replicated[str]):
     note: str = "running"
 
     def prepare(self) -> None:
-        """Build all scenarios, and note those that a discipline refuses."""
+        """Build all scenarios, and note those that a subject refuses."""
         for key, case in self.runs.cases.items():
             for subject in self.runs.subjects[:1] if case.alone else self.runs.subjects:
                 try:
@@ -114,7 +116,7 @@ class _Replications(Replicated[str]):
                     self.runs.samples[key, subject.name] = {}
 
     def subjects_of(self, key: str) -> list[str]:
-        """Return the names of the disciplines that are run in a case."""
+        """Return the names of the subjects that are run in a case."""
         return [name for case, name in self.scenarios if case == key]
 
     @property
@@ -142,7 +144,7 @@ class _Replications(Replicated[str]):
         return not outcome.interrupted
 
     def imprecise(self) -> Iterable[str]:
-        """Return the cases in which a criterion of the evaluated discipline misses its precision target."""
+        """Return the cases in which a criterion of the evaluated subject misses its precision target."""
         name = self.runs.subjects[0].name
         found = []
         for key, case in self.runs.cases.items():
@@ -178,4 +180,5 @@ class _Keep:
             report.data["packet_hops"],
             {one.observable.name: one.observable.value(report) for one in case.criteria},
             {cloud.title: cloud.points(report) for cloud in case.clouds},
+            {curve.name: curve.points(report) for curve in case.curves},
         )

@@ -138,7 +138,7 @@ impl Ledbat {
     }
 
     /// Adds a sample to the filter (`update_current_delay`), and removes those older than a round trip (RFC 6817 section
-    /// 2.4.2: "samples in the list are not older than an RTT in the past").
+    /// 2.5: "samples in the list are not older than an RTT in the past").
     fn update_current_delay(&mut self, now: Time, delay: Dur) {
         while self.current_delays.front().is_some_and(|(at, _)| now.since(*at) > self.srtt) {
             self.current_delays.pop_front();

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tailback.evaluation import choices
+from tailback.evaluation.aqm import choices
+from tailback.evaluation.aqm.choices import flows_at
+from tailback.evaluation.aqm.network import bulk, dumbbell, starts
 from tailback.evaluation.case import Case, Entry, not_applicable, run
-from tailback.evaluation.choices import Choice, Length, flows_at, packets_of_delay
+from tailback.evaluation.choice import Choice, Length
 from tailback.evaluation.criteria import (
     Cloud,
     Criterion,
@@ -20,7 +22,7 @@ from tailback.evaluation.criteria import (
     utilisation,
     waiting,
 )
-from tailback.evaluation.network import bulk, dumbbell, starts
+from tailback.evaluation.network import packets_of_delay
 from tailback.scenario import Scenario, Value
 
 __all__ = ["entries", "steady"]

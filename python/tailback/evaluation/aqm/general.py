@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tailback.evaluation import choices
+from tailback.evaluation.aqm import choices
+from tailback.evaluation.aqm.choices import flows_at
+from tailback.evaluation.aqm.fairness import pair
+from tailback.evaluation.aqm.network import bulk, dumbbell
 from tailback.evaluation.case import Case, Entry, not_applicable, run
-from tailback.evaluation.choices import Length, flows_at
-from tailback.evaluation.criteria import Cloud, goodput, loss, marks, utilisation, waiting
-from tailback.evaluation.network import bulk, dumbbell
+from tailback.evaluation.choice import PACKET, Length
+from tailback.evaluation.criteria import Cloud, goodput, loss, ratio, waiting
+from tailback.evaluation.network import packets_of_delay
 from tailback.evaluation.subject import Subject
 from tailback.scenario import Scenario, Table, Value, source
 
@@ -26,18 +29,22 @@ def entries(subject: Subject) -> Iterable[Entry]:
         note="each metric of each row is compared with the other disciplines in the same scenario, with the same seeds "
         "and the same buffer",
     )
-    yield not_applicable("4.3.2", "a discussion; the rows 11.2 and 12.2 have the numbers that it needs")
+    yield not_applicable("4.3.2", "a discussion; the rows 8.3, 11.2 and 12.2 have the numbers that it needs")
+    flows = flows_at(choices.MILD.value) // 2
     yield run(
         "4.4",
         Case(
             "4.4",
-            "packets of 200 B and of 1500 B among TCP flows, medium congestion",
+            f"mild congestion: {flows} flows with packets of {choices.SMALL.value} B, {flows} of {PACKET.value} B",
             _sizes,
             (
-                loss("small", "loss_small", "packet loss, 200 B"),
-                loss("large", "loss_large", "packet loss, 1500 B"),
-                waiting("small", _RTT, "queueing delay, 200 B"),
-                waiting("large", _RTT, "queueing delay, 1500 B"),
+                goodput("small", f"goodput, {choices.SMALL.value} B", None),
+                goodput("large", f"goodput, {PACKET.value} B", None),
+                ratio("large", "small", "ratio", f"goodput, {PACKET.value} B / {choices.SMALL.value} B"),
+                loss("small", "loss_small", f"packet loss, {choices.SMALL.value} B"),
+                loss("large", "loss_large", f"packet loss, {PACKET.value} B"),
+                waiting("small", _RTT, f"queueing delay, {choices.SMALL.value} B"),
+                waiting("large", _RTT, f"queueing delay, {PACKET.value} B"),
             ),
         ),
     )
@@ -47,40 +54,19 @@ def entries(subject: Subject) -> Iterable[Entry]:
 
 def _sizes(discipline: Mapping[str, Value], length: Length) -> Scenario:
     made = dumbbell(discipline, length.duration_s, length.warmup_s, {"a": _RTT})
-    made = bulk(made, "bulk", "a", flows_at(choices.MEDIUM.value))
-    for name, size in (("small", 200), ("large", choices.PACKET.value)):
-        made = made.flow(name, "send-a", "recv-a", source("poisson", rate="500kbit/s", packet=f"{size}B"))
+    for name, size in (("small", choices.SMALL.value), ("large", PACKET.value)):
+        made = bulk(made, name, "a", flows_at(choices.MILD.value) // 2, transport={"segment": f"{size - 40}B"})
     return made
 
 
 def _ecn(subject: Subject) -> Entry:
     note = (
-        "flows are ECN-capable (RFC 3168); disciplines with a parameter `ecn` have `ecn = true`. Row 8.2.3 has the "
-        "same scenario without ECN"
+        "the tests of row 6.2 with ECN-capable flows (RFC 3168); disciplines with a parameter `ecn` have `ecn = true`. "
+        "Row 6.2 has the same scenarios without ECN"
     )
     if not subject.accepts({"ecn": True}):
         note += f"; {subject.kind} has no parameter `ecn` and is run as it is"
-    case = Case(
-        "4.5",
-        "medium congestion, ECN-capable flows",
-        lambda discipline, length: bulk(
-            dumbbell(discipline, length.duration_s, length.warmup_s, {"a": _RTT}),
-            "bulk",
-            "a",
-            flows_at(choices.MEDIUM.value),
-            transport={"ecn": "classic"},
-        ),
-        (
-            goodput("bulk", "goodput"),
-            waiting("bulk", _RTT, "queueing delay"),
-            loss("bulk", label="packet loss"),
-            marks(),
-            utilisation(),
-        ),
-        (Cloud("bulk", _RTT, "bulk TCP"),),
-        variants={"ecn": True},
-    )
-    return run("4.5", case, note=note)
+    return run("4.5", *(pair("4.5", float(rtt), ecn=True) for rtt in choices.RTTS.value), note=note)
 
 
 def _scheduled(subject: Subject) -> Entry:
@@ -98,11 +84,11 @@ def _scheduled(subject: Subject) -> Entry:
         ),
         (Cloud("friendly", _RTT, "TCP class"), Cloud("unresponsive", _RTT, "unresponsive class")),
     )
-    return run("4.6", case, note="row 5.3 has the same traffic without classes")
+    return run("4.6", case, note="row 5.3 has the same flows without classes")
 
 
 def _wrapped(discipline: Mapping[str, Value]) -> Table:
-    half = max(choices.packets_of_delay(choices.CAPACITY.value, choices.RTT.value) // 2, 1)
+    half = max(packets_of_delay(choices.CAPACITY.value, choices.RTT.value) // 2, 1)
     inner: Table = {"weight": 1, "limit": f"{half}packets", "discipline": dict(discipline)}
     return {
         "kind": "wrr",
@@ -119,6 +105,6 @@ def _classes(discipline: Mapping[str, Value], length: Length) -> Scenario:
         "unresponsive",
         "send-a",
         "recv-a",
-        source("cbr", rate=f"{choices.UNRESPONSIVE.value}Mbit/s", packet=f"{choices.PACKET.value}B"),
+        source("cbr", rate=f"{choices.UNRESPONSIVE.value}Mbit/s", packet=f"{PACKET.value}B"),
         dscp="af11",
     )

@@ -6,9 +6,10 @@ import json
 from collections.abc import Iterable, Mapping
 
 from tailback import _native
-from tailback.evaluation import choices
+from tailback.evaluation.aqm import choices
+from tailback.evaluation.aqm.network import bulk, dumbbell, friendly
 from tailback.evaluation.case import Case, Entry, missing, run
-from tailback.evaluation.choices import Length
+from tailback.evaluation.choice import PACKET, Length
 from tailback.evaluation.criteria import (
     Cloud,
     completion,
@@ -20,8 +21,7 @@ from tailback.evaluation.criteria import (
     utilisation,
     waiting,
 )
-from tailback.evaluation.network import bulk, dumbbell, friendly
-from tailback.scenario import Scenario, Value, kind, source
+from tailback.scenario import Scenario, Table, Value, kind, source
 
 __all__ = ["entries"]
 
@@ -30,7 +30,7 @@ _RTT = float(choices.RTT.value)
 
 def entries() -> Iterable[Entry]:
     """Return the entries of section 5."""
-    yield run("5.1.1", _single("5.1.1", "one TCP-friendly flow", {}))
+    yield run("5.1.1", _single("5.1.1", "one TCP-friendly flow", {"initial_window": choices.SINGLE_WINDOW.value}))
     yield run("5.1.2", *(_windows(window) for window in choices.WINDOWS.value))
     aggressive = {"congestion_control": {"kind": choices.AGGRESSIVE.value}}
     yield run("5.2", _single("5.2", "one aggressive flow", aggressive))
@@ -86,8 +86,8 @@ def _windows(window: int) -> Case:
     )
 
 
-def _unresponsive(made: Scenario) -> Scenario:
-    model = source("cbr", rate=f"{choices.UNRESPONSIVE.value}Mbit/s", packet=f"{choices.PACKET.value}B")
+def _unresponsive(made: Scenario, rate_mbps: float) -> Scenario:
+    model = source("cbr", rate=f"{rate_mbps:g}Mbit/s", packet=f"{PACKET.value}B")
     return made.flow("unresponsive", "send-a", "recv-a", model)
 
 
@@ -95,7 +95,9 @@ def _alone() -> Case:
     return Case(
         "5.3 alone",
         "one unresponsive flow",
-        lambda discipline, length: _unresponsive(dumbbell(discipline, length.duration_s, length.warmup_s, {"a": _RTT})),
+        lambda discipline, length: _unresponsive(
+            dumbbell(discipline, length.duration_s, length.warmup_s, {"a": _RTT}), choices.UNRESPONSIVE.value
+        ),
         (
             goodput("unresponsive", "goodput", None),
             waiting("unresponsive", _RTT, "queueing delay"),
@@ -111,7 +113,9 @@ def _beside() -> Case:
         "5.3 with TCP",
         "an unresponsive flow and a TCP-friendly one",
         lambda discipline, length: bulk(
-            _unresponsive(dumbbell(discipline, length.duration_s, length.warmup_s, {"a": _RTT})), "friendly", "a"
+            _unresponsive(dumbbell(discipline, length.duration_s, length.warmup_s, {"a": _RTT}), choices.BESIDE.value),
+            "friendly",
+            "a",
         ),
         (
             goodput("friendly", "goodput, TCP"),
@@ -127,6 +131,11 @@ def _scavenger() -> Entry:
     name = choices.SCAVENGER.value
     if name not in json.loads(_native.names())["congestion-controls"]:
         return missing("5.4", f"this version of Tailback has no congestion control `{name}`")
+    control: Table = {
+        "kind": name,
+        "target": f"{choices.SCAVENGER_TARGET.value}ms",
+        "gain": choices.SCAVENGER_GAIN.value,
+    }
     case = Case(
         "5.4",
         "a less-than-best-effort flow and a TCP-friendly one",
@@ -134,7 +143,7 @@ def _scavenger() -> Entry:
             bulk(dumbbell(discipline, length.duration_s, length.warmup_s, {"a": _RTT}), "friendly", "a"),
             "scavenger",
             "a",
-            transport={"congestion_control": {"kind": name}},
+            transport={"congestion_control": control},
         ),
         (
             goodput("friendly", "goodput, TCP"),

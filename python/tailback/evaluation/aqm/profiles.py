@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tailback.evaluation import choices
-from tailback.evaluation.bursts import constant
+from tailback.evaluation.aqm import choices
+from tailback.evaluation.aqm.bursts import constant
+from tailback.evaluation.aqm.choices import flows_at
+from tailback.evaluation.aqm.network import bulk, call, dumbbell, friendly, page_views, starts
 from tailback.evaluation.case import Case, Entry, run
-from tailback.evaluation.choices import Length, flows_at
+from tailback.evaluation.choice import Length
 from tailback.evaluation.criteria import (
     Cloud,
     acknowledgements_lost,
     completion,
     delay_p99,
+    fairness,
     goodput,
     jitter,
     loss,
@@ -20,7 +23,6 @@ from tailback.evaluation.criteria import (
     start_up,
     waiting,
 )
-from tailback.evaluation.network import bulk, call, dumbbell, friendly, page_views, starts
 from tailback.scenario import Scenario, Value, kind
 
 __all__ = ["entries"]
@@ -72,6 +74,8 @@ def entries() -> Iterable[Entry]:
                 waiting("up", _RTT, "queueing delay, uplink"),
                 loss("down", label="packet loss, downlink"),
                 loss("up", label="packet loss, uplink"),
+                fairness("down", "Jain's index, downlink"),
+                fairness("up", "Jain's index, uplink").of("jain_up", "Jain's index, uplink"),
                 acknowledgements_lost("down", "acks_down", "lost acknowledgements of the downlink's data"),
                 acknowledgements_lost("up", "acks_up", "lost acknowledgements of the uplink's data"),
                 start_up(),

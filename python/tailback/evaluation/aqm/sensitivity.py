@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from tailback.evaluation import choices
+from tailback.evaluation.aqm import choices
+from tailback.evaluation.aqm.choices import flows_at
+from tailback.evaluation.aqm.stability import steady
 from tailback.evaluation.case import Case, Entry, run
-from tailback.evaluation.choices import flows_at, packets_of_delay
 from tailback.evaluation.criteria import delay_p99, goodput, loss, waiting
-from tailback.evaluation.stability import steady
+from tailback.evaluation.network import packets_of_delay
 from tailback.evaluation.subject import Subject
 from tailback.scenario import Value
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from tailback.evaluation import choices
+from tailback.evaluation.aqm import choices
+from tailback.evaluation.aqm.network import bulk, dumbbell, page_views
 from tailback.evaluation.case import Case, Entry, not_applicable, run
-from tailback.evaluation.choices import Length
+from tailback.evaluation.choice import PACKET, Length
 from tailback.evaluation.criteria import Cloud, completion, delay_p99, goodput, jitter, loss, waiting
-from tailback.evaluation.network import bulk, dumbbell, page_views
 from tailback.scenario import Scenario, Value, source
 
 __all__ = ["constant", "entries"]
@@ -35,7 +35,7 @@ def _mix(number: str, video: bool, long: bool) -> Case:
         made = dumbbell(discipline, length.duration_s, length.warmup_s, {"a": _RTT})
         made = constant(page_views(made, "web", "a"), "cbr", "a")
         if video:
-            model = source("video", rate=f"{choices.VIDEO.value}Mbit/s", packet=f"{choices.PACKET.value}B")
+            model = source("video", rate=f"{choices.VIDEO.value}Mbit/s", packet=f"{PACKET.value}B")
             made = made.flow("video", "send-a", "recv-a", model)
         return bulk(made, "bulk", "a") if long else made
 

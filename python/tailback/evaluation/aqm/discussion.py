@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from tailback.evaluation import choices
+from tailback.evaluation.aqm import choices
+from tailback.evaluation.aqm.choices import flows_at
+from tailback.evaluation.aqm.stability import steady
 from tailback.evaluation.case import Case, Entry, Fact, not_applicable, run
-from tailback.evaluation.choices import flows_at
 from tailback.evaluation.criteria import state_size
-from tailback.evaluation.stability import steady
 from tailback.evaluation.subject import Subject
 from tailback.scenario import toml_value
 
