@@ -71,7 +71,7 @@ fn equal_streams_give_equal_bursts_and_different_ones_do_not() {
     for kind in kinds() {
         let model = model(kind);
         assert_eq!(bursts(&model, "a", Time::NEVER, 2_000), bursts(&model, "a", Time::NEVER, 2_000), "{kind}");
-        if *kind != "bulk" {
+        if kind != "bulk" {
             assert_ne!(bursts(&model, "a", Time::NEVER, 2_000), bursts(&model, "b", Time::NEVER, 2_000), "{kind}");
         }
     }
@@ -111,7 +111,7 @@ fn the_realised_rate_is_the_stated_mean_rate() {
         let (_, seconds, tolerance) = example(kind);
         let model = model(kind);
         let Some(stated) = model.mean_rate_bps() else {
-            assert_eq!(*kind, "bulk");
+            assert_eq!(kind, "bulk");
             continue;
         };
         let end = START + Dur::from_secs(seconds);
@@ -146,7 +146,7 @@ fn a_serialised_model_is_decoded_to_an_equal_one() {
     for kind in kinds() {
         let observed: Model = decode(example(kind).0).unwrap();
         let written = serde_json::to_value(&observed).unwrap();
-        assert_eq!(written["kind"], **kind);
+        assert_eq!(written["kind"], kind);
         assert_eq!(decode::<Model>(written).unwrap(), observed, "{kind}");
     }
 }

@@ -302,7 +302,7 @@ fn a_wrong_answer_is_a_fault_and_leaves_the_window_as_it_was() {
         (|a| a.pace(1e-4, NEVER), "the rate is 0.0001 segments/s; it must be 0.001 to 1000000000000"),
         (|a| a.pace(f64::INFINITY, NEVER), "the rate is inf segments/s"),
         (|a| a.pace(5.0, NEVER), "does not declare that it paces"),
-        (|a| a.pace(0.0, 9_999_999_999), "the wake-up at 9.999999999ms is before now, 10ms"),
+        (|a| a.pace(0.0, 9_999_999_999), "the wake-up at 9999999.999ns is before now, 10ms"),
         (|_| Err("it is broken".to_owned()), "it is broken"),
     ];
     for (answer, message) in cases {
@@ -394,8 +394,12 @@ fn sender(answer: Answer, options: u32) -> (Sender, Calls, Faults) {
 fn a_sender_starts_its_control_when_it_opens_and_wakes_it() {
     let (mut sender, calls, faults) = sender(
         |answer| {
+            answer.wake_ps = match answer.wake_ps {
+                NEVER if answer.cwnd == 3.0 => NEVER,
+                NEVER => 90_000_000_000,
+                wake => wake + 7_000_000_000,
+            };
             answer.cwnd = 3.0;
-            answer.wake_ps = if answer.wake_ps == NEVER { 90_000_000_000 } else { answer.wake_ps + 7_000_000_000 };
             Ok(())
         },
         0,
@@ -413,7 +417,7 @@ fn a_sender_starts_its_control_when_it_opens_and_wakes_it() {
     // A further write opens nothing.
     sender.offer(at(6), 96_000);
     assert_eq!(events(&calls), []);
-    assert!(sender.deadline() > at(90) && sender.deadline() < at(200), "three answers postponed the wake-up");
+    assert_eq!(sender.deadline(), at(90 + 3 * 7), "three answers postponed the wake-up");
     let due = sender.deadline();
     sender.on_timer(Time(due.0 - 1));
     assert_eq!(events(&calls), []);
