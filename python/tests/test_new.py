@@ -107,3 +107,11 @@ def test_names_that_are_no_names_of_classes_are_refused(name: str) -> None:
 def test_every_template_folder_is_in_the_table_and_complete() -> None:
     folders = {path.name: {file.name for file in path.iterdir()} for path in new._FOLDER.iterdir() if path.is_dir()}
     assert {one.folder: set(one.files) for one in new.TEMPLATES.values()} == folders
+
+
+def test_the_example_of_the_tutorial_is_the_template(tmp_path: Path) -> None:
+    example = Path(__file__).resolve().parents[2] / "docs" / "examples" / "first-law"
+    written = new.create("law", "ramp", "python", tmp_path)
+    assert {path.name for path in written} == {path.name for path in example.iterdir() if path.is_file()}
+    for path in written:
+        assert (example / path.name).read_text() == path.read_text(), path.name

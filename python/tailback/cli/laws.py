@@ -86,8 +86,8 @@ def check(
 ) -> int:
     """Check a queue law: promises of its interface, and repeatable results.
 
-    FILE is the law, or a scenario with laws. The law is run in small networks, with both event engines, and twice in
-    each of two processes.
+    FILE is the law, or a scenario with laws. The law is run in small networks: with both event engines, a second time
+    in the same process, and in another process.
     """
     from tailback.run.conformance.check import check_law, law_of, laws_of
 

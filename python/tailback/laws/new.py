@@ -36,6 +36,7 @@ TEMPLATES: Mapping[tuple[str, str], Template] = {
             "law.py.in": "@NAME@.py",
             "test.py.in": "test_@NAME@.py",
             "scenario.toml.in": "scenario.toml",
+            "study.toml.in": "study.toml",
             "discipline.toml.in": "discipline.toml",
             "README.md.in": "README.md",
         },

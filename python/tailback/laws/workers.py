@@ -42,13 +42,19 @@ _DUMP_S = 0.3
 _MAX_JOBS = 200
 """Number of jobs after which a worker is replaced, since laws may leave memory behind in their modules."""
 
+_PACKAGE = Path(__file__).parents[1]
+"""Folder of this package."""
 _START = """
 import sys
 sys.path[:] = {path!r}
+from importlib.util import module_from_spec, spec_from_file_location
+spec = spec_from_file_location("tailback", {package!r} + "/__init__.py", submodule_search_locations=[{package!r}])
+sys.modules["tailback"] = module = module_from_spec(spec)
+spec.loader.exec_module(module)
 from tailback.laws.child import main
 main({descriptors!r})
 """
-"""Program of a worker: with the paths of this process, it finds the same package."""
+"""Program of a worker: it imports this package by its folder, since `sys.path` may have relative entries."""
 
 _INSIDE = False
 _IDLE: list[_Worker] = []
@@ -187,7 +193,7 @@ class _Worker:
         self._connection: Connection
         self._connection, theirs = Pipe()
         descriptors = (theirs.fileno(), self._record.descriptor, self._frames)
-        program = _START.format(path=list(sys.path), descriptors=descriptors)
+        program = _START.format(path=list(sys.path), package=str(_PACKAGE), descriptors=descriptors)
         with theirs, _blocked(_OF_GROUP):
             # Closing the standard input ends the worker: see `_native.abort_at_end_of_input`.
             self._process = subprocess.Popen(
@@ -270,14 +276,10 @@ class _Worker:
         for line in os.pread(self._frames, size, 0).decode(errors="replace").splitlines():
             if not line.startswith("  File "):
                 continue
-            if _PACKAGE in line:
+            if str(_PACKAGE) in line:
                 break
             frames.append(line.replace(" in ", ", in ", 1))
         return "".join(f"\n{line}" for line in reversed(frames))
-
-
-_PACKAGE = str(Path(__file__).parents[1])
-"""Folder of this package, whose frames are not shown."""
 
 
 def _signal_name(number: int) -> str:
