@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -30,11 +31,11 @@ def test_a_template_passes_its_checks_and_tests_and_its_commands_run(
     monkeypatch.chdir(folder)
     readme = (folder / "README.md").read_text()
     commands = [line.split("  ")[0] for line in readme.splitlines() if line.startswith("tailback ")]
-    assert [command.split()[1] for command in commands] == ["check", "run", "sweep", "evaluate"]
-    assert tailback(*commands[0].split()[1:]).code == 0
-    assert tailback(*commands[1].split()[1:], "--reps", "1").code == 0
-    subject = core.load("scenario.toml")
-    assert subject.warnings == ()
+    assert [command.split()[1] for command in commands] == ["check", "run", "sweep", "sweep", "plot", "evaluate"]
+    for command in (commands[0], f"{commands[1]} --reps 1", f"{commands[3]} --reps 1", commands[4]):
+        assert tailback(*command.split()[1:]).code == 0, command
+    assert core.load("scenario.toml").warnings == ()
+    shutil.rmtree("study.sweep")
     tested = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
         cwd=folder,
@@ -55,7 +56,8 @@ def test_the_sweep_and_the_evaluation_of_a_template_are_valid(
     new.create(kind, "x", language, tmp_path)
     monkeypatch.chdir(tmp_path)
     assert subject("discipline.toml").kind == "user"
-    (sweep,) = [line for line in Path("README.md").read_text().splitlines() if line.startswith("tailback sweep")]
+    lines = Path("README.md").read_text().splitlines()
+    (sweep,) = [line for line in lines if line.startswith("tailback sweep scenario.toml")]
     setting = sweep.partition("--set '")[2].rpartition("'")[0]
     found = core.study.sweep.parse_axes([setting])[1]
     short = core.load("scenario.toml").set(duration="6s", replications=1)
