@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from multiprocessing.connection import Pipe
 from pathlib import Path
 from typing import Any
 
@@ -135,6 +136,7 @@ def test_a_crash_and_a_hang_in_c_code_name_the_line(tmp_path: Path, monkeypatch:
             core.run(core.load(file).set({"network.discipline.parameters.n": 4}), replications=1)
         line = LAW.partition("FAULT")[0].count("\n") + 1
         assert f'mine.py", line {line}, in arrive' in str(failed.value)
+        assert "child.py" not in str(failed.value)
 
 
 def test_report_trace_and_capture_of_a_worker_are_those_of_this_process(tmp_path: Path) -> None:
@@ -200,6 +202,24 @@ def test_a_worker_is_replaced_after_its_share_of_jobs(tmp_path: Path, monkeypatc
     (tmp_path / "mine.py").write_text(text)
     core.run(file, replications=9, threads=1)
     assert 3 <= len(list(tmp_path.glob("pid-*"))) <= 4
+
+
+def test_a_job_that_meets_the_end_of_an_idle_worker_is_given_to_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = core.load(written(tmp_path))
+    expected = core.run(scenario, replications=1).digest
+    (idle,) = workers._IDLE
+    # As a worker does that has waited for its time; the check before the job comes too early to see it.
+    monkeypatch.setattr(workers._Worker, "is_alive", lambda _: True)
+    idle._connection.close()
+    ours, theirs = Pipe()
+    theirs.close()
+    idle._connection = ours
+    idle._process.kill()
+    idle._process.wait()
+    idle._process.returncode = 0
+    assert core.run(scenario, replications=1).digest == expected
 
 
 LOADING = {

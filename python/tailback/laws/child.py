@@ -77,6 +77,7 @@ class _Jobs:
         with suppress(Empty):
             while True:
                 job = self._waiting.get(timeout=_IDLE_S)
+                self._connection.send(("begun", None))
                 os.chdir(job.folder)
                 sys.path[:] = job.path
                 watchdog.CALL_LIMIT_S = job.call_limit_s

@@ -65,6 +65,10 @@ class WorkerError(RuntimeError):
     """A worker that crashed or hung; the message names the law, its call and the simulated time."""
 
 
+class _EndedIdleError(Exception):
+    """A worker that has ended after its time without a job, when a job was sent to it."""
+
+
 @dataclass(frozen=True, slots=True)
 class Job:
     """Work for a worker."""
@@ -117,12 +121,16 @@ def called(
 
     """
     job = Job(pickle.dumps((function, arguments)), str(Path.cwd()), list(sys.path), watchdog.CALL_LIMIT_S)
-    worker = _Worker(environment) if environment else _taken()
-    try:
-        kind, value = worker.done(job, cancel, progress, limit_s)
-    except BaseException:
-        worker.close()
-        raise
+    while True:
+        worker = _Worker(environment) if environment else _taken()
+        try:
+            kind, value = worker.done(job, cancel, progress, limit_s)
+            break
+        except _EndedIdleError:
+            worker.close()
+        except BaseException:
+            worker.close()
+            raise
     if environment:
         worker.close()
     else:
@@ -197,7 +205,7 @@ class _Worker:
         with theirs, _blocked(_OF_GROUP):
             # Closing the standard input ends the worker: see `_native.abort_at_end_of_input`.
             self._process = subprocess.Popen(
-                [os.fsdecode(spawn.get_executable()), "-P", "-c", program],
+                [os.fsdecode(spawn.get_executable()), *["-O"] * sys.flags.optimize, "-P", "-c", program],
                 stdin=subprocess.PIPE,
                 pass_fds=descriptors,
                 env={**os.environ, **(environment or {}), VARIABLE: f"/dev/fd/{self._record.descriptor}"},
@@ -224,14 +232,16 @@ class _Worker:
         self.jobs += 1
         self._calls_before = self.calls
         watch = _Watch(self, job.call_limit_s, limit_s)
+        has_begun = False
         try:
             self._connection.send(job)
             while True:
                 if self._connection.poll(_POLL_S):
                     kind, value = self._connection.recv()
-                    if kind != "progress":
+                    has_begun = True
+                    if kind not in ("begun", "progress"):
                         return kind, value
-                    if progress is not None:
+                    if kind == "progress" and progress is not None:
                         progress(value)
                 elif cancel is not None and cancel.cancelled:
                     watch.cancel()
@@ -240,6 +250,8 @@ class _Worker:
             self._process.wait()
             if cancel is not None and cancel.cancelled:
                 raise Cancelled("cancelled") from None
+            if self._process.returncode == 0 and not has_begun and self.jobs > 1:
+                raise _EndedIdleError from None
             raise WorkerError(self._ended()) from None
 
     def note_cancel(self) -> None:
