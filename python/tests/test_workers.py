@@ -367,11 +367,18 @@ def test_a_module_of_the_folder_with_a_name_of_the_standard_library_is_not_impor
 
 def test_the_record_names_the_call_in_progress() -> None:
     record = Record()
-    words = memoryview(record._memory).cast("Q")
-    words[0], words[1] = 3, 1_500_000_000_000
-    memoryview(record._memory)[16:22] = b"arrive"
-    memoryview(record._memory)[32:36] = "\N{GREEK SMALL LETTER ALPHA}->b"[:3].encode()
-    assert str(record.read()) == "\N{GREEK SMALL LETTER ALPHA}->, in `arrive` at 1.5 s"
-    words[0] = 4
-    assert str(record.read()) == "\N{GREEK SMALL LETTER ALPHA}->, after `arrive` at 1.5 s"
+    before = record.calls
+    assert record.last(before) is None
+    words, text = memoryview(record._memory).cast("Q"), memoryview(record._memory)
+    # The third thread is in its second call, the first one has ended a later one.
+    for thread, calls, now_ps in ((0, 2, 2_000_000_000_000), (2, 3, 1_500_000_000_000)):
+        words[64 * thread], words[64 * thread + 1] = calls, now_ps
+        text[512 * thread + 16 : 512 * thread + 22] = b"arrive"
+        text[512 * thread + 32 : 512 * thread + 37] = "\N{GREEK SMALL LETTER ALPHA}->b".encode()
+    assert str(record.last(before)) == "\N{GREEK SMALL LETTER ALPHA}->b, in `arrive` at 1.5 s"
+    words[128] = 4
+    assert str(record.last(before)) == "\N{GREEK SMALL LETTER ALPHA}->b, after `arrive` at 2 s"
+    assert record.last(record.calls) is None
     words.release()
+    text.release()
+    record.close()

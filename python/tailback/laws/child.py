@@ -45,7 +45,7 @@ def main(descriptors: tuple[int, int, int]) -> None:
     faulthandler.enable(frames, all_threads=False)
     faulthandler.register(signal.SIGUSR1, frames, all_threads=False)
     words = memoryview(shared(record)).cast("Q")
-    _native.record_calls(words[:4], words[4:])
+    _native.record_calls(words[:4], words[4:64])
     mark_inside()
     _Jobs(Connection(connection)).execute()
 

@@ -194,9 +194,9 @@ class _Worker:
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self.jobs = 0
-        self._calls_before = 0
-        """Number of calls of laws before the job."""
         self._record = Record()
+        self._calls_before = self._record.calls
+        """Numbers of calls of laws before the job."""
         self._frames = unnamed_file()
         self._connection: Connection
         self._connection, theirs = Pipe()
@@ -260,25 +260,25 @@ class _Worker:
             self._connection.send(None)
 
     @property
-    def calls(self) -> int:
-        """Number of calls of laws begun and ended."""
+    def calls(self) -> tuple[int, ...]:
+        """Numbers of calls of laws begun and ended, by thread."""
         return self._record.calls
 
-    def hung(self, limit_s: float) -> WorkerError:
-        """Return the error of a job or call that takes too long; its frames are those of now."""
-        last = self._record.read()
+    def hung(self, limit_s: float, thread: int | None = None) -> WorkerError:
+        """Return the error of a job, or of the call of a thread, that takes too long; its frames are those of now."""
+        last = None if thread is None else self._record.read(thread)
         with suppress(OSError):
             # The handler of this signal, which is in C, writes the frames also while the interpreter's lock is held.
             self._process.send_signal(signal.SIGUSR1)
         time.sleep(_DUMP_S)
-        what = f"{last}: the call" if last.is_open else "the code"
+        what = "the code" if last is None else f"{last}: the call"
         return WorkerError(f"{what} did not return within {limit_s:g} s, and its process was ended{self._traceback()}")
 
     def _ended(self) -> str:
         """Return the message for a process that has ended by itself."""
-        code, last = self._process.returncode, self._record.read()
+        code, last = self._process.returncode, self._record.last(self._calls_before)
         how = f"was ended by {_signal_name(-code)}" if code < 0 else f"exited with code {code}"
-        return f"{f'{last}: ' if last.calls > self._calls_before else ''}its process {how}{self._traceback()}"
+        return f"{'' if last is None else f'{last}: '}its process {how}{self._traceback()}"
 
     def _traceback(self) -> str:
         """Return the frames of a crash or a hang in the form of a traceback, as lines to append to a message."""
@@ -308,8 +308,10 @@ class _Watch:
         self._worker = worker
         self._call_limit_s = call_limit_s
         self._limit_s = limit_s
-        self._begin = self._since = time.monotonic()
+        self._begin = time.monotonic()
         self._calls = worker.calls
+        self._since = [self._begin] * len(self._calls)
+        """Time since which each thread has its number of calls."""
         self._cancelled_at: float | None = None
 
     def cancel(self) -> None:
@@ -323,10 +325,11 @@ class _Watch:
         now = time.monotonic()
         if self._cancelled_at is not None and now - self._cancelled_at > _GRACE_S:
             raise Cancelled("cancelled")
-        calls = self._worker.calls
-        if calls != self._calls or calls % 2 == 0:
-            self._calls, self._since = calls, now
-        elif now - self._since > self._call_limit_s + _GRACE_S:
-            raise self._worker.hung(self._call_limit_s)
+        before, self._calls = self._calls, self._worker.calls
+        for thread, calls in enumerate(self._calls):
+            if calls != before[thread] or calls % 2 == 0:
+                self._since[thread] = now
+            elif now - self._since[thread] > self._call_limit_s + _GRACE_S:
+                raise self._worker.hung(self._call_limit_s, thread)
         if self._limit_s is not None and now - self._begin > self._limit_s:
             raise self._worker.hung(self._limit_s)
