@@ -147,6 +147,14 @@ def test_each_network_calls_the_law_and_has_the_load_that_its_name_says(case: An
     assert bool(own) == case.name.endswith("neighbour")
 
 
+def test_a_module_of_webassembly_repeats_its_results_on_every_machine() -> None:
+    findings = [checking.Finding(name, "", "passed") for name in ("same process", "other process", "engines")]
+    for name, words in (("x.wasm", "everywhere"), ("x.wat", "everywhere"), ("x.so", "here"), ("x.py", "here")):
+        assert Conformance(Law(Path(name), "X"), findings).repeatable == words
+    failed = [*findings[:2], checking.Finding("engines", "", "undecided")]
+    assert Conformance(Law(Path("x.wasm"), "X"), failed).repeatable is None
+
+
 def test_the_command_prints_each_check_and_its_cure(tailback: Callable[..., Any], tmp_path: Path) -> None:
     file = written(tmp_path, "time.time()")
     done = tailback("check", file)

@@ -91,7 +91,7 @@ def check(
     """
     from tailback.run.conformance.check import check_law, law_of, laws_of
 
-    if file.suffix == ".py":
+    if file.suffix not in (".toml", ".json"):
         laws = [law_of(file, name, parameters or {})]
     else:
         if parameters is not None:
@@ -129,5 +129,5 @@ def _print(found: Conformance) -> None:
             lines = [*finding.message.splitlines(), f"cure: {finding.cure}"]
             print_line("\n".join(f"             {line}" for line in lines))
     passed = sum(finding.status == "passed" for finding in found.findings)
-    here = "repeatable here" if found.repeatable else "not shown to be repeatable"
+    here = f"repeatable {found.repeatable}" if found.repeatable else "not shown to be repeatable"
     print_line(f"{passed} of {len(found.findings)} checks passed; {here}")

@@ -18,8 +18,7 @@ from typing import Literal, TypeVar
 
 from tailback.errors import UsageError
 from tailback.laws import workers
-from tailback.laws.loading import loaded
-from tailback.run.conformance.networks import CASES, Law
+from tailback.run.conformance.networks import CASES, MARKED, Law
 from tailback.run.conformance.observe import Run, Strange, observed, strange_calls
 from tailback.scenario import Value, load
 
@@ -68,10 +67,14 @@ class Conformance:
 
     @property
     def repeatable(self) -> str | None:
-        """Equal results in all runs on this machine: "here"; `None`: they differ, or could not be compared."""
+        """Equal results in all runs on this machine: "here"; `None`: they differ, or could not be compared.
+
+        "everywhere": equal runs of a WebAssembly module, which has the same bits on every machine.
+        """
         names = {"same process", "other process", "engines", "own random numbers"}
-        passed = all(finding.status == "passed" for finding in self.findings if finding.name in names)
-        return "here" if passed else None
+        if any(finding.status != "passed" for finding in self.findings if finding.name in names):
+            return None
+        return "everywhere" if self.law.language == "wasm" else "here"
 
     def as_json(self) -> dict[str, object]:
         """Return the results as JSON."""
@@ -107,12 +110,12 @@ def laws_of(path: str | PathLike[str], *, allow_files: bool = False) -> list[Law
 
 
 def law_of(path: str | PathLike[str], name: str | None, parameters: Mapping[str, Value]) -> Law:
-    """Return the law of a file; without a name, its only class derived from `Law`. Raises UsageError."""
+    """Return the law of a file; without a name, the only `Law` of a file of Python. Raises UsageError."""
     file = Path(fspath(path)).absolute()
     if name is None:
-        names = _laws(file)
+        names = _laws(file) if file.suffix == ".py" else []
         if len(names) != 1:
-            there = f"the laws {', '.join(names)}" if names else "no class derived from tailback.Law"
+            there = f"the laws {', '.join(names)}" if names else "no class that is found by its base tailback.Law"
             raise UsageError(f"{file.name} has {there}; name the class with --class")
         (name,) = names
     return Law(file, name, parameters)
@@ -158,7 +161,9 @@ def check_law(law: Law, watch: Watch | None = None) -> Conformance:
     """Check a law; raises as `check`."""
     CASES[0].scenario(law).check()
     note = watch or (lambda _: None)
-    strange = _attempt(strange_calls, law, note=lambda _: note("calls"))
+    # The calls of compiled code cannot be observed; a WebAssembly module can make no other calls.
+    observable = law.language == "python"
+    chance = _chance(_attempt(strange_calls, law, note=lambda _: note("calls"))) if observable else []
     begun = {"case": CASES[0].name}
 
     def begin(index: float) -> None:
@@ -171,8 +176,8 @@ def check_law(law: Law, watch: Watch | None = None) -> Conformance:
     )
     runs = first if isinstance(first, list) else [Run(begun["case"], "merged", str(first))]
     again = second if isinstance(second, list) else []
-    is_marking = bool(getattr(loaded(law.file).module, law.name).marks)
-    return Conformance(law, [*_promises(runs, is_marking), *_chance(strange), *_repetitions(runs, again)])
+    is_marking = all(warning.name != "no-marks" for warning in MARKED.scenario(law).warnings)
+    return Conformance(law, [*_promises(runs, is_marking), *chance, *_repetitions(runs, again)])
 
 
 Result = TypeVar("Result")

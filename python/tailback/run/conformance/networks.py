@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tailback.scenario import Scenario, Value
 
-__all__ = ["CASES", "Case", "Law"]
+__all__ = ["CASES", "MARKED", "Case", "Law"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,6 +18,11 @@ class Law:
     file: Path
     name: str
     parameters: Mapping[str, Value] = field(default_factory=dict)
+
+    @property
+    def language(self) -> str:
+        """Language by the suffix of the file: "python", "wasm" or "native"."""
+        return {".py": "python", ".wasm": "wasm", ".wat": "wasm"}.get(self.file.suffix, "native")
 
     @property
     def discipline(self) -> dict[str, Value]:
@@ -43,6 +48,7 @@ _TCP: dict[str, Value] = {
     "source": {"kind": "bulk"},
     "transport": {"kind": "tcp"},
 }
+_DCTCP: dict[str, Value] = {"kind": "tcp", "ecn": "classic", "congestion-control": {"kind": "dctcp"}}
 _ECN: dict[str, Value] = {**_TCP, "transport": {"kind": "tcp", "ecn": "classic"}}
 
 
@@ -74,6 +80,8 @@ class Case:
         return Scenario.from_document(document, str(law.file.parent)).check()
 
 
+MARKED = Case("DCTCP", {"flows": [{**_TCP, "transport": _DCTCP}]})
+"""A network with a warning if its law states that it never marks."""
 _PAIR: dict[str, Value] = {
     "hosts": {"a": {}, "b": {}, "c": {}, "d": {}},
     "switches": {"s": {}, "t": {}},
