@@ -93,17 +93,17 @@ def laws_of(path: str | PathLike[str], *, allow_files: bool = False) -> list[Law
     """Return the laws that a scenario names, each once; raises UsageError if there is none, and ScenarioError."""
     scenario = load(path, allow_files=allow_files)
     found: list[Law] = []
-    waiting: list[object] = [scenario.document]
+    waiting: list[tuple[str, object]] = [("", scenario.document)]
     while waiting:
-        part = waiting.pop()
+        key, part = waiting.pop()
         if isinstance(part, list):
-            waiting += part
+            waiting += [(key, value) for value in part]
         elif isinstance(part, dict):
-            if part.get("kind") == "user" and "class" in part:
+            if key == "discipline" and part.get("kind") == "user":
                 file = (Path(scenario.folder) / part["file"]).absolute()
                 law = Law(file, part["class"], part.get("parameters", {}))
                 found += [] if law in found else [law]
-            waiting += part.values()
+            waiting += part.items()
     if not found:
         raise UsageError(f'{fspath(path)} has no law of a user; write discipline = {{ kind = "user", ... }}')
     return found
