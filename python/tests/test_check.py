@@ -123,7 +123,7 @@ def test_a_fault_leaves_the_comparisons_undecided(tmp_path: Path) -> None:
 def test_lost_packets_and_calls_back_in_time_are_failures() -> None:
     # No law can cause them, so that the results of the runs are made up.
     runs = [Run("TCP", "merged", None, "d", 0, "tcp[1]")]
-    lost = {finding.name: finding for finding in checking._promises(runs, is_marking=True)}
+    lost = {finding.name: finding for finding in checking._promises(runs, "law", is_marking=True)}
     assert lost["conservation"].status == "failed"
     assert "tcp[1]" in lost["conservation"].message
     late = {finding.name: finding for finding in checking._chance(Strange([], "`arrive` at 1 ps"))}
@@ -200,7 +200,7 @@ def test_wrong_calls_of_the_command_are_refused(tailback: Callable[..., Any], tm
     file = written(tmp_path, "pass", "class Second(tailback.Law):\n    def idle(self, call): pass\n")
     several = tailback("check", file)
     assert several.code == 2
-    assert "has the laws Mine, Second; name the class with --class" in several.err
+    assert "has the classes Mine, Second; name the class with --class" in several.err
     assert tailback("check", file, "--class", "Second").code == 0
     assert tailback("check", file, "--class", "Third").code == 3
     assert tailback("check", file, "--class", "Mine", "--parameters", "{ gain = 1 }").code == 3

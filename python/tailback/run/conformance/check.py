@@ -18,7 +18,7 @@ from typing import Literal, TypeVar
 
 from tailback.errors import UsageError
 from tailback.laws import workers
-from tailback.run.conformance.networks import CASES, MARKED, Law
+from tailback.run.conformance.networks import CASES, MARKED, Law, Role
 from tailback.run.conformance.observe import Run, Strange, observed, strange_calls
 from tailback.scenario import Value, load
 
@@ -112,26 +112,41 @@ def laws_of(path: str | PathLike[str], *, allow_files: bool = False) -> list[Law
 def law_of(path: str | PathLike[str], name: str | None, parameters: Mapping[str, Value]) -> Law:
     """Return the law of a file; without a name, the only `Law` of a file of Python. Raises UsageError."""
     file = Path(fspath(path)).absolute()
+    roles = _roles(file) if file.suffix == ".py" else {}
     if name is None:
-        names = _laws(file) if file.suffix == ".py" else []
-        if len(names) != 1:
-            there = f"the laws {', '.join(names)}" if names else "no class that is found by its base tailback.Law"
+        if len(roles) != 1:
+            there = f"the classes {', '.join(roles)}" if roles else "no class that is found by its base tailback.Law"
             raise UsageError(f"{file.name} has {there}; name the class with --class")
-        (name,) = names
-    return Law(file, name, parameters)
+        (name,) = roles
+    return Law(file, name, parameters, roles.get(name, "law"))
 
 
-def _laws(file: Path) -> list[str]:
-    """Return the names of classes of a file with a base named `Law`; the file is not run."""
+_BASES: dict[str, Role] = {
+    "Law": "law",
+    "CongestionControl": "congestion-control",
+    "Scheduler": "scheduler",
+    "Source": "source",
+}
+"""Interfaces by the name of the base class."""
+
+
+def _roles(file: Path) -> dict[str, Role]:
+    """Return the interface of each class of a file with a base of this package; the file is not run."""
     try:
         tree = ast.parse(file.read_bytes())
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from None
     except (SyntaxError, ValueError):
         # The loader reports the error with its place.
-        return ["Law"]
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    return [node.name for node in classes if any("Law" in ast.unparse(base) for base in node.bases)]
+        return {"Law": "law"}
+    found: dict[str, Role] = {}
+    for node in tree.body:
+        for base in node.bases if isinstance(node, ast.ClassDef) else ():
+            name = ast.unparse(base).rpartition(".")[2]
+            # A class may be derived from another one of the file.
+            if isinstance(node, ast.ClassDef) and (role := _BASES.get(name) or found.get(name)):
+                found[node.name] = role
+    return found
 
 
 def check(
@@ -177,7 +192,7 @@ def check_law(law: Law, watch: Watch | None = None) -> Conformance:
     runs = first if isinstance(first, list) else [Run(begun["case"], "merged", str(first))]
     again = second if isinstance(second, list) else []
     is_marking = all(warning.name != "no-marks" for warning in MARKED.scenario(law).warnings)
-    return Conformance(law, [*_promises(runs, is_marking), *chance, *_repetitions(runs, again)])
+    return Conformance(law, [*_promises(runs, law.role, is_marking), *chance, *_repetitions(runs, again)])
 
 
 Result = TypeVar("Result")
@@ -197,6 +212,25 @@ def _attempt(
         return error
 
 
+_ANSWERS: Mapping[Role, tuple[str, str]] = {
+    "law": (
+        "each answer is PASS, MARK, DROP or None",
+        "return PASS, MARK, DROP or None from `arrive` and `depart`",
+    ),
+    "scheduler": (
+        "each answer is the number of a queue that is ready, or None",
+        "return from `select` the number of a queue whose `ready` is true",
+    ),
+    "congestion-control": (
+        "window, threshold and rate are in their ranges",
+        "keep `self.cwnd` and `self.ssthresh` at 1 segment or more, and `self.rate` at 0 or more",
+    ),
+    "source": (
+        "each burst has a time that is not before the last one, and 1 byte or more",
+        "return from `next` a time of `call.now_ps` or later and a number of bytes",
+    ),
+}
+"""Claim and cure of the check of answers."""
 _FAULTS = {
     "returns in time": (
         "each call returns within 10 s, and does not end its process",
@@ -204,9 +238,9 @@ _FAULTS = {
         "look for an endless loop; call no function that waits, ends the program or reads memory by address",
     ),
     "answers": (
-        "each answer is PASS, MARK, DROP or None",
-        ("the answer is", "the verdict "),
-        "return PASS, MARK, DROP or None from `arrive` and `depart`",
+        "",
+        ("the answer ", "the verdict ", "is chosen, but", " segments; it must", "the burst at", "a burst has"),
+        "",
     ),
     "wake-ups": (
         "each time in `wake_ps` is a whole number of picoseconds, and not before now",
@@ -218,23 +252,28 @@ _FAULTS = {
 """Claim, texts in the message of a fault, and cure of the checks of faults; a fault belongs to the first that fits."""
 
 
-def _promises(runs: list[Run], is_marking: bool) -> list[Finding]:
+def _promises(runs: list[Run], role: Role, is_marking: bool) -> list[Finding]:
     """Return the findings about faults, marks and conservation."""
+    answers, answers_cure = _ANSWERS[role]
     faults: dict[str, str] = {}
     for run in runs:
         if run.fault is not None:
             kind = next(name for name, (_, texts, _) in _FAULTS.items() if any(text in run.fault for text in texts))
             faults.setdefault(kind, f"{run.case}: {run.fault}")
-    found = [_judged(name, about, faults.get(name), cure) for name, (about, _, cure) in _FAULTS.items()]
+    found = [
+        _judged(name, about or answers, faults.get(name), cure or answers_cure)
+        for name, (about, _, cure) in _FAULTS.items()
+    ]
     marked = next((run for run in runs if run.marked and not is_marking), None)
-    found.append(
-        _judged(
-            "marks",
-            "a law with `marks = False` never marks",
-            f"{marked.case}: {marked.marked} packets were marked" if marked else None,
-            "remove `marks = False`, or answer DROP in place of MARK",
+    if role == "law":
+        found.append(
+            _judged(
+                "marks",
+                "a law with `marks = False` never marks",
+                f"{marked.case}: {marked.marked} packets were marked" if marked else None,
+                "remove `marks = False`, or answer DROP in place of MARK",
+            )
         )
-    )
     lost = next((run for run in runs if run.lost), None)
     about = "each packet is delivered, dropped or in the network at the end"
     report = "this is an error of Tailback: report it with the law"
