@@ -25,6 +25,8 @@ from tailback.study.store import read_runs
 
 LAWS = Path(__file__).with_name("laws")
 
+linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the states of processes are read from /proc")
+
 NETWORK = """
 tailback = 1
 [run]
@@ -137,6 +139,23 @@ def test_a_crash_and_a_hang_in_c_code_name_the_line(tmp_path: Path, monkeypatch:
         line = LAW.partition("FAULT")[0].count("\n") + 1
         assert f'mine.py", line {line}, in arrive' in str(failed.value)
         assert "child.py" not in str(failed.value)
+
+
+@linux
+def test_a_law_that_takes_all_memory_is_ended_before_the_system_ends_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault = "for _ in range(40): self.taken = [bytearray(10**7), getattr(self, 'taken', None)]; time.sleep(0.1)"
+    scenario = core.load(written(tmp_path, fault)).set({"network.discipline.parameters.n": 4})
+    # As on a machine with 1.2 GB that has nothing left.
+    monkeypatch.setattr(workers, "_kilobytes", {"MemTotal": 1.2e6, "MemAvailable": 1e4}.get)
+    with pytest.raises(core.RunError, match=r"in `arrive` at 1\.0.* s: its process had 0\.3 GB, nearly all memory"):
+        core.run(scenario, replications=1)
+    # With more left, it goes on; the call ends by the limit of its time.
+    monkeypatch.setattr(workers, "_kilobytes", {"MemTotal": 1.2e6, "MemAvailable": 1e5}.get)
+    monkeypatch.setattr(watchdog, "CALL_LIMIT_S", 1.0)
+    with pytest.raises(core.RunError, match="LawTimeoutError"):
+        core.run(scenario, replications=1)
 
 
 def test_report_trace_and_capture_of_a_worker_are_those_of_this_process(tmp_path: Path) -> None:
@@ -322,7 +341,6 @@ def is_running(pid: int) -> bool:
 
 
 HANGS = ["while True: pass", "ctypes.CDLL(None).pause()", "ctypes.PyDLL(None).pause()"]
-linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the states of processes are read from /proc")
 
 
 @linux

@@ -39,6 +39,10 @@ _GRACE_S = 1.0
 """Time after the limit of a call, or after Ctrl-C, before the worker is killed: a call in Python ends by itself, s."""
 _DUMP_S = 0.3
 """Wait for the frames of a hanging call, s."""
+_MIN_AVAILABLE = 0.05
+"""Share of the machine's memory that must be available; below it, a worker with a large share is killed."""
+_LARGE = 0.25
+"""Share of the machine's memory above which a worker is the cause of a shortage."""
 _MAX_JOBS = 200
 """Number of jobs after which a worker is replaced, since laws may leave memory behind in their modules."""
 
@@ -274,6 +278,22 @@ class _Worker:
         what = "the code" if last is None else f"{last}: the call"
         return WorkerError(f"{what} did not return within {limit_s:g} s, and its process was ended{self._traceback()}")
 
+    def exhausts_memory(self) -> WorkerError | None:
+        """Return the error of a worker that takes the rest of the memory; `None`: it does not, or it is not known."""
+        try:
+            pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
+            total, available = (_kilobytes(name) for name in ("MemTotal", "MemAvailable"))
+        except (OSError, StopIteration):
+            return None
+        used = pages * os.sysconf("SC_PAGE_SIZE") / 1e3
+        if available > _MIN_AVAILABLE * total or used < _LARGE * total:
+            return None
+        last = self._record.last(self._calls_before)
+        what = "" if last is None else f"{last}: "
+        return WorkerError(
+            f"{what}its process had {used / 1e6:.1f} GB, nearly all memory of this machine, and was ended"
+        )
+
     def _ended(self) -> str:
         """Return the message for a process that has ended by itself."""
         code, last = self._process.returncode, self._record.last(self._calls_before)
@@ -292,6 +312,12 @@ class _Worker:
                 break
             frames.append(line.replace(" in ", ", in ", 1))
         return "".join(f"\n{line}" for line in reversed(frames))
+
+
+def _kilobytes(name: str) -> float:
+    """Return an entry of /proc/meminfo, kB of 1000 bytes; raises OSError and StopIteration where there is none."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith(f"{name}:"))) * 1.024
 
 
 def _signal_name(number: int) -> str:
@@ -333,3 +359,6 @@ class _Watch:
                 raise self._worker.hung(self._call_limit_s, thread)
         if self._limit_s is not None and now - self._begin > self._limit_s:
             raise self._worker.hung(self._limit_s)
+        # The system would end another process, perhaps this one.
+        if (error := self._worker.exhausts_memory()) is not None:
+            raise error
