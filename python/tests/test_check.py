@@ -155,6 +155,54 @@ def test_a_module_of_webassembly_repeats_its_results_on_every_machine() -> None:
     assert Conformance(Law(Path("x.wasm"), "X"), failed).repeatable is None
 
 
+COMPONENTS = {
+    "CongestionControl": """
+    def acknowledged(self, call):
+        self.cwnd = ANSWER
+    def lost(self, call):
+        self.ssthresh = max(call.in_flight / 2, 2.0)
+    timeout = lost
+""",
+    "Scheduler": """
+    def select(self, call):
+        ready = [number for number, queue in enumerate(call.queues) if queue.ready]
+        return ANSWER
+""",
+    "Source": """
+    def next(self, call):
+        return ANSWER
+""",
+}
+"""Bodies of other components by their base class."""
+ANSWERS = {
+    ("CongestionControl", "self.cwnd + call.advanced / self.cwnd"): set(),
+    ("CongestionControl", "self.cwnd + random.random()"): {"own random numbers", "same process", "other process"},
+    ("Scheduler", "min(ready, default=None)"): set(),
+    ("Scheduler", "0"): {"answers"},
+    ("Scheduler", "'first'"): {"answers"},
+    ("Scheduler", "random.choice(ready) if ready else None"): {"own random numbers", "same process", "other process"},
+    ("Source", "(call.now_ps + 2 * 10**9, 1000)"): set(),
+    ("Source", "(call.now_ps - 1, 1000)"): {"answers"},
+    ("Source", "(call.now_ps + 2 * 10**9, 0)"): {"answers"},
+    ("Source", "(call.now_ps + 10**9 + SEEN.append(1) + len(SEEN), 1000)"): {"no exception"},
+    ("Source", "(call.now_ps + 10**9 + (SEEN.append(1) or len(SEEN)), 1000)"): {"same process", "instances"},
+}
+"""Answers of other components, and the checks that fail."""
+
+
+@pytest.mark.parametrize(("base", "answer"), ANSWERS)
+def test_other_components_are_checked_too(base: str, answer: str, tmp_path: Path) -> None:
+    if not hasattr(core, base):
+        pytest.skip(f"the core has no {base}")
+    file = tmp_path / "mine.py"
+    body = COMPONENTS[base].replace("ANSWER", answer)
+    file.write_text(f"{HEAD}\nSEEN = []\nclass Mine(tailback.{base}):\n{body}")
+    found = check(file)
+    assert not_passed(found) >= ANSWERS[base, answer]
+    assert found.passed == (not ANSWERS[base, answer]), not_passed(found)
+    assert "marks" not in {finding.name for finding in found.findings}
+
+
 def test_the_command_prints_each_check_and_its_cure(tailback: Callable[..., Any], tmp_path: Path) -> None:
     file = written(tmp_path, "time.time()")
     done = tailback("check", file)
