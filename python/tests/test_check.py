@@ -123,7 +123,7 @@ def test_a_fault_leaves_the_comparisons_undecided(tmp_path: Path) -> None:
 def test_lost_packets_and_calls_back_in_time_are_failures() -> None:
     # No law can cause them, so that the results of the runs are made up.
     runs = [Run("TCP", "merged", None, "d", 0, "tcp[1]")]
-    lost = {finding.name: finding for finding in checking._promises(runs, is_marking=True)}
+    lost = {finding.name: finding for finding in checking._promises(runs, "law", is_marking=True)}
     assert lost["conservation"].status == "failed"
     assert "tcp[1]" in lost["conservation"].message
     late = {finding.name: finding for finding in checking._chance(Strange([], "`arrive` at 1 ps"))}
@@ -145,6 +145,62 @@ def test_each_network_calls_the_law_and_has_the_load_that_its_name_says(case: An
         assert busiest < 0.2
     own = [flow for flow in report["flows"] if flow["group"] == "own"]
     assert bool(own) == case.name.endswith("neighbour")
+
+
+def test_a_module_of_webassembly_repeats_its_results_on_every_machine() -> None:
+    findings = [checking.Finding(name, "", "passed") for name in ("same process", "other process", "engines")]
+    for name, words in (("x.wasm", "everywhere"), ("x.wat", "everywhere"), ("x.so", "here"), ("x.py", "here")):
+        assert Conformance(Law(Path(name), "X"), findings).repeatable == words
+    failed = [*findings[:2], checking.Finding("engines", "", "undecided")]
+    assert Conformance(Law(Path("x.wasm"), "X"), failed).repeatable is None
+
+
+COMPONENTS = {
+    "CongestionControl": """
+    def acknowledged(self, call):
+        self.cwnd = ANSWER
+    def lost(self, call):
+        self.ssthresh = max(call.in_flight / 2, 2.0)
+    timeout = lost
+""",
+    "Scheduler": """
+    def select(self, call):
+        ready = [number for number, queue in enumerate(call.queues) if queue.ready]
+        return ANSWER
+""",
+    "Source": """
+    def next(self, call):
+        return ANSWER
+""",
+}
+"""Bodies of other components by their base class."""
+ANSWERS = {
+    ("CongestionControl", "self.cwnd + call.advanced / self.cwnd"): set(),
+    ("CongestionControl", "self.cwnd + random.random()"): {"own random numbers", "same process", "other process"},
+    ("Scheduler", "min(ready, default=None)"): set(),
+    ("Scheduler", "0"): {"answers"},
+    ("Scheduler", "'first'"): {"answers"},
+    ("Scheduler", "random.choice(ready) if ready else None"): {"own random numbers", "same process", "other process"},
+    ("Source", "(call.now_ps + 2 * 10**9, 1000)"): set(),
+    ("Source", "(call.now_ps - 1, 1000)"): {"answers"},
+    ("Source", "(call.now_ps + 2 * 10**9, 0)"): {"answers"},
+    ("Source", "(call.now_ps + 10**9 + SEEN.append(1) + len(SEEN), 1000)"): {"no exception"},
+    ("Source", "(call.now_ps + 10**9 + (SEEN.append(1) or len(SEEN)), 1000)"): {"same process", "instances"},
+}
+"""Answers of other components, and the checks that fail."""
+
+
+@pytest.mark.parametrize(("base", "answer"), ANSWERS)
+def test_other_components_are_checked_too(base: str, answer: str, tmp_path: Path) -> None:
+    if not hasattr(core, base):
+        pytest.skip(f"the core has no {base}")
+    file = tmp_path / "mine.py"
+    body = COMPONENTS[base].replace("ANSWER", answer)
+    file.write_text(f"{HEAD}\nSEEN = []\nclass Mine(tailback.{base}):\n{body}")
+    found = check(file)
+    assert not_passed(found) >= ANSWERS[base, answer]
+    assert found.passed == (not ANSWERS[base, answer]), not_passed(found)
+    assert "marks" not in {finding.name for finding in found.findings}
 
 
 def test_the_command_prints_each_check_and_its_cure(tailback: Callable[..., Any], tmp_path: Path) -> None:
@@ -192,7 +248,7 @@ def test_wrong_calls_of_the_command_are_refused(tailback: Callable[..., Any], tm
     file = written(tmp_path, "pass", "class Second(tailback.Law):\n    def idle(self, call): pass\n")
     several = tailback("check", file)
     assert several.code == 2
-    assert "has the laws Mine, Second; name the class with --class" in several.err
+    assert "has the classes Mine, Second; name the class with --class" in several.err
     assert tailback("check", file, "--class", "Second").code == 0
     assert tailback("check", file, "--class", "Third").code == 3
     assert tailback("check", file, "--class", "Mine", "--parameters", "{ gain = 1 }").code == 3

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable
@@ -11,34 +14,61 @@ from typing import Any
 import pytest
 
 import tailback as core
+from tailback import _native
 from tailback.errors import UsageError
 from tailback.laws import new
 
-MADE = [(kind, language) for kind, language in new.TEMPLATES]
+PACKAGE = str(Path(core.__file__).parents[1])
+CORE = [
+    ("law", "python"),
+    *(("law", language) for language in ("c", "wat") if hasattr(_native.Scenario, "user_languages")),
+    *(
+        (kind, "python")
+        for kind, name in {
+            "congestion-control": "CongestionControl",
+            "scheduler": "Scheduler",
+            "source": "Source",
+        }.items()
+        if hasattr(core, name)
+    ),
+]
+"""Templates of interfaces that the core has."""
 
 
-@pytest.mark.parametrize(("kind", "language"), MADE)
+def made(kind: str, language: str, tailback: Callable[..., Any]) -> Path:
+    """Make a component in the current directory, and return its folder; skips the test without a compiler."""
+    assert tailback("new", kind, "MyOwn", "--in", language).code == 0
+    folder = Path("my_own")
+    if language == "c":
+        if not (shutil.which("cc") and shutil.which("make")):
+            pytest.skip("there is no C compiler")
+        environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONPATH": PACKAGE}
+        subprocess.run(["make"], cwd=folder, check=True, capture_output=True, env=environment)
+    return folder
+
+
+@pytest.mark.parametrize(("kind", "language"), CORE)
 def test_a_template_passes_its_checks_and_tests_and_its_commands_run(
     kind: str, language: str, tailback: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = tailback("new", kind, "MyAqm", "--in", language)
-    assert done.code == 0
-    folder = tmp_path / "my_aqm"
-    assert sorted(done.out.splitlines()) == sorted(str(path.relative_to(tmp_path)) for path in folder.iterdir())
-    assert all("@" not in path.read_text() for path in folder.iterdir())
+    folder = made(kind, language, tailback)
+    texts = [path.read_text() for path in folder.iterdir() if path.suffix != ".so"]
+    assert not any(re.search("@[A-Z]+@", text) for text in texts)
     monkeypatch.chdir(folder)
-    readme = (folder / "README.md").read_text()
+    readme = Path("README.md").read_text()
     commands = [line.split("  ")[0] for line in readme.splitlines() if line.startswith("tailback ")]
-    assert [command.split()[1] for command in commands] == ["check", "run", "sweep", "evaluate"]
-    assert tailback(*commands[0].split()[1:]).code == 0
-    assert tailback(*commands[1].split()[1:], "--reps", "1").code == 0
-    subject = core.load("scenario.toml")
-    assert subject.warnings == ()
+    assert [command.split()[1] for command in commands][:2] == ["check", "run"]
+    for command in commands:
+        if "evaluate" not in command and "--set" not in command:
+            effort = " --reps 1" if "run" in command or "sweep" in command.split() else ""
+            done = tailback(*f"{command}{effort}".split()[1:])
+            assert done.code == 0, f"{command}: {done.err}{done.out}"
+    assert core.load("scenario.toml").warnings == ()
+    shutil.rmtree("study.sweep", ignore_errors=True)
     tested = subprocess.run(
         [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider"],
-        cwd=folder,
-        env={"PYTHONPATH": ":".join(path for path in sys.path if path), "PATH": ""},
+        env={"PYTHONPATH": PACKAGE, "PATH": ""},
         capture_output=True,
         text=True,
         check=False,
@@ -46,16 +76,27 @@ def test_a_template_passes_its_checks_and_tests_and_its_commands_run(
     assert tested.returncode == 0, tested.stdout + tested.stderr
 
 
-@pytest.mark.parametrize(("kind", "language"), MADE)
-def test_the_sweep_and_the_evaluation_of_a_template_are_valid(
-    kind: str, language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+def test_a_law_decides_equally_in_all_languages(
+    tailback: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    digests = set()
+    for kind, language in CORE:
+        if kind == "law":
+            (tmp_path / language).mkdir()
+            monkeypatch.chdir(tmp_path / language)
+            scenario = core.load(made(kind, language, tailback) / "scenario.toml")
+            digests.add(core.run(scenario, replications=2).digest)
+    assert len(digests) == 1
+
+
+def test_the_sweep_and_the_evaluation_of_a_law_are_valid(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from tailback.evaluation.subject import subject
 
-    new.create(kind, "x", language, tmp_path)
+    new.create("law", "x", "python", tmp_path)
     monkeypatch.chdir(tmp_path)
     assert subject("discipline.toml").kind == "user"
-    (sweep,) = [line for line in Path("README.md").read_text().splitlines() if line.startswith("tailback sweep")]
+    lines = Path("README.md").read_text().splitlines()
+    (sweep,) = [line for line in lines if line.startswith("tailback sweep scenario.toml")]
     setting = sweep.partition("--set '")[2].rpartition("'")[0]
     found = core.study.sweep.parse_axes([setting])[1]
     short = core.load("scenario.toml").set(duration="6s", replications=1)
@@ -104,6 +145,19 @@ def test_names_that_are_no_names_of_classes_are_refused(name: str) -> None:
         new.file_stem(name)
 
 
-def test_every_template_folder_is_in_the_table_and_complete() -> None:
-    folders = {path.name: {file.name for file in path.iterdir()} for path in new._FOLDER.iterdir() if path.is_dir()}
-    assert {one.folder: set(one.files) for one in new.TEMPLATES.values()} == folders
+def test_every_template_is_in_the_table() -> None:
+    files = {f"{path.parent.name}/{path.name}" for path in new._FOLDER.rglob("*.in")}
+    used = {
+        f"{kind}/{source}"
+        for (kind, _), one in new.TEMPLATES.items()
+        for source in (*one.sources.values(), *new._COMMON[kind].values(), *new._ALWAYS.values())
+    }
+    assert used == files
+
+
+def test_the_example_of_the_tutorial_is_the_template(tmp_path: Path) -> None:
+    example = Path(__file__).resolve().parents[2] / "docs" / "examples" / "first-law"
+    written = new.create("law", "ramp", "python", tmp_path)
+    assert {path.name for path in written} == {path.name for path in example.iterdir() if path.is_file()}
+    for path in written:
+        assert (example / path.name).read_text() == path.read_text(), path.name

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
+from multiprocessing.connection import Pipe
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +24,8 @@ from tailback.run.cost import replication_cost
 from tailback.study.store import read_runs
 
 LAWS = Path(__file__).with_name("laws")
+
+linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the states of processes are read from /proc")
 
 NETWORK = """
 tailback = 1
@@ -135,6 +138,24 @@ def test_a_crash_and_a_hang_in_c_code_name_the_line(tmp_path: Path, monkeypatch:
             core.run(core.load(file).set({"network.discipline.parameters.n": 4}), replications=1)
         line = LAW.partition("FAULT")[0].count("\n") + 1
         assert f'mine.py", line {line}, in arrive' in str(failed.value)
+        assert "child.py" not in str(failed.value)
+
+
+@linux
+def test_a_law_that_takes_all_memory_is_ended_before_the_system_ends_another_process(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fault = "for _ in range(40): self.taken = [bytearray(10**7), getattr(self, 'taken', None)]; time.sleep(0.1)"
+    scenario = core.load(written(tmp_path, fault)).set({"network.discipline.parameters.n": 4})
+    # As on a machine with 1.2 GB that has nothing left.
+    monkeypatch.setattr(workers, "_kilobytes", {"MemTotal": 1.2e6, "MemAvailable": 1e4}.get)
+    with pytest.raises(core.RunError, match=r"in `arrive` at 1\.0.* s: its process had 0\.3 GB, nearly all memory"):
+        core.run(scenario, replications=1)
+    # With more left, it goes on; the call ends by the limit of its time.
+    monkeypatch.setattr(workers, "_kilobytes", {"MemTotal": 1.2e6, "MemAvailable": 1e5}.get)
+    monkeypatch.setattr(watchdog, "CALL_LIMIT_S", 1.0)
+    with pytest.raises(core.RunError, match="LawTimeoutError"):
+        core.run(scenario, replications=1)
 
 
 def test_report_trace_and_capture_of_a_worker_are_those_of_this_process(tmp_path: Path) -> None:
@@ -200,6 +221,24 @@ def test_a_worker_is_replaced_after_its_share_of_jobs(tmp_path: Path, monkeypatc
     (tmp_path / "mine.py").write_text(text)
     core.run(file, replications=9, threads=1)
     assert 3 <= len(list(tmp_path.glob("pid-*"))) <= 4
+
+
+def test_a_job_that_meets_the_end_of_an_idle_worker_is_given_to_another(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scenario = core.load(written(tmp_path))
+    expected = core.run(scenario, replications=1).digest
+    (idle,) = workers._IDLE
+    # As a worker does that has waited for its time; the check before the job comes too early to see it.
+    monkeypatch.setattr(workers._Worker, "is_alive", lambda _: True)
+    idle._connection.close()
+    ours, theirs = Pipe()
+    theirs.close()
+    idle._connection = ours
+    idle._process.kill()
+    idle._process.wait()
+    idle._process.returncode = 0
+    assert core.run(scenario, replications=1).digest == expected
 
 
 LOADING = {
@@ -302,7 +341,6 @@ def is_running(pid: int) -> bool:
 
 
 HANGS = ["while True: pass", "ctypes.CDLL(None).pause()", "ctypes.PyDLL(None).pause()"]
-linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the states of processes are read from /proc")
 
 
 @linux
@@ -347,11 +385,18 @@ def test_a_module_of_the_folder_with_a_name_of_the_standard_library_is_not_impor
 
 def test_the_record_names_the_call_in_progress() -> None:
     record = Record()
-    words = memoryview(record._memory).cast("Q")
-    words[0], words[1] = 3, 1_500_000_000_000
-    memoryview(record._memory)[16:22] = b"arrive"
-    memoryview(record._memory)[32:36] = "\N{GREEK SMALL LETTER ALPHA}->b"[:3].encode()
-    assert str(record.read()) == "\N{GREEK SMALL LETTER ALPHA}->, in `arrive` at 1.5 s"
-    words[0] = 4
-    assert str(record.read()) == "\N{GREEK SMALL LETTER ALPHA}->, after `arrive` at 1.5 s"
+    before = record.calls
+    assert record.last(before) is None
+    words, text = memoryview(record._memory).cast("Q"), memoryview(record._memory)
+    # The third thread is in its second call, the first one has ended a later one.
+    for thread, calls, now_ps in ((0, 2, 2_000_000_000_000), (2, 3, 1_500_000_000_000)):
+        words[64 * thread], words[64 * thread + 1] = calls, now_ps
+        text[512 * thread + 16 : 512 * thread + 22] = b"arrive"
+        text[512 * thread + 32 : 512 * thread + 37] = "\N{GREEK SMALL LETTER ALPHA}->b".encode()
+    assert str(record.last(before)) == "\N{GREEK SMALL LETTER ALPHA}->b, in `arrive` at 1.5 s"
+    words[128] = 4
+    assert str(record.last(before)) == "\N{GREEK SMALL LETTER ALPHA}->b, after `arrive` at 2 s"
+    assert record.last(record.calls) is None
     words.release()
+    text.release()
+    record.close()

@@ -25,7 +25,8 @@ __all__ = ["check", "new"]
     epilog="""\b
 Examples:
   tailback new law my-aqm --in python               my_aqm/ with my_aqm.py, a scenario and tests
-  tailback new law my-aqm --in python --out laws    the same files in laws/
+  tailback new law my-aqm --in c --out laws         my_aqm.c and others in laws/
+  tailback new congestion-control my-tcp            my_tcp/ with a congestion control
 
 \b
 Exit codes: 0 written, 2 unknown kind, language or template, 4 a file exists or could not be written.""",
@@ -46,8 +47,7 @@ def new(kind: str, name: str, language: str, out: Path | None, quiet: bool) -> N
     for path in found:
         print_line(str(path))
     if not quiet:
-        code = next(path for path in found if path.suffix == ".py")
-        print_note(f"next: tailback check {code}; more commands are in {found[-1]}")
+        print_note(f"the next commands are in {found[-1]}")
 
 
 def _table(ctx: click.Context, parameter: click.Parameter, value: str | None) -> dict[str, Any] | None:
@@ -84,14 +84,14 @@ Exit codes: 0 all checks passed, 2 wrong usage, 3 the law cannot be loaded, 5 a 
 def check(
     file: Path, name: str | None, parameters: dict[str, Any] | None, allow_files: bool, as_json: bool, quiet: bool
 ) -> int:
-    """Check a queue law: promises of its interface, and repeatable results.
+    """Check a queue law or another component: promises of its interface, and repeatable results.
 
-    FILE is the law, or a scenario with laws. The law is run in small networks, with both event engines, and twice in
-    each of two processes.
+    FILE is the component, or a scenario with queue laws. It is run in small networks: with both event engines, a second
+    time in the same process, and in another process.
     """
     from tailback.run.conformance.check import check_law, law_of, laws_of
 
-    if file.suffix == ".py":
+    if file.suffix not in (".toml", ".json"):
         laws = [law_of(file, name, parameters or {})]
     else:
         if parameters is not None:
@@ -129,5 +129,5 @@ def _print(found: Conformance) -> None:
             lines = [*finding.message.splitlines(), f"cure: {finding.cure}"]
             print_line("\n".join(f"             {line}" for line in lines))
     passed = sum(finding.status == "passed" for finding in found.findings)
-    here = "repeatable here" if found.repeatable else "not shown to be repeatable"
+    here = f"repeatable {found.repeatable}" if found.repeatable else "not shown to be repeatable"
     print_line(f"{passed} of {len(found.findings)} checks passed; {here}")

@@ -45,7 +45,7 @@ def main(descriptors: tuple[int, int, int]) -> None:
     faulthandler.enable(frames, all_threads=False)
     faulthandler.register(signal.SIGUSR1, frames, all_threads=False)
     words = memoryview(shared(record)).cast("Q")
-    _native.record_calls(words[:4], words[4:])
+    _native.record_calls(words[:4], words[4:64])
     mark_inside()
     _Jobs(Connection(connection)).execute()
 
@@ -77,6 +77,7 @@ class _Jobs:
         with suppress(Empty):
             while True:
                 job = self._waiting.get(timeout=_IDLE_S)
+                self._connection.send(("begun", None))
                 os.chdir(job.folder)
                 sys.path[:] = job.path
                 watchdog.CALL_LIMIT_S = job.call_limit_s

@@ -1,7 +1,8 @@
 """Record of the last call of a law: memory that a worker process shares with the process that has started it.
 
 The extension writes it before and after each call (`_native.record_calls`), so that a call can be named that has
-crashed or hangs. The file behind it has 64 words of 64 bits in the byte order of the machine:
+crashed or hangs. The file behind it has a record for each thread with laws; Python uses the first one. A record has 64
+words of 64 bits in the byte order of the machine:
 
 | words | |
 |---|---|
@@ -26,7 +27,9 @@ from pathlib import Path
 __all__ = ["BYTES", "VARIABLE", "LastCall", "Record", "shared", "unnamed_file"]
 
 BYTES = 512
-"""Size of the file."""
+"""Size of a record."""
+RECORDS = 64
+"""Number of records of the file."""
 VARIABLE = "TAILBACK_LAST_CALL"
 """Environment variable with the path of the file."""
 
@@ -56,7 +59,7 @@ class LastCall:
 
 def shared(file: int) -> mmap.mmap:
     """Return the record in an open file as memory."""
-    return mmap.mmap(file, BYTES)
+    return mmap.mmap(file, BYTES * RECORDS)
 
 
 def unnamed_file() -> int:
@@ -72,19 +75,27 @@ class Record:
     def __init__(self) -> None:
         self.descriptor = unnamed_file()
         """Descriptor of the file, to be inherited."""
-        os.ftruncate(self.descriptor, BYTES)
+        os.ftruncate(self.descriptor, BYTES * RECORDS)
         self._memory = shared(self.descriptor)
 
     @property
-    def calls(self) -> int:
-        """Number of calls begun and ended: odd during a call."""
-        found: int = struct.unpack_from("=Q", self._memory)[0]
-        return found
+    def calls(self) -> tuple[int, ...]:
+        """Number of calls begun and ended by each thread: odd during a call."""
+        return tuple(struct.unpack_from("=Q", self._memory, number * BYTES)[0] for number in range(RECORDS))
 
-    def read(self) -> LastCall:
-        """Return the last call."""
-        calls, now_ps, call, component = struct.unpack_from(f"=QQ16s{BYTES - 32}s", self._memory)
+    def read(self, number: int = 0) -> LastCall:
+        """Return the last call of the thread with a record of this number."""
+        calls, now_ps, call, component = struct.unpack_from(f"=QQ16s{BYTES - 32}s", self._memory, number * BYTES)
         return LastCall(calls, now_ps, _text(call), _text(component))
+
+    def last(self, before: tuple[int, ...]) -> LastCall | None:
+        """Return the last call since `before`, a value of `calls`: one that is open, if there is one.
+
+        `None`: no call has begun since then.
+        """
+        since = [number for number, calls in enumerate(self.calls) if calls != before[number]]
+        found = [self.read(number) for number in since]
+        return max(found, key=lambda last: (last.is_open, last.now_ps), default=None)
 
     def close(self) -> None:
         """Free the memory and the file."""

@@ -21,25 +21,40 @@ _FOLDER = Path(__file__).parent / "templates"
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """Files of a component of one kind in one language."""
+    """Files of a component of one kind in one language; their templates are in the folder of the kind.
 
-    folder: str
-    """Folder below `templates`."""
-    files: Mapping[str, str]
-    """Name of each file to write by that of its template; `@NAME@` is the name of the component."""
+    In names and texts `@NAME@` and `@CLASS@` are the names of the files and of the class, and `@FILE@` is `file`.
+    """
+
+    file: str
+    """File that scenarios name."""
+    sources: Mapping[str, str]
+    """Template of each file that only this language has, by name."""
+    build: str = ""
+    """Lines of shell commands that make `file`; empty: it is one of the sources."""
 
 
+_COMMON: Mapping[str, Mapping[str, str]] = {
+    "law": {"study.toml": "study.toml.in", "discipline.toml": "discipline.toml.in"},
+    "scheduler": {},
+    "congestion-control": {},
+    "source": {},
+}
+"""Template of each file that all languages of a kind have besides tests, scenario and README, by kind and name."""
+_ALWAYS = {"test_@NAME@.py": "test.py.in", "scenario.toml": "scenario.toml.in", "README.md": "README.md.in"}
+
+_PYTHON = Template("@NAME@.py", {"@NAME@.py": "code.py.in"})
 TEMPLATES: Mapping[tuple[str, str], Template] = {
-    ("law", "python"): Template(
-        "law-python",
-        {
-            "law.py.in": "@NAME@.py",
-            "test.py.in": "test_@NAME@.py",
-            "scenario.toml.in": "scenario.toml",
-            "discipline.toml.in": "discipline.toml",
-            "README.md.in": "README.md",
-        },
+    ("law", "python"): _PYTHON,
+    ("law", "c"): Template(
+        "@NAME@.so",
+        {"@NAME@.c": "code.c.in", "Makefile": "Makefile.in"},
+        "make                                           # compiles @NAME@.c\n",
     ),
+    ("law", "wat"): Template("@NAME@.wat", {"@NAME@.wat": "code.wat.in"}),
+    ("scheduler", "python"): _PYTHON,
+    ("congestion-control", "python"): _PYTHON,
+    ("source", "python"): _PYTHON,
 }
 """Templates by kind and language."""
 
@@ -57,13 +72,15 @@ def create(kind: str, name: str, language: str, folder: Path | None = None) -> l
     template = TEMPLATES.get((kind, language))
     if template is None:
         known = ", ".join(f"{kind} --in {language}" for kind, language in TEMPLATES)
-        raise UsageError(f"there is no template of a {kind} in {language}; there is {known}")
+        raise UsageError(f"there is no template of a {kind} in {language}; there are {known}")
     stem = file_stem(name)
     target = Path(stem) if folder is None else folder
-    words = {"@NAME@": stem, "@CLASS@": "".join(word.capitalize() for word in stem.split("_"))}
+    words = {"@FILE@": template.file, "@BUILD@": template.build, "@NAME@": stem}
+    words["@CLASS@"] = "".join(word.capitalize() for word in stem.split("_"))
+    files = {**template.sources, **_COMMON[kind], **_ALWAYS}
     texts = {
-        target / _filled(file, words): _filled((_FOLDER / template.folder / source).read_text(encoding="utf-8"), words)
-        for source, file in template.files.items()
+        target / _filled(file, words): _filled((_FOLDER / kind / source).read_text(encoding="utf-8"), words)
+        for file, source in files.items()
     }
     existing = [path for path in texts if path.exists()]
     if existing:

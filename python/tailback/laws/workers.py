@@ -39,16 +39,26 @@ _GRACE_S = 1.0
 """Time after the limit of a call, or after Ctrl-C, before the worker is killed: a call in Python ends by itself, s."""
 _DUMP_S = 0.3
 """Wait for the frames of a hanging call, s."""
+_MIN_AVAILABLE = 0.05
+"""Share of the machine's memory that must be available; below it, a worker with a large share is killed."""
+_LARGE = 0.25
+"""Share of the machine's memory above which a worker is the cause of a shortage."""
 _MAX_JOBS = 200
 """Number of jobs after which a worker is replaced, since laws may leave memory behind in their modules."""
 
+_PACKAGE = Path(__file__).parents[1]
+"""Folder of this package."""
 _START = """
 import sys
 sys.path[:] = {path!r}
+from importlib.util import module_from_spec, spec_from_file_location
+spec = spec_from_file_location("tailback", {package!r} + "/__init__.py", submodule_search_locations=[{package!r}])
+sys.modules["tailback"] = module = module_from_spec(spec)
+spec.loader.exec_module(module)
 from tailback.laws.child import main
 main({descriptors!r})
 """
-"""Program of a worker: with the paths of this process, it finds the same package."""
+"""Program of a worker: it imports this package by its folder, since `sys.path` may have relative entries."""
 
 _INSIDE = False
 _IDLE: list[_Worker] = []
@@ -57,6 +67,10 @@ _LOCK = threading.Lock()
 
 class WorkerError(RuntimeError):
     """A worker that crashed or hung; the message names the law, its call and the simulated time."""
+
+
+class _EndedIdleError(Exception):
+    """A worker that has ended after its time without a job, when a job was sent to it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,12 +125,16 @@ def called(
 
     """
     job = Job(pickle.dumps((function, arguments)), str(Path.cwd()), list(sys.path), watchdog.CALL_LIMIT_S)
-    worker = _Worker(environment) if environment else _taken()
-    try:
-        kind, value = worker.done(job, cancel, progress, limit_s)
-    except BaseException:
-        worker.close()
-        raise
+    while True:
+        worker = _Worker(environment) if environment else _taken()
+        try:
+            kind, value = worker.done(job, cancel, progress, limit_s)
+            break
+        except _EndedIdleError:
+            worker.close()
+        except BaseException:
+            worker.close()
+            raise
     if environment:
         worker.close()
     else:
@@ -180,18 +198,18 @@ class _Worker:
 
     def __init__(self, environment: Mapping[str, str] | None = None) -> None:
         self.jobs = 0
-        self._calls_before = 0
-        """Number of calls of laws before the job."""
         self._record = Record()
+        self._calls_before = self._record.calls
+        """Numbers of calls of laws before the job."""
         self._frames = unnamed_file()
         self._connection: Connection
         self._connection, theirs = Pipe()
         descriptors = (theirs.fileno(), self._record.descriptor, self._frames)
-        program = _START.format(path=list(sys.path), descriptors=descriptors)
+        program = _START.format(path=list(sys.path), package=str(_PACKAGE), descriptors=descriptors)
         with theirs, _blocked(_OF_GROUP):
             # Closing the standard input ends the worker: see `_native.abort_at_end_of_input`.
             self._process = subprocess.Popen(
-                [os.fsdecode(spawn.get_executable()), "-P", "-c", program],
+                [os.fsdecode(spawn.get_executable()), *["-O"] * sys.flags.optimize, "-P", "-c", program],
                 stdin=subprocess.PIPE,
                 pass_fds=descriptors,
                 env={**os.environ, **(environment or {}), VARIABLE: f"/dev/fd/{self._record.descriptor}"},
@@ -218,14 +236,16 @@ class _Worker:
         self.jobs += 1
         self._calls_before = self.calls
         watch = _Watch(self, job.call_limit_s, limit_s)
+        has_begun = False
         try:
             self._connection.send(job)
             while True:
                 if self._connection.poll(_POLL_S):
                     kind, value = self._connection.recv()
-                    if kind != "progress":
+                    has_begun = True
+                    if kind not in ("begun", "progress"):
                         return kind, value
-                    if progress is not None:
+                    if kind == "progress" and progress is not None:
                         progress(value)
                 elif cancel is not None and cancel.cancelled:
                     watch.cancel()
@@ -234,6 +254,8 @@ class _Worker:
             self._process.wait()
             if cancel is not None and cancel.cancelled:
                 raise Cancelled("cancelled") from None
+            if self._process.returncode == 0 and not has_begun and self.jobs > 1:
+                raise _EndedIdleError from None
             raise WorkerError(self._ended()) from None
 
     def note_cancel(self) -> None:
@@ -242,25 +264,41 @@ class _Worker:
             self._connection.send(None)
 
     @property
-    def calls(self) -> int:
-        """Number of calls of laws begun and ended."""
+    def calls(self) -> tuple[int, ...]:
+        """Numbers of calls of laws begun and ended, by thread."""
         return self._record.calls
 
-    def hung(self, limit_s: float) -> WorkerError:
-        """Return the error of a job or call that takes too long; its frames are those of now."""
-        last = self._record.read()
+    def hung(self, limit_s: float, thread: int | None = None) -> WorkerError:
+        """Return the error of a job, or of the call of a thread, that takes too long; its frames are those of now."""
+        last = None if thread is None else self._record.read(thread)
         with suppress(OSError):
             # The handler of this signal, which is in C, writes the frames also while the interpreter's lock is held.
             self._process.send_signal(signal.SIGUSR1)
         time.sleep(_DUMP_S)
-        what = f"{last}: the call" if last.is_open else "the code"
+        what = "the code" if last is None else f"{last}: the call"
         return WorkerError(f"{what} did not return within {limit_s:g} s, and its process was ended{self._traceback()}")
+
+    def exhausts_memory(self) -> WorkerError | None:
+        """Return the error of a worker that takes the rest of the memory; `None`: it does not, or it is not known."""
+        try:
+            pages = int(Path(f"/proc/{self._process.pid}/statm").read_text().split()[1])
+            total, available = (_kilobytes(name) for name in ("MemTotal", "MemAvailable"))
+        except (OSError, StopIteration):
+            return None
+        used = pages * os.sysconf("SC_PAGE_SIZE") / 1e3
+        if available > _MIN_AVAILABLE * total or used < _LARGE * total:
+            return None
+        last = self._record.last(self._calls_before)
+        what = "" if last is None else f"{last}: "
+        return WorkerError(
+            f"{what}its process had {used / 1e6:.1f} GB, nearly all memory of this machine, and was ended"
+        )
 
     def _ended(self) -> str:
         """Return the message for a process that has ended by itself."""
-        code, last = self._process.returncode, self._record.read()
+        code, last = self._process.returncode, self._record.last(self._calls_before)
         how = f"was ended by {_signal_name(-code)}" if code < 0 else f"exited with code {code}"
-        return f"{f'{last}: ' if last.calls > self._calls_before else ''}its process {how}{self._traceback()}"
+        return f"{'' if last is None else f'{last}: '}its process {how}{self._traceback()}"
 
     def _traceback(self) -> str:
         """Return the frames of a crash or a hang in the form of a traceback, as lines to append to a message."""
@@ -270,14 +308,16 @@ class _Worker:
         for line in os.pread(self._frames, size, 0).decode(errors="replace").splitlines():
             if not line.startswith("  File "):
                 continue
-            if _PACKAGE in line:
+            if str(_PACKAGE) in line:
                 break
             frames.append(line.replace(" in ", ", in ", 1))
         return "".join(f"\n{line}" for line in reversed(frames))
 
 
-_PACKAGE = str(Path(__file__).parents[1])
-"""Folder of this package, whose frames are not shown."""
+def _kilobytes(name: str) -> float:
+    """Return an entry of /proc/meminfo, kB of 1000 bytes; raises OSError and StopIteration where there is none."""
+    lines = Path("/proc/meminfo").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith(f"{name}:"))) * 1.024
 
 
 def _signal_name(number: int) -> str:
@@ -294,8 +334,10 @@ class _Watch:
         self._worker = worker
         self._call_limit_s = call_limit_s
         self._limit_s = limit_s
-        self._begin = self._since = time.monotonic()
+        self._begin = time.monotonic()
         self._calls = worker.calls
+        self._since = [self._begin] * len(self._calls)
+        """Time since which each thread has its number of calls."""
         self._cancelled_at: float | None = None
 
     def cancel(self) -> None:
@@ -309,10 +351,14 @@ class _Watch:
         now = time.monotonic()
         if self._cancelled_at is not None and now - self._cancelled_at > _GRACE_S:
             raise Cancelled("cancelled")
-        calls = self._worker.calls
-        if calls != self._calls or calls % 2 == 0:
-            self._calls, self._since = calls, now
-        elif now - self._since > self._call_limit_s + _GRACE_S:
-            raise self._worker.hung(self._call_limit_s)
+        before, self._calls = self._calls, self._worker.calls
+        for thread, calls in enumerate(self._calls):
+            if calls != before[thread] or calls % 2 == 0:
+                self._since[thread] = now
+            elif now - self._since[thread] > self._call_limit_s + _GRACE_S:
+                raise self._worker.hung(self._call_limit_s, thread)
         if self._limit_s is not None and now - self._begin > self._limit_s:
             raise self._worker.hung(self._limit_s)
+        # The system would end another process, perhaps this one.
+        if (error := self._worker.exhausts_memory()) is not None:
+            raise error

@@ -18,8 +18,7 @@ from typing import Literal, TypeVar
 
 from tailback.errors import UsageError
 from tailback.laws import workers
-from tailback.laws.loading import loaded
-from tailback.run.conformance.networks import CASES, Law
+from tailback.run.conformance.networks import CASES, MARKED, Law, Role
 from tailback.run.conformance.observe import Run, Strange, observed, strange_calls
 from tailback.scenario import Value, load
 
@@ -68,10 +67,14 @@ class Conformance:
 
     @property
     def repeatable(self) -> str | None:
-        """Equal results in all runs on this machine: "here"; `None`: they differ, or could not be compared."""
+        """Equal results in all runs on this machine: "here"; `None`: they differ, or could not be compared.
+
+        "everywhere": equal runs of a WebAssembly module, which has the same bits on every machine.
+        """
         names = {"same process", "other process", "engines", "own random numbers"}
-        passed = all(finding.status == "passed" for finding in self.findings if finding.name in names)
-        return "here" if passed else None
+        if any(finding.status != "passed" for finding in self.findings if finding.name in names):
+            return None
+        return "everywhere" if self.law.language == "wasm" else "here"
 
     def as_json(self) -> dict[str, object]:
         """Return the results as JSON."""
@@ -90,45 +93,60 @@ def laws_of(path: str | PathLike[str], *, allow_files: bool = False) -> list[Law
     """Return the laws that a scenario names, each once; raises UsageError if there is none, and ScenarioError."""
     scenario = load(path, allow_files=allow_files)
     found: list[Law] = []
-    waiting: list[object] = [scenario.document]
+    waiting: list[tuple[str, object]] = [("", scenario.document)]
     while waiting:
-        part = waiting.pop()
+        key, part = waiting.pop()
         if isinstance(part, list):
-            waiting += part
+            waiting += [(key, value) for value in part]
         elif isinstance(part, dict):
-            if part.get("kind") == "user" and "class" in part:
+            if key == "discipline" and part.get("kind") == "user":
                 file = (Path(scenario.folder) / part["file"]).absolute()
                 law = Law(file, part["class"], part.get("parameters", {}))
                 found += [] if law in found else [law]
-            waiting += part.values()
+            waiting += part.items()
     if not found:
         raise UsageError(f'{fspath(path)} has no law of a user; write discipline = {{ kind = "user", ... }}')
     return found
 
 
 def law_of(path: str | PathLike[str], name: str | None, parameters: Mapping[str, Value]) -> Law:
-    """Return the law of a file; without a name, its only class derived from `Law`. Raises UsageError."""
+    """Return the law of a file; without a name, the only `Law` of a file of Python. Raises UsageError."""
     file = Path(fspath(path)).absolute()
+    roles = _roles(file) if file.suffix == ".py" else {}
     if name is None:
-        names = _laws(file)
-        if len(names) != 1:
-            there = f"the laws {', '.join(names)}" if names else "no class derived from tailback.Law"
+        if len(roles) != 1:
+            there = f"the classes {', '.join(roles)}" if roles else "no class that is found by its base tailback.Law"
             raise UsageError(f"{file.name} has {there}; name the class with --class")
-        (name,) = names
-    return Law(file, name, parameters)
+        (name,) = roles
+    return Law(file, name, parameters, roles.get(name, "law"))
 
 
-def _laws(file: Path) -> list[str]:
-    """Return the names of classes of a file with a base named `Law`; the file is not run."""
+_BASES: dict[str, Role] = {
+    "Law": "law",
+    "CongestionControl": "congestion-control",
+    "Scheduler": "scheduler",
+    "Source": "source",
+}
+"""Interfaces by the name of the base class."""
+
+
+def _roles(file: Path) -> dict[str, Role]:
+    """Return the interface of each class of a file with a base of this package; the file is not run."""
     try:
         tree = ast.parse(file.read_bytes())
     except OSError as error:
         raise UsageError(f"{file} cannot be read: {error.strerror}") from None
     except (SyntaxError, ValueError):
         # The loader reports the error with its place.
-        return ["Law"]
-    classes = [node for node in tree.body if isinstance(node, ast.ClassDef)]
-    return [node.name for node in classes if any("Law" in ast.unparse(base) for base in node.bases)]
+        return {"Law": "law"}
+    found: dict[str, Role] = {}
+    for node in tree.body:
+        for base in node.bases if isinstance(node, ast.ClassDef) else ():
+            name = ast.unparse(base).rpartition(".")[2]
+            # A class may be derived from another one of the file.
+            if isinstance(node, ast.ClassDef) and (role := _BASES.get(name) or found.get(name)):
+                found[node.name] = role
+    return found
 
 
 def check(
@@ -158,7 +176,9 @@ def check_law(law: Law, watch: Watch | None = None) -> Conformance:
     """Check a law; raises as `check`."""
     CASES[0].scenario(law).check()
     note = watch or (lambda _: None)
-    strange = _attempt(strange_calls, law, note=lambda _: note("calls"))
+    # The calls of compiled code cannot be observed; a WebAssembly module can make no other calls.
+    observable = law.language == "python"
+    chance = _chance(_attempt(strange_calls, law, note=lambda _: note("calls"))) if observable else []
     begun = {"case": CASES[0].name}
 
     def begin(index: float) -> None:
@@ -171,8 +191,8 @@ def check_law(law: Law, watch: Watch | None = None) -> Conformance:
     )
     runs = first if isinstance(first, list) else [Run(begun["case"], "merged", str(first))]
     again = second if isinstance(second, list) else []
-    is_marking = bool(getattr(loaded(law.file).module, law.name).marks)
-    return Conformance(law, [*_promises(runs, is_marking), *_chance(strange), *_repetitions(runs, again)])
+    is_marking = all(warning.name != "no-marks" for warning in MARKED.scenario(law).warnings)
+    return Conformance(law, [*_promises(runs, law.role, is_marking), *chance, *_repetitions(runs, again)])
 
 
 Result = TypeVar("Result")
@@ -192,6 +212,25 @@ def _attempt(
         return error
 
 
+_ANSWERS: Mapping[Role, tuple[str, str]] = {
+    "law": (
+        "each answer is PASS, MARK, DROP or None",
+        "return PASS, MARK, DROP or None from `arrive` and `depart`",
+    ),
+    "scheduler": (
+        "each answer is the number of a queue that is ready, or None",
+        "return from `select` the number of a queue whose `ready` is true",
+    ),
+    "congestion-control": (
+        "window, threshold and rate are in their ranges",
+        "keep `self.cwnd` and `self.ssthresh` at 1 segment or more, and `self.rate` at 0 or more",
+    ),
+    "source": (
+        "each burst has a time that is not before the last one, and 1 byte or more",
+        "return from `next` a time of `call.now_ps` or later and a number of bytes",
+    ),
+}
+"""Claim and cure of the check of answers."""
 _FAULTS = {
     "returns in time": (
         "each call returns within 10 s, and does not end its process",
@@ -199,9 +238,9 @@ _FAULTS = {
         "look for an endless loop; call no function that waits, ends the program or reads memory by address",
     ),
     "answers": (
-        "each answer is PASS, MARK, DROP or None",
-        ("the answer is", "the verdict "),
-        "return PASS, MARK, DROP or None from `arrive` and `depart`",
+        "",
+        ("the answer ", "the verdict ", "is chosen, but", "the window is", "the threshold is", "the rate is", "the burst at", "a burst has"),
+        "",
     ),
     "wake-ups": (
         "each time in `wake_ps` is a whole number of picoseconds, and not before now",
@@ -213,23 +252,28 @@ _FAULTS = {
 """Claim, texts in the message of a fault, and cure of the checks of faults; a fault belongs to the first that fits."""
 
 
-def _promises(runs: list[Run], is_marking: bool) -> list[Finding]:
+def _promises(runs: list[Run], role: Role, is_marking: bool) -> list[Finding]:
     """Return the findings about faults, marks and conservation."""
+    answers, answers_cure = _ANSWERS[role]
     faults: dict[str, str] = {}
     for run in runs:
         if run.fault is not None:
             kind = next(name for name, (_, texts, _) in _FAULTS.items() if any(text in run.fault for text in texts))
             faults.setdefault(kind, f"{run.case}: {run.fault}")
-    found = [_judged(name, about, faults.get(name), cure) for name, (about, _, cure) in _FAULTS.items()]
+    found = [
+        _judged(name, about or answers, faults.get(name), cure or answers_cure)
+        for name, (about, _, cure) in _FAULTS.items()
+    ]
     marked = next((run for run in runs if run.marked and not is_marking), None)
-    found.append(
-        _judged(
-            "marks",
-            "a law with `marks = False` never marks",
-            f"{marked.case}: {marked.marked} packets were marked" if marked else None,
-            "remove `marks = False`, or answer DROP in place of MARK",
+    if role == "law":
+        found.append(
+            _judged(
+                "marks",
+                "a law with `marks = False` never marks",
+                f"{marked.case}: {marked.marked} packets were marked" if marked else None,
+                "remove `marks = False`, or answer DROP in place of MARK",
+            )
         )
-    )
     lost = next((run for run in runs if run.lost), None)
     about = "each packet is delivered, dropped or in the network at the end"
     report = "this is an error of Tailback: report it with the law"

@@ -1,29 +1,44 @@
-"""Networks in which a law is checked: small, and each with another demand on a queue."""
+"""Networks in which a component is checked: small, and each with another demand on a queue."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Literal, cast
 
-from tailback.scenario import Scenario, Value
+from tailback.scenario import Scenario, Table, Value
 
-__all__ = ["CASES", "Case", "Law"]
+__all__ = ["CASES", "MARKED", "Case", "Law", "Role"]
+
+
+Role = Literal["law", "congestion-control", "scheduler", "source"]
+"""Interface of a component, as in `tailback new`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Law:
-    """A class of a file, with its parameters."""
+    """A class of a file, with its parameters: a queue law, or another component."""
 
     file: Path
     name: str
     parameters: Mapping[str, Value] = field(default_factory=dict)
+    role: Role = "law"
 
     @property
-    def discipline(self) -> dict[str, Value]:
-        """The law as a value of the key `discipline`."""
-        parameters = dict(self.parameters)
-        return {"kind": "user", "file": self.file.name, "class": self.name, "parameters": parameters}
+    def language(self) -> str:
+        """Language by the suffix of the file: "python", "wasm" or "native"."""
+        return {".py": "python", ".wasm": "wasm", ".wat": "wasm"}.get(self.file.suffix, "native")
+
+    @property
+    def code(self) -> dict[str, Value]:
+        """File, class and parameters, as in a scenario."""
+        return {"file": self.file.name, "class": self.name, "parameters": dict(self.parameters)}
+
+    @property
+    def user(self) -> dict[str, Value]:
+        """The component as a kind of discipline, congestion control or source."""
+        return {"kind": "user", **self.code}
 
 
 _NETWORK: dict[str, Value] = {
@@ -43,6 +58,7 @@ _TCP: dict[str, Value] = {
     "source": {"kind": "bulk"},
     "transport": {"kind": "tcp"},
 }
+_DCTCP: dict[str, Value] = {"kind": "tcp", "ecn": "classic", "congestion-control": {"kind": "dctcp"}}
 _ECN: dict[str, Value] = {**_TCP, "transport": {"kind": "tcp", "ecn": "classic"}}
 
 
@@ -61,19 +77,40 @@ class Case:
     """Tables that replace those of the network without flows."""
     buffer: str = "40packets"
     in_classes: bool = False
-    """`True` if the law is in both classes of a priority scheduler, in place of all queues."""
+    """`True` if a law is in both classes of a priority scheduler, in place of all queues."""
 
     def scenario(self, law: Law) -> Scenario:
-        """Return the scenario with a law; raises ScenarioError."""
-        discipline: Value = law.discipline
-        if self.in_classes:
-            levels: list[Value] = [{"match": {"dscp": "ef"}, "discipline": discipline}, {"discipline": discipline}]
-            discipline = {"kind": "priority", "levels": levels}
+        """Return the scenario with a component; raises ScenarioError."""
         document = {**_NETWORK, **self.changes}
-        document["network"] = {"buffer": self.buffer, "discipline": discipline}
+        document["network"] = {"buffer": self.buffer, "discipline": self._discipline(law)}
+        document["flows"] = [_with(law, flow) for flow in cast("list[Table]", self.changes["flows"])]
         return Scenario.from_document(document, str(law.file.parent)).check()
 
+    def _discipline(self, law: Law) -> Value:
+        """Return the discipline of all queues."""
+        if law.role == "scheduler":
+            queues: list[Value] = [{"name": "first", "match": {"dscp": ["ef"]}}, {"name": "rest"}]
+            return {"kind": "user-scheduler", "scheduler": law.code, "queues": queues}
+        if law.role != "law":
+            return {"kind": "red", "ecn": True}
+        if not self.in_classes:
+            return law.user
+        levels: list[Value] = [{"match": {"dscp": "ef"}, "discipline": law.user}, {"discipline": law.user}]
+        return {"kind": "priority", "levels": levels}
 
+
+def _with(law: Law, flow: Table) -> Table:
+    """Return a flow with a congestion control or a source, and unchanged for other components."""
+    if law.role == "source":
+        return {**flow, "source": law.user}
+    if law.role == "congestion-control":
+        transport = cast("Table", flow.get("transport", {"kind": "tcp", "ecn": "classic"}))
+        return {**flow, "transport": {**transport, "congestion-control": law.user}}
+    return flow
+
+
+MARKED = Case("DCTCP", {"flows": [{**_TCP, "transport": _DCTCP}]})
+"""A network with a warning if its law states that it never marks."""
 _PAIR: dict[str, Value] = {
     "hosts": {"a": {}, "b": {}, "c": {}, "d": {}},
     "switches": {"s": {}, "t": {}},

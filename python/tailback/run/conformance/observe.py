@@ -13,7 +13,6 @@ from typing import Any, cast
 
 from tailback import _native
 from tailback.laws import loading
-from tailback.laws.law import Law as Base
 from tailback.laws.watchdog import watched
 from tailback.results.rows import ReportData
 from tailback.run.conformance.networks import CASES, Case, Law
@@ -102,7 +101,7 @@ class _Observer:
 
     def __init__(self) -> None:
         self._calls: dict[tuple[str, int, str], None] = {}
-        self._instances: dict[int, Base] = {}
+        self._instances: dict[int, Any] = {}
         self._times: dict[int, int] = {}
         self._late: str | None = None
 
@@ -120,7 +119,7 @@ class _Observer:
     def _note_time(self, frame: FrameType) -> None:
         """Note the time of a call of the engine, whose arguments are the law and the call."""
         law, call = (frame.f_locals.get(name) for name in frame.f_code.co_varnames[:2])
-        if isinstance(law, Base) and isinstance(call, _native.Call):
+        if call is not None and type(call).__module__ == "tailback._native" and hasattr(call, "now_ps"):
             self._instances[id(law)] = law
             before, self._times[id(law)] = self._times.get(id(law), 0), call.now_ps
             if call.now_ps < before:
