@@ -9,7 +9,7 @@ use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 use tailback_user::{QueueLaw, Role};
-use wasmi::{CompilationMode, Config, Engine, ExternType, Linker};
+use wasmi::{CompilationMode, Config, Engine, ExternType, FuncType, Linker, ValType};
 
 /// Maximum number of steps of one call, about one for each instruction of the module.
 pub const FUEL: u64 = 100_000_000;
@@ -83,35 +83,44 @@ impl fmt::Debug for Module {
     }
 }
 
-/// Names of the functions that the host has.
-pub(super) const FUNCTIONS: [&str; 16] = [
-    "fail",
-    "random",
-    "below",
-    "exponential",
-    "normal",
-    "parameter",
-    "text",
-    "ln",
-    "ln_1p",
-    "log2",
-    "exp",
-    "exp_m1",
-    "sin",
-    "cos",
-    "ln_gamma",
-    "pow",
+/// Name, arguments and results of a function.
+type Signature = (&'static str, &'static [ValType], &'static [ValType]);
+
+/// The functions that the host has.
+pub(super) const FUNCTIONS: [Signature; 16] = [
+    ("fail", &[ValType::I32], &[]),
+    ("random", &[], &[ValType::F64]),
+    ("below", &[ValType::I64], &[ValType::I64]),
+    ("exponential", &[ValType::F64], &[ValType::F64]),
+    ("normal", &[], &[ValType::F64]),
+    ("parameter", &[ValType::I32, ValType::I32, ValType::F64], &[ValType::F64]),
+    ("text", &[ValType::I32, ValType::I32, ValType::I32], &[ValType::I32]),
+    ("ln", &[ValType::F64], &[ValType::F64]),
+    ("ln_1p", &[ValType::F64], &[ValType::F64]),
+    ("log2", &[ValType::F64], &[ValType::F64]),
+    ("exp", &[ValType::F64], &[ValType::F64]),
+    ("exp_m1", &[ValType::F64], &[ValType::F64]),
+    ("sin", &[ValType::F64], &[ValType::F64]),
+    ("cos", &[ValType::F64], &[ValType::F64]),
+    ("ln_gamma", &[ValType::F64], &[ValType::F64]),
+    ("pow", &[ValType::F64, ValType::F64], &[ValType::F64]),
 ];
 
-/// Refuses imports other than the functions of the host; their types are checked when the module is started.
+/// Refuses imports other than the functions of the host.
 fn check_imports(module: &wasmi::Module) -> Result<(), String> {
-    let foreign = |import: &wasmi::ImportType<'_>| {
-        let is_function = matches!(import.ty(), ExternType::Func(_));
-        import.module() != HOST || !FUNCTIONS.contains(&import.name()) || !is_function
-    };
-    let Some(import) = module.imports().find(foreign) else { return Ok(()) };
-    let name = format!("{}.{}", import.module(), import.name());
-    Err(format!("it imports `{name}`; a law imports only functions of `{HOST}`: {}", FUNCTIONS.join(", ")))
+    for import in module.imports() {
+        let name = format!("`{}.{}`", import.module(), import.name());
+        let known = FUNCTIONS.iter().find(|(known, ..)| import.module() == HOST && *known == import.name());
+        let Some((_, arguments, results)) = known else {
+            let names = FUNCTIONS.map(|(name, ..)| name).join(", ");
+            return Err(format!("it imports {name}; a law imports only functions of `{HOST}`: {names}"));
+        };
+        let ours = FuncType::new(arguments.iter().copied(), results.iter().copied());
+        if !matches!(import.ty(), ExternType::Func(theirs) if *theirs == ours) {
+            return Err(format!("it imports {name} with another type than from {arguments:?} to {results:?}"));
+        }
+    }
+    Ok(())
 }
 
 /// A class of a module.
