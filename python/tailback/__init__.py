@@ -18,6 +18,7 @@ from typing import cast
 from tailback import _native
 from tailback.errors import Cancelled, ExecutorError, OutputError, RunError, ScenarioError, TailbackError, UsageError
 from tailback.laws.law import DROP, MARK, PASS, Law
+from tailback.laws.native import NativeLaw
 from tailback.results.intervals import Interval
 from tailback.results.metrics import Measure
 from tailback.results.report import Report
@@ -49,6 +50,7 @@ __all__ = [
     "Interval",
     "Law",
     "Measure",
+    "NativeLaw",
     "OutputError",
     "Precision",
     "Report",

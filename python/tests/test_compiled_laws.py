@@ -366,9 +366,9 @@ def test_a_module_that_is_invalid_or_imports_something_else_is_refused(tmp_path:
     lacking = (tmp_path / "mine.wat").read_text().replace("tailback_space", "other_space")
     (tmp_path / "mine.wat").write_text(lacking)
     assert "does not define the function `tailback_space`" in str(refusal(tmp_path, user("mine.wat", "Mine")))
-    small = lacking.replace("other_space", "tailback_space").replace('"memory") 1', '"memory") 300')
-    (tmp_path / "mine.wat").write_text(small)
-    assert "its memory would grow beyond" in str(refusal(tmp_path, user("mine.wat", "Mine")))
+    large = lacking.replace("other_space", "tailback_space").replace('"memory") 1', '"memory") 300')
+    (tmp_path / "mine.wat").write_text(large)
+    assert "its memory begins with 300 pages of 64 KiB; the limit is 16777216 bytes" in str(refusal(tmp_path, user("mine.wat", "Mine")))
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -94,6 +94,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<user::Call>()?;
     module.add_class::<user::LawMonitor>()?;
     module.add("LawFault", module.py().get_type::<error::LawFault>())?;
+    module.add_function(wrap_pyfunction!(user::host_functions, module)?)?;
     module.add_function(wrap_pyfunction!(user::law_records, module)?)?;
     module.add_function(wrap_pyfunction!(user::wat_to_wasm, module)?)?;
     module.add_submodule(&user::maths(module.py())?)?;

@@ -16,6 +16,9 @@ pub const FUEL: u64 = 100_000_000;
 /// Maximum size of the memory of an instance, bytes.
 pub const MEMORY_BYTES: usize = 16 << 20;
 
+/// Size of a page of memory, bytes.
+const PAGE_BYTES: u64 = 65_536;
+
 /// The interpreter and the functions of the host.
 static HOST_FUNCTIONS: LazyLock<(Engine, Result<Linker<Data>, String>)> = LazyLock::new(|| {
     let mut config = Config::default();
@@ -54,6 +57,15 @@ impl Module {
         let (engine, linker) = &*HOST_FUNCTIONS;
         let linker = linker.as_ref().map_err(Clone::clone)?;
         let parsed = wasmi::Module::new(engine, &bytes).map_err(|error| invalid(error.to_string()))?;
+        if let Some(ExternType::Memory(memory)) = parsed.get_export("memory")
+            && memory.minimum().saturating_mul(PAGE_BYTES) > MEMORY_BYTES as u64
+        {
+            let pages = memory.minimum();
+            return Err(format!(
+                "{}: its memory begins with {pages} pages of 64 KiB; the limit is {MEMORY_BYTES} bytes",
+                path.display()
+            ));
+        }
         check_imports(&parsed).map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(Module { parsed, linker, digest: digest::of("wasm", &content), classes: crate::abi::classes(&bytes) })
     }

@@ -6,6 +6,7 @@
 mod base;
 mod failure;
 mod languages;
+mod machine;
 mod maths;
 mod monitor;
 mod queue;
@@ -13,6 +14,7 @@ mod queue;
 pub use base::Law;
 pub use failure::take_interrupt;
 pub use languages::{Languages, inside, law_records, wat_to_wasm};
+pub use machine::host_functions;
 pub use maths::module as maths;
 pub use monitor::LawMonitor;
 pub use queue::Call;
@@ -108,8 +110,8 @@ impl Factories for PyFactories {
                 classes.get(index).map(|class| class.class.clone_ref(py))
             };
             let class = class.ok_or_else(|| "the law is not loaded".to_owned())?;
-            let made = PyFactories::instance(class.bind(py), code).and_then(|instance| queue::PyLaw::new(&instance));
-            made.map(|law| Box::new(law) as Box<dyn QueueLaw>).map_err(|error| traceback(py, &error))
+            let made = PyFactories::instance(class.bind(py), code).and_then(|instance| machine::queue_law(&instance));
+            made.map_err(|error| traceback(py, &error))
         })
     }
 }
