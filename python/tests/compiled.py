@@ -39,8 +39,8 @@ int32_t TAILBACK_EXPORT(tailback_Mine_create)(const tailback_host *host, Mine **
     @create@
     return 0;
 }
-int32_t TAILBACK_EXPORT(tailback_Mine_answer)(Mine *self, const tailback_queue_call *call, tailback_queue_answer *answer,
-                                              const tailback_host *host) {
+int32_t TAILBACK_EXPORT(tailback_Mine_answer)(Mine *self, const tailback_queue_call *call,
+                                              tailback_queue_answer *answer, const tailback_host *host) {
     (void)self; (void)answer; (void)host;
     if (call->event == TAILBACK_ARRIVE) self->arrivals++;
     @answer@

@@ -58,7 +58,8 @@ def by_ctypes(folder: Path, body: str = "pass", parameters: str = "{}") -> core.
 
 def test_a_law_behind_a_c_function_decides_as_the_same_law_in_python(tmp_path: Path) -> None:
     body = "probes = ('arrivals',)\ndef __init__(self, limit=20): self.limit, self.arrivals = limit, 0\n"
-    body += "def arrive(self, call):\n    self.arrivals += 1\n    return DROP if call.queue_packets >= self.limit else PASS"
+    body += "def arrive(self, call):\n    self.arrivals += 1\n"
+    body += "    return DROP if call.queue_packets >= self.limit else PASS"
     theirs = report(law(tmp_path / "a", body, parameters="{ limit = 12 }"))
     ours = report(by_ctypes(tmp_path / "b", parameters="{ limit = 12 }"))
     assert (ours["digest"], ours["series"]) == (theirs["digest"], theirs["series"])

@@ -60,7 +60,7 @@ def _compiled(_law: Law, _call: _native.Call) -> int | None:
 def host_functions() -> dict[str, int]:
     """Return the addresses of the host's functions by their names in `tailback_host` of the header.
 
-    `fail`, `random`, `below`, `exponential`, `normal` and `parameter` take the context as their first argument, which is
-    the first word of the host. `llvmlite.binding.add_symbol` makes an address known to numba.
+    `fail`, `random`, `below`, `exponential`, `normal` and `parameter` take the context as their first argument, which
+    is the first word of the host. `llvmlite.binding.add_symbol` makes an address known to numba.
     """
     return _native.host_functions()

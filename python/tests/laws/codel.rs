@@ -3,7 +3,7 @@
 mod tailback_law;
 use tailback_law::*;
 
-/// What the dequeue has done with the packet before: one dequeue of the RFC may take several packets.
+/// Decision of the dequeue about the packet before: one dequeue of the RFC may take several packets.
 #[derive(PartialEq)]
 enum After {
     Nothing,

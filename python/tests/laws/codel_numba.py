@@ -84,7 +84,7 @@ def empty(s, now):
 
 
 @cfunc(types.int32(*(types.CPointer(kind) for kind in (state_type, call_type, answer_type)), types.voidptr))
-def decide(state, calls, answers, host):
+def decide(state, calls, answers, _host):
     s, call, answer = carray(state, 1)[0], carray(calls, 1)[0], carray(answers, 1)[0]
     now = np.int64(call.now_ps)
     if call.event == DEPART:

@@ -11,7 +11,7 @@ use wasmi::{Error, Memory, Store, StoreLimits, StoreLimitsBuilder, TrapCode, Typ
 /// Maximum number of entries of a module's table of functions.
 const TABLE_ENTRIES: usize = 10_000;
 
-/// What the host keeps for an instance.
+/// Record of the host about an instance.
 pub(super) struct Data {
     pub(super) state: State,
     limits: StoreLimits,
