@@ -2,9 +2,9 @@
 
 The runs are the scenarios of the gallery and the benchmarks, shortened, and `every_kind.toml` under each back-pressure
 mechanism and each queue discipline, without and with ECN; and users' laws in WebAssembly, which the program around the
-module provides: CoDel is compared with the built-in one. Every fourth run is also traced. The exit code is 1 if a digest
-or the hash of a packet trace differs, if a run moved no packet, if a run with transports delivered nothing, or if an
-error of a law has another text.
+module provides: CoDel is compared with the built-in one. Every fourth run is also traced. The exit code is 1 if a
+digest or the hash of a packet trace differs, if a run moved no packet, if a run with transports delivered nothing, or
+if an error of a law has another text.
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ from test_laws import LAWS, drops, failure, law, refusal, report, scenario, user
 
 import tailback as core
 from tailback import _native
-from tailback.laws import native
+from tailback.laws import native, records
 
 # A function of Python behind a C function: as slow as Python, but with the interface of compiled ones.
 BY_CTYPES = """
@@ -101,7 +101,7 @@ def test_a_law_without_an_address_or_a_state_is_refused(tmp_path: Path) -> None:
 
 
 def test_the_layouts_are_those_of_the_engine() -> None:
-    for record, dtype in (("tailback_queue_call", native.CALL), ("tailback_queue_answer", native.ANSWER)):
+    for record, dtype in (("tailback_queue_call", records.CALL), ("tailback_queue_answer", records.ANSWER)):
         fields = [(name, dtype.fields[name][1]) for name in dtype.names or ()] if dtype.fields else []
         assert [*fields, ("", dtype.itemsize)] == _native.law_records()[record]
 
@@ -143,7 +143,8 @@ import llvmlite.binding
 import numpy as np
 from numba import carray, cfunc, from_dtype, types
 import tailback
-from tailback.laws.native import ANSWER, CALL, host_functions
+from tailback.laws.native import host_functions
+from tailback.laws.records import ANSWER, CALL
 
 llvmlite.binding.add_symbol("tailback_random", host_functions()["random"])
 random = types.ExternalFunction("tailback_random", types.float64(types.uintp))

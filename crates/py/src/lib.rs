@@ -5,6 +5,7 @@
 
 mod capture;
 mod error;
+mod languages;
 mod panics;
 mod quality;
 mod router;
@@ -95,8 +96,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<user::LawMonitor>()?;
     module.add("LawFault", module.py().get_type::<error::LawFault>())?;
     module.add_function(wrap_pyfunction!(user::host_functions, module)?)?;
-    module.add_function(wrap_pyfunction!(user::law_records, module)?)?;
-    module.add_function(wrap_pyfunction!(user::wat_to_wasm, module)?)?;
+    module.add_function(wrap_pyfunction!(languages::law_records, module)?)?;
+    module.add_function(wrap_pyfunction!(languages::wat_to_wasm, module)?)?;
     module.add_submodule(&user::maths(module.py())?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(capture::capture, module)?)?;

@@ -4,33 +4,18 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-import numpy as np
-
 from tailback import _native
 from tailback.laws.law import Law
 
-__all__ = ["ANSWER", "CALL", "NativeLaw", "host_functions"]
-
-CALL = np.dtype(
-    [
-        *((name, "u8") for name in ("now_ps", "sojourn_ps", "queue_packets", "queue_bytes")),
-        *((name, "u8") for name in ("limit_packets", "limit_bytes", "rate_bps")),
-        *((name, "u4") for name in ("event", "size", "payload", "flow", "sequence")),
-        *((name, "u1") for name in ("traffic_class", "ecn", "dscp", "colour", "full")),
-        ("reserved", "u1", (7,)),
-    ]
-)
-"""Layout of `tailback_queue_call` of the header."""
-ANSWER = np.dtype([("wake_ps", "u8"), ("verdict", "u4"), ("reserved", "u4")])
-"""Layout of `tailback_queue_answer` of the header."""
+__all__ = ["NativeLaw", "host_functions"]
 
 
 class NativeLaw(Law):
     """Queue law whose decisions are a compiled function.
 
     The function has the signature `int32 answer(void *state, const call *, answer *, const host *)` of the header
-    `tailback_law.h`. An instance has the parameters in its `state`, which `__init__` makes and the function reads and
-    writes.
+    `tailback_law.h`, whose records `tailback.laws.records` has for numpy. An instance has the parameters in its
+    `state`, which `__init__` makes and the function reads and writes.
 
     A crash of the function ends the process in which the run executes. A failure of numba inside a `cfunc` is printed
     and not passed on: return a status other than 0.

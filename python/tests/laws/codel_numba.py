@@ -7,7 +7,7 @@ from numba import carray, cfunc, from_dtype, njit, types
 
 import tailback
 from tailback import DROP, PASS
-from tailback.laws.native import ANSWER, CALL
+from tailback.laws.records import ANSWER, CALL
 
 # Events, and what the dequeue has done with the packet before: a dequeue of the RFC may take several packets.
 DEPART = 2

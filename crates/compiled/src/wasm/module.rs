@@ -1,20 +1,12 @@
 //! Modules that have been loaded, and their classes.
 
+use super::data::{Data, MEMORY_BYTES};
 use super::imports::{HOST, linker};
-use super::instance::{Data, WasmInstance, describe};
-use crate::abi::Properties;
 use crate::digest;
-use crate::{Component, Parameters};
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
-use tailback_user::{QueueLaw, Role};
+use std::sync::LazyLock;
 use wasmi::{CompilationMode, Config, Engine, ExternType, FuncType, Linker, ValType};
-
-/// Maximum number of steps of one call, about one for each instruction of the module.
-pub const FUEL: u64 = 100_000_000;
-/// Maximum size of the memory of an instance, bytes.
-pub const MEMORY_BYTES: usize = 16 << 20;
 
 /// Size of a page of memory, bytes.
 const PAGE_BYTES: u64 = 65_536;
@@ -133,56 +125,4 @@ fn check_imports(module: &wasmi::Module) -> Result<(), String> {
         }
     }
     Ok(())
-}
-
-/// A class of a module.
-#[derive(Debug)]
-pub struct Class {
-    module: Arc<Module>,
-    name: String,
-    properties: Arc<Properties>,
-}
-
-impl Class {
-    /// Returns the class `name` of a module; `None`: there is no class of this name.
-    ///
-    /// # Errors
-    /// If it lacks a function, or if its description is invalid.
-    pub fn find(module: &Arc<Module>, role: Role, name: &str) -> Result<Option<Class>, String> {
-        let Some(description) = describe(module, name)? else { return Ok(None) };
-        let properties = Arc::new(description.checked(role)?);
-        Ok(Some(Class { module: module.clone(), name: name.to_owned(), properties }))
-    }
-
-    /// Returns the properties that the class states.
-    pub fn properties(&self) -> &Properties {
-        &self.properties
-    }
-    /// Returns the name of the class.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-    /// Returns the hash of the module.
-    pub fn digest(&self) -> &str {
-        self.module.digest()
-    }
-    pub(super) fn module(&self) -> &Module {
-        &self.module
-    }
-
-    /// Makes an instance.
-    ///
-    /// # Errors
-    /// If the class refuses the parameters.
-    pub fn instance(&self, parameters: Parameters) -> Result<WasmInstance, String> {
-        WasmInstance::new(self, parameters)
-    }
-
-    /// Makes an instance as a queue law.
-    ///
-    /// # Errors
-    /// If the class refuses the parameters.
-    pub fn queue_law(&self, parameters: Parameters) -> Result<Box<dyn QueueLaw>, String> {
-        Ok(Box::new(Component::new(self.instance(parameters)?, self.properties.clone())))
-    }
 }

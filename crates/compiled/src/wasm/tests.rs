@@ -1,7 +1,7 @@
 //! Checks of the interpreter.
 
+use super::data::Data;
 use super::imports::linker;
-use super::instance::Data;
 use crate::Parameters;
 use wasmi::{Config, Engine, Module, Store};
 

@@ -1,11 +1,10 @@
-//! User-defined components: [`Languages`] loads files in all languages, the rest of the module those in Python.
+//! User-defined components in Python; [`crate::languages`] loads files in all languages.
 //!
 //! `tailback.laws.loading` loads a file and finds a class in it; this module makes instances and calls them. A component is
 //! called with the interpreter lock; the run holds it throughout ([`crate::run`]), so that a call costs no switch.
 
 mod base;
 mod failure;
-mod languages;
 mod machine;
 mod maths;
 mod monitor;
@@ -13,7 +12,6 @@ mod queue;
 
 pub use base::Law;
 pub use failure::take_interrupt;
-pub use languages::{Languages, inside, law_records, wat_to_wasm};
 pub use machine::host_functions;
 pub use maths::module as maths;
 pub use monitor::LawMonitor;
