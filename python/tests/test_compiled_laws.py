@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
+import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -309,6 +314,56 @@ def test_a_file_that_breaks_the_interface_is_refused_at_its_key(form: str, tmp_p
         assert error.path == "network.discipline.class"
         assert message in str(error)
         assert error.line == 8
+
+
+RUN = """
+import sys
+import tailback
+tailback.load(sys.argv[1]).native.run(3)
+"""
+ENDS = {
+    "*(volatile int *)0 = 1;": -signal.SIGSEGV,
+    "abort();": -signal.SIGABRT,
+    "for (volatile int again = 1; again;) {}": None,
+}
+"""Ends of the process with a law in C: the signal, or `None` if it has to be killed."""
+
+
+@pytest.mark.parametrize("body", ENDS)
+def test_a_crash_or_an_endless_loop_leaves_a_note_of_the_law_the_call_and_the_time(body: str, tmp_path: Path) -> None:
+    file = write(tmp_path, "so", when("so", body))
+    toml = tmp_path / "scenario.toml"
+    toml.write_text(NETWORK.replace("DISCIPLINE", user(file, "Mine", "{ n = 4 }")))
+    note = tmp_path / "last"
+    # 64 words, as crates/compiled/src/last_call.rs says.
+    note.write_bytes(bytes(512))
+    environment = {**os.environ, "TAILBACK_LAST_CALL": str(note)}
+    command = [sys.executable, "-X", "faulthandler=0", "-c", RUN, str(toml)]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+    try:
+        process.wait(timeout=60 if ENDS[body] else 3)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    assert process.returncode == (ENDS[body] or -signal.SIGKILL)
+    calls, now_ps, call, component = struct.unpack("=QQ16s480s", note.read_bytes())
+    assert calls % 2 == 1
+    assert calls > 100
+    assert 10**12 < now_ps < 1.01 * 10**12
+    assert call.rstrip(b"\0") == b"arrive"
+    assert component.partition(b"\0")[0].decode().startswith("`Mine` of mine.so at ")
+
+
+def test_without_a_fault_the_note_has_only_calls_that_have_ended(tmp_path: Path) -> None:
+    toml = tmp_path / "scenario.toml"
+    toml.write_text(NETWORK.replace("DISCIPLINE", user(write(tmp_path, "so", ""), "Mine")))
+    note = tmp_path / "last"
+    note.write_bytes(bytes(512))
+    environment = {**os.environ, "TAILBACK_LAST_CALL": str(note)}
+    subprocess.run([sys.executable, "-c", RUN, str(toml)], env=environment, check=True, timeout=60)
+    (calls,) = struct.unpack_from("=Q", note.read_bytes())
+    assert calls % 2 == 0
+    assert calls > 1_000
 
 
 def test_a_file_that_is_no_library_is_refused(tmp_path: Path) -> None:
