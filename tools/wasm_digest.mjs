@@ -1,12 +1,14 @@
 // Runs scenarios in the WebAssembly module and prints for each a line with its digest and, if it is to be traced, the hash
 // of its packet trace, otherwise "-".
 //
-//     node wasm_digest.mjs MODULE.wasm < runs.json
+//     node wasm_digest.mjs MODULE.wasm [LAW.wasm...] < runs.json
 //
-// where runs.json is a list of {"name", "toml", "seed", "traced"}. The module's interface is described in crates/wasm. An invalid
-// scenario is an error with its name.
+// where runs.json is a list of {"name", "toml", "seed", "traced"}, and each LAW.wasm is a user's law, which scenarios name by its
+// file name. The module's interface is described in crates/wasm. An invalid scenario is an error with its name; for a run with
+// "fails", the line is the text of its error.
 
 import { readFileSync } from "node:fs";
+import { Laws } from "../crates/wasm/laws.mjs";
 
 const module = new WebAssembly.Module(readFileSync(process.argv[2]));
 const imports = WebAssembly.Module.imports(module);
@@ -15,6 +17,10 @@ if (imports.length > 0) {
   throw new Error(`the module imports ${imports.map((i) => `${i.module}.${i.name}`).join(", ")}; it must import nothing`);
 }
 const wasm = new WebAssembly.Instance(module).exports;
+if (process.argv.length > 3) {
+  const laws = new Laws(wasm);
+  for (const path of process.argv.slice(3)) await laws.add(path.split("/").at(-1), readFileSync(path));
+}
 
 function run(toml, seed) {
   const text = new TextEncoder().encode(toml);
@@ -74,7 +80,16 @@ function traceHash(toml, seed) {
 }
 
 let number = 0;
-for (const { name, toml, seed, traced } of JSON.parse(readFileSync(0, "utf8"))) {
+for (const { name, toml, seed, traced, fails } of JSON.parse(readFileSync(0, "utf8"))) {
+  if (fails) {
+    try {
+      run(toml, seed);
+      console.log("no error");
+    } catch (error) {
+      console.log(error.message.replaceAll("\n", " "));
+    }
+    continue;
+  }
   try {
     const { digest } = run(toml, seed);
     // Every fifth run in steps, too.

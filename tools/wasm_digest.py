@@ -1,8 +1,10 @@
 """Compares the digests and trace hashes of the WebAssembly module with those of the native engine.
 
 The runs are the scenarios of the gallery and the benchmarks, shortened, and `every_kind.toml` under each back-pressure
-mechanism and each queue discipline, without and with ECN. Every fourth run is also traced. The exit code is 1 if a
-digest or the hash of a packet trace differs, if a run moved no packet, or if a run with transports delivered nothing.
+mechanism and each queue discipline, without and with ECN; and users' laws in WebAssembly, which the program around the
+module provides: CoDel is compared with the built-in one. Every fourth run is also traced. The exit code is 1 if a
+digest or the hash of a packet trace differs, if a run moved no packet, if a run with transports delivered nothing, or
+if an error of a law has another text.
 """
 
 from __future__ import annotations
@@ -11,6 +13,7 @@ import argparse
 import json
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 from tailback import _native
@@ -111,6 +114,50 @@ def scenarios() -> list[tuple[str, _native.Scenario]]:
     return found
 
 
+LAWS = ROOT / "python" / "tests" / "laws"
+# Built-in CoDel and the parameters of the law, as in python/tests/test_compiled_laws.py.
+CODEL = {
+    '{ kind = "codel" }': "{}",
+    '{ kind = "codel", target = "1ms", interval = "20ms" }': '{ target = "1ms", interval = "20ms" }',
+    '{ kind = "codel", target = "20ms", mtu = "9kB" }': '{ target = "20ms", mtu = 9000 }',
+}
+# Parameters of the law with draws, and part of the text of the error.
+FAILURES = {
+    '{ mode = "no" }': "the mode is refused",
+    "{ rate = 5 }": "`rate` is 5; write a rate",
+    "{ rates = 5 }": "did you mean `rate`?",
+    '{ rate = "20Mbit/s" }': "in `arrive` at 0.",
+}
+
+
+def laws(folder: Path) -> tuple[list[tuple[str, _native.Scenario, _native.Scenario]], list[tuple[str, str, str]]]:
+    """Write laws into a folder; return runs with them, each with a run that must give the same, and failures.
+
+    A failure is a name, a scenario and a part of the text of the error.
+    """
+    for name in ("codel", "draws"):
+        (folder / f"{name}.wasm").write_bytes(_native.wat_to_wasm((LAWS / f"{name}.wat").read_text(encoding="utf-8")))
+    text = (ROOT / "python" / "tailback" / "bench" / "red64.toml").read_text(encoding="utf-8")
+    start = text.index("discipline = {")
+    end = text.index("\n", start)
+
+    def toml(discipline: str) -> str:
+        return f"{text[:start]}discipline = {discipline}{text[end:]}"
+
+    def made(discipline: str) -> _native.Scenario:
+        return _native.Scenario.from_toml(toml(discipline), str(folder / "laws.toml")).with_set(
+            [("run.duration", "5s")]
+        )
+
+    def law(name: str, parameters: str) -> str:
+        return f'{{ kind = "user", file = "{name.lower()}.wasm", class = "{name}", parameters = {parameters} }}'
+
+    runs = [(f"a law, {built_in}", made(law("Codel", own)), made(built_in)) for built_in, own in CODEL.items()]
+    draws = made(law("Draws", '{ rate = "2Mbit/s" }'))
+    failures = [(f"a law, {own}", toml(law("Draws", own)), part) for own, part in FAILURES.items()]
+    return [*runs, ("a law with draws", draws, draws)], failures
+
+
 def trace_hash(scenario: _native.Scenario) -> str:
     """Return the number of rows and the hash of the packet trace of a run, as `ROWS:HASH`."""
     _, rows, found = _native.trace(scenario, SEED, lambda *_: None, ([], [], [], [], None, None))
@@ -122,19 +169,35 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("module", type=Path, help="the WebAssembly module")
     module = parser.parse_args().module
+    with tempfile.TemporaryDirectory() as folder:
+        compare(module, Path(folder))
 
+
+def compare(module: Path, folder: Path) -> None:
+    """Compare all runs; laws are written into `folder`."""
     runs = scenarios()
+    with_laws, failures = laws(folder)
+    count = len(runs)
+    # Natively, a law is replaced by what it must give.
+    runs += [(name, expected) for name, _, expected in with_laws]
+    own = [scenario for _, scenario in runs[:count]] + [scenario for _, scenario, _ in with_laws]
     reports = [json.loads(scenario.run(SEED)) for _, scenario in runs]
     hashes = [trace_hash(scenario) if number % TRACED == 0 else "-" for number, (_, scenario) in enumerate(runs)]
     request = [
         {"name": name, "toml": scenario.to_toml(), "seed": SEED, "traced": number % TRACED == 0}
-        for number, (name, scenario) in enumerate(runs)
+        for number, ((name, _), scenario) in enumerate(zip(runs, own, strict=True))
     ]
-    command = ["node", str(ROOT / "tools" / "wasm_digest.mjs"), str(module)]
+    request += [{"name": name, "toml": toml, "seed": SEED, "fails": True} for name, toml, _ in failures]
+    paths = sorted(str(path) for path in folder.glob("*.wasm"))
+    command = ["node", str(ROOT / "tools" / "wasm_digest.mjs"), str(module), *paths]
     answer = subprocess.run(command, input=json.dumps(request), stdout=subprocess.PIPE, text=True, check=True)
 
     failed = 0
-    found = [line.split() for line in answer.stdout.splitlines()]
+    lines = answer.stdout.splitlines()
+    found = [line.split() for line in lines[: len(runs)]]
+    for (name, _, part), text in zip(failures, lines[len(runs) :], strict=True):
+        failed += part not in text
+        print(f"{name}: {'ok' if part in text else 'FAILED'}: {text}")
     for (name, _), report, trace, (wasm, wasm_trace) in zip(runs, reports, hashes, found, strict=True):
         verdict = "ok" if report["digest"] == wasm else f"FAILED: WebAssembly has {wasm}"
         failed += report["digest"] != wasm
@@ -151,7 +214,8 @@ def main() -> None:
             failed += 1
             verdict = "FAILED: no transport delivered anything, so none was compared"
         print(f"{name}: {report['digest']}, {report['packet_hops']} packet-hops: {verdict}")
-    print(f"{len(runs) - failed} passed, {failed} failed; {len(hashes) - hashes.count('-')} traces were compared")
+    traces = len(hashes) - hashes.count("-")
+    print(f"{len(runs) + len(failures) - failed} passed, {failed} failed; {traces} traces were compared")
     sys.exit(failed > 0)
 
 

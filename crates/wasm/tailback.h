@@ -86,6 +86,31 @@ uint32_t tailback_scenario(uint32_t handle);
 /* The answer is the report of a run that ends now, as JSON; closes the simulation. */
 uint32_t tailback_report(uint32_t handle);
 
+/* A host of users' laws: function that answers for the laws of the scenarios opened afterwards on the same thread. Its
+ * arguments are a task, a number, `len` bytes of input, and the place of the result; it returns 0, or another number if
+ * the task failed. Tasks, with records of tailback_law.h:
+ *
+ *     0  load a class: the input is file, zero, class; the result is the description, the number of the class (4 bytes) and
+ *        the hash of the file (64 bytes of text)
+ *     1  make an instance of the class `number`: the result is its number (4 bytes)
+ *     2  call the instance `number`: the input is the call, the result the answer
+ *     3  read a state variable of the instance `number`: the input is its number (4 bytes), the result a double
+ *     4  free the instance `number`
+ */
+typedef int32_t (*tailback_law_host_function)(uint32_t task, uint32_t number, const uint8_t *input, size_t len, void *result);
+void tailback_set_law_host(tailback_law_host_function host);
+
+/* The functions of tailback_law.h for the law of the present task: the reason of a failure, draws, parameters (text: the
+ * last result), and functions of numbers, by their order in tailback_host from ln (0) to pow (8). */
+void tailback_law_fail(const uint8_t *reason, size_t len);
+double tailback_law_random(void);
+uint64_t tailback_law_below(uint64_t n);
+double tailback_law_exponential(double mean);
+double tailback_law_normal(void);
+double tailback_law_parameter(const uint8_t *name, size_t len, uint32_t unit, double otherwise);
+uint32_t tailback_law_text(const uint8_t *name, size_t len);
+double tailback_law_maths(uint32_t function, double x, double y);
+
 #ifdef __cplusplus
 }
 #endif

@@ -695,6 +695,9 @@ def why_port(
 ) -> str:
     """Explain the queue of the port with this index as JSON: `digest` and `story`."""
 
+def host_functions() -> dict[str, int]:
+    """Return the addresses of the functions of the host for laws in machine code."""
+
 def law_records() -> dict[str, list[tuple[str, int]]]:
     """Return the fields of the records of compiled laws with their offsets; the last entry of each has the size."""
 

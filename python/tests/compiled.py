@@ -1,15 +1,19 @@
-"""Laws in C and in WebAssembly text for the tests, with a body for arriving packets."""
+"""Laws in C, in Rust and in WebAssembly text for the tests."""
 
 from __future__ import annotations
 
 import shutil
 import subprocess
+import tempfile
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 import tailback as core
 
+RUSTC = shutil.which("rustc")
+WASM_TARGET = "wasm32-unknown-unknown"
 INCLUDE = Path(core.__file__).parent / "include"
 COMPILER = shutil.which("cc")
 
@@ -35,8 +39,8 @@ int32_t TAILBACK_EXPORT(tailback_Mine_create)(const tailback_host *host, Mine **
     @create@
     return 0;
 }
-int32_t TAILBACK_EXPORT(tailback_Mine_answer)(Mine *self, const tailback_queue_call *call, tailback_queue_answer *answer,
-                                              const tailback_host *host) {
+int32_t TAILBACK_EXPORT(tailback_Mine_answer)(Mine *self, const tailback_queue_call *call,
+                                              tailback_queue_answer *answer, const tailback_host *host) {
     (void)self; (void)answer; (void)host;
     if (call->event == TAILBACK_ARRIVE) self->arrivals++;
     @answer@
@@ -120,3 +124,22 @@ def build(source: str, library: Path) -> None:
     command = [COMPILER, *flags, "-x", "c", "-", "-o", str(library), "-lm"]
     done = subprocess.run(command, input=source, text=True, capture_output=True)
     assert done.returncode == 0, done.stderr
+
+
+@cache
+def rust(source: str, target: str | None) -> bytes:
+    """Compile a law in Rust, for this machine or for WASM_TARGET; skip the test if there is no compiler."""
+    if RUSTC is None:
+        pytest.skip("laws in Rust need rustc")
+    sysroot = subprocess.run([RUSTC, "--print", "sysroot"], check=True, capture_output=True, text=True).stdout.strip()
+    if target and not (Path(sysroot) / "lib" / "rustlib" / target).is_dir():
+        pytest.skip(f"laws in Rust for WebAssembly need the target {target}")
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(INCLUDE / "tailback_law.rs", folder)
+        (Path(folder) / "law.rs").write_text(source)
+        command = [RUSTC, "-O", "-D", "warnings", "--edition", "2024", "--crate-type", "cdylib", "-o", "law", "law.rs"]
+        if target:
+            command += ["--target", target]
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return (Path(folder) / "law").read_bytes()

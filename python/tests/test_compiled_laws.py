@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
+import signal
+import struct
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
-from compiled import INCLUDE, build, write
+from compiled import INCLUDE, WASM_TARGET, build, rust, write
 from test_laws import LAWS, NETWORK, drops, failure, law, marks, refusal, report, scenario, user
 
 import tailback as core
@@ -25,16 +30,23 @@ def when(form: str, body: str) -> str:
     return f"{SO_WHEN} {{ {body} }}" if form == "so" else WAT_WHEN.format(body)
 
 
-def codel(folder: Path, form: str) -> str:
+CODELS = {"so": "codel.so", "wat": "codel.wat", "rust": "codel.so", "rust for wasm": "codel.wasm"}
+"""Languages of CoDel, with the name of the file."""
+
+
+def codel(folder: Path, language: str) -> str:
     """Put CoDel into a folder; return the name of the file."""
-    if form == "so":
+    if language == "so":
         build((LAWS / "codel.c").read_text(), folder / "codel.so")
-    else:
+    elif language == "wat":
         shutil.copy(LAWS / "codel.wat", folder)
-    return f"codel.{form}"
+    else:
+        made = rust((LAWS / "codel.rs").read_text(), WASM_TARGET if language == "rust for wasm" else None)
+        (folder / CODELS[language]).write_bytes(made)
+    return CODELS[language]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", CODELS)
 @pytest.mark.parametrize("engine", ["merged", "plain"])
 @pytest.mark.parametrize(
     ("built_in", "parameters"),
@@ -54,7 +66,7 @@ def test_compiled_codel_decides_as_the_built_in_one_about_every_packet(
     assert drops(ours) > 10
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", CODELS)
 def test_compiled_codel_gives_the_same_packet_trace_and_time_series(form: str, tmp_path: Path) -> None:
     found = []
     for discipline in ('{ kind = "codel" }', user(codel(tmp_path, form), "Codel")):
@@ -96,7 +108,7 @@ def test_draws_and_functions_are_those_of_a_law_in_python(form: str, condition: 
     head = "import tailback.maths"
     theirs = report(law(tmp_path, f"def arrive(self, call): return DROP if {condition} else PASS", head=head))
     in_c, in_wat = DRAWS[condition]
-    drop = "(if {} (then (i32.store offset=8 (local.get $answer) (i32.const 2))))".format(in_wat)
+    drop = f"(if {in_wat} (then (i32.store offset=8 (local.get $answer) (i32.const 2))))"
     body = f"if ({in_c}) answer->verdict = TAILBACK_DROP;" if form == "so" else drop
     ours = report(scenario(tmp_path, user(write(tmp_path, form, body), "Mine")))
     assert ours["digest"] == theirs["digest"]
@@ -197,6 +209,66 @@ def test_a_fault_ends_its_cell_of_a_sweep_and_the_other_nine_finish(form: str, b
         assert part in message
 
 
+RUST_LAW = """
+mod tailback_law;
+use tailback_law::*;
+
+struct Mine { n: f64, name: String }
+
+impl QueueLaw for Mine {
+    const EVENTS: u32 = bit(ARRIVE);
+    const PROBES: &'static [&'static str] = &["n"];
+    fn new(host: &Host) -> Result<Mine, String> {
+        let name = host.text("name").unwrap_or_default();
+        if name == "refused" { return Err(format!("the name is {name}")); }
+        Ok(Mine { n: host.number("n", 0.0), name })
+    }
+    fn answer(&mut self, call: &QueueCall, answer: &mut QueueAnswer, _host: &Host) -> Result<(), String> {
+        if self.n != 4.0 || call.now_ps < 1_000_000_000_000 { return Ok(()); }
+        match self.name.as_str() {
+            "error" => Err("the queue is odd".to_owned()),
+            "verdict" => { answer.verdict = 3; Ok(()) }
+            "index" => { answer.verdict = [0, 1][self.name.len()]; Ok(()) }
+            "unwrap" => { answer.verdict = self.name.parse().unwrap(); Ok(()) }
+            name => panic!("{name} is no name of {} letters", name.len()),
+        }
+    }
+    fn probe(&self, _number: u32) -> f64 { self.n }
+}
+queue_law!(Mine);
+"""
+RUST_FAULTS = {
+    "error": "the queue is odd",
+    "verdict": "the verdict 3 is neither",
+    "index": "the len is 2 but the index is 5",
+    "unwrap": "InvalidDigit",
+    # The text is longer than the buffer that the first reading offers.
+    "x" * 300: "x is no name of 300 letters",
+}
+
+
+@pytest.mark.parametrize("name", RUST_FAULTS)
+@pytest.mark.parametrize("target", [None, WASM_TARGET])
+def test_a_panic_in_rust_is_a_fault_with_its_message(name: str, target: str | None, tmp_path: Path) -> None:
+    file = "mine.wasm" if target else "mine.so"
+    (tmp_path / file).write_bytes(rust(RUST_LAW, target))
+    one = scenario(tmp_path, user(file, "Mine", f'{{ n = 0, name = "{name}" }}'))
+    with pytest.raises(core.FailedRuns, match="1 of 10 runs failed") as failed:
+        core.sweep(one, {"network.discipline.parameters.n": range(10)}, replications=1, seed=1)
+    assert sum(len(runs) for runs in failed.value.sweep.runs.values()) == 9
+    message = failure(one.set({"network.discipline.parameters.n": 4}))
+    for part in (f"`Mine` of {file} at ", "in `arrive` at 1.000", RUST_FAULTS[name]):
+        assert part in message
+
+
+@pytest.mark.parametrize("target", [None, WASM_TARGET])
+def test_a_refusal_of_a_parameter_in_rust_has_its_reason(target: str | None, tmp_path: Path) -> None:
+    file = "mine.wasm" if target else "mine.so"
+    (tmp_path / file).write_bytes(rust(RUST_LAW, target))
+    assert "the name is refused" in str(refusal(tmp_path, user(file, "Mine", '{ name = "refused" }')))
+    assert "`name` is 5; write a text" in str(refusal(tmp_path, user(file, "Mine", "{ name = 5 }")))
+
+
 @pytest.mark.parametrize("form", FORMS)
 def test_a_stepped_run_raises_the_fault_at_the_step(form: str, tmp_path: Path) -> None:
     body = when(form, "return 3;" if form == "so" else "(return (i32.const 3))")
@@ -244,6 +316,56 @@ def test_a_file_that_breaks_the_interface_is_refused_at_its_key(form: str, tmp_p
         assert error.line == 8
 
 
+RUN = """
+import sys
+import tailback
+tailback.load(sys.argv[1]).native.run(3)
+"""
+ENDS = {
+    "*(volatile int *)0 = 1;": -signal.SIGSEGV,
+    "abort();": -signal.SIGABRT,
+    "for (volatile int again = 1; again;) {}": None,
+}
+"""Ends of the process with a law in C: the signal, or `None` if it has to be killed."""
+
+
+@pytest.mark.parametrize("body", ENDS)
+def test_a_crash_or_an_endless_loop_leaves_a_note_of_the_law_the_call_and_the_time(body: str, tmp_path: Path) -> None:
+    file = write(tmp_path, "so", when("so", body))
+    toml = tmp_path / "scenario.toml"
+    toml.write_text(NETWORK.replace("DISCIPLINE", user(file, "Mine", "{ n = 4 }")))
+    note = tmp_path / "last"
+    # 64 words, as crates/compiled/src/last_call.rs says.
+    note.write_bytes(bytes(512))
+    environment = {**os.environ, "TAILBACK_LAST_CALL": str(note)}
+    command = [sys.executable, "-X", "faulthandler=0", "-c", RUN, str(toml)]
+    process = subprocess.Popen(command, env=environment, stderr=subprocess.DEVNULL)
+    try:
+        process.wait(timeout=60 if ENDS[body] else 3)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+    assert process.returncode == (ENDS[body] or -signal.SIGKILL)
+    calls, now_ps, call, component = struct.unpack("=QQ16s480s", note.read_bytes())
+    assert calls % 2 == 1
+    assert calls > 100
+    assert 10**12 < now_ps < 1.01 * 10**12
+    assert call.rstrip(b"\0") == b"arrive"
+    assert component.partition(b"\0")[0].decode().startswith("`Mine` of mine.so at ")
+
+
+def test_without_a_fault_the_note_has_only_calls_that_have_ended(tmp_path: Path) -> None:
+    toml = tmp_path / "scenario.toml"
+    toml.write_text(NETWORK.replace("DISCIPLINE", user(write(tmp_path, "so", ""), "Mine")))
+    note = tmp_path / "last"
+    note.write_bytes(bytes(512))
+    environment = {**os.environ, "TAILBACK_LAST_CALL": str(note)}
+    subprocess.run([sys.executable, "-c", RUN, str(toml)], env=environment, check=True, timeout=60)
+    (calls,) = struct.unpack_from("=Q", note.read_bytes())
+    assert calls % 2 == 0
+    assert calls > 1_000
+
+
 def test_a_file_that_is_no_library_is_refused(tmp_path: Path) -> None:
     library = tmp_path / "mine.so"
     library.write_text("no library")
@@ -288,7 +410,7 @@ def test_a_module_that_is_invalid_or_imports_something_else_is_refused(tmp_path:
         '(import "env" "clock" (func $clock (result i64)))': "it imports `env.clock`",
         '(import "tailback" "clock" (func $clock (result i64)))': "it imports `tailback.clock`",
         '(import "tailback" "random" (global f64))': "it imports `tailback.random`",
-        '(import "tailback" "exp" (func $exp (param i64) (result f64)))': "(tailback, exp)",
+        '(import "tailback" "exp" (func (param i64) (result f64)))': "`tailback.exp` with another type than from",
     }
     for text, message in imports.items():
         error = refusal(tmp_path, user(write(tmp_path, "wat", "", imports=text), "Mine"))
@@ -299,9 +421,11 @@ def test_a_module_that_is_invalid_or_imports_something_else_is_refused(tmp_path:
     lacking = (tmp_path / "mine.wat").read_text().replace("tailback_space", "other_space")
     (tmp_path / "mine.wat").write_text(lacking)
     assert "does not define the function `tailback_space`" in str(refusal(tmp_path, user("mine.wat", "Mine")))
-    small = lacking.replace("other_space", "tailback_space").replace('"memory") 1', '"memory") 300')
-    (tmp_path / "mine.wat").write_text(small)
-    assert "its memory would grow beyond" in str(refusal(tmp_path, user("mine.wat", "Mine")))
+    large = lacking.replace("other_space", "tailback_space").replace('"memory") 1', '"memory") 300')
+    (tmp_path / "mine.wat").write_text(large)
+    assert "its memory begins with 300 pages of 64 KiB; the limit is 16777216 bytes" in str(
+        refusal(tmp_path, user("mine.wat", "Mine"))
+    )
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -25,7 +25,7 @@ impl Unit {
     const ALL: [Unit; 5] = [Unit::Number, Unit::Duration, Unit::Rate, Unit::Size, Unit::Flag];
 }
 
-/// The table `parameters` of a component, and the names that it has asked for.
+/// The table `parameters` of a component, and the names that it has requested.
 #[derive(Clone, Debug, Default)]
 pub struct Parameters {
     values: Map<String, Value>,
@@ -72,7 +72,7 @@ impl Parameters {
         }
     }
 
-    /// Refuses parameters that have not been asked for.
+    /// Refuses parameters that have not been requested.
     ///
     /// # Errors
     /// If there is one; the message names it and the nearest known one.

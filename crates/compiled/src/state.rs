@@ -16,7 +16,7 @@ impl fmt::Display for Failed {
 
 impl std::error::Error for Failed {}
 
-/// What the host keeps for an instance: the random stream during a call, its parameters while it is made, and the reason of a
+/// Record of the host about an instance: the random stream during a call, its parameters while it is made, and the reason of a
 /// failure.
 #[derive(Debug)]
 pub struct State {
@@ -65,7 +65,7 @@ impl State {
     /// Ends the making of the instance, which returned `status`.
     ///
     /// # Errors
-    /// If it failed, or if it did not ask for one of the parameters in the table.
+    /// If it failed, or if it did not read one of the parameters in the table.
     pub fn made(&mut self, status: i32) -> Result<(), String> {
         self.outcome(status)?;
         self.parameters.take().map_or(Ok(()), |parameters| parameters.check_known())

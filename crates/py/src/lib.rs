@@ -6,6 +6,7 @@
 mod capture;
 mod error;
 mod interrupt;
+mod languages;
 mod panics;
 mod quality;
 mod router;
@@ -102,8 +103,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add("LawFault", module.py().get_type::<error::LawFault>())?;
     module.add_function(wrap_pyfunction!(user::abort_at_end_of_input, module)?)?;
     module.add_function(wrap_pyfunction!(user::record_calls, module)?)?;
-    module.add_function(wrap_pyfunction!(user::law_records, module)?)?;
-    module.add_function(wrap_pyfunction!(user::wat_to_wasm, module)?)?;
+    module.add_function(wrap_pyfunction!(user::host_functions, module)?)?;
+    module.add_function(wrap_pyfunction!(languages::law_records, module)?)?;
+    module.add_function(wrap_pyfunction!(languages::wat_to_wasm, module)?)?;
     module.add_submodule(&user::maths(module.py())?)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(capture::capture, module)?)?;

@@ -1,9 +1,9 @@
 //! A checked scenario, ready to run.
 
 use crate::error::{raise, warnings};
+use crate::languages::{Languages, inside};
 use crate::panics::whole;
 use crate::run::{Cancel, in_turn, json, run};
-use crate::user::{Languages, inside};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyList;

@@ -1,6 +1,6 @@
 //! The simulator with a C interface: as a WebAssembly module for browsers and Node.js, and as a native library for C.
 //!
-//! The WebAssembly module has no imports, so that its host cannot influence a result. For a run, the host allocates
+//! The WebAssembly module has no imports, so that its host cannot influence a result, except by users' laws ([`laws`]). For a run, the host allocates
 //! memory in the module ([`tailback_alloc`]), writes the scenario there as UTF-8, calls [`tailback_run`], reads the
 //! answer at [`tailback_result_ptr`], and frees the memory ([`tailback_free`]). `tools/wasm_digest.mjs` is an example
 //! of a host. A run that is stepped through has a handle ([`stepping`]). `tailback.h` declares the functions for C,
@@ -8,24 +8,29 @@
 
 #![allow(unsafe_code, reason = "memory is handed over through pointers of the C interface")]
 
+pub mod laws;
 mod memory;
 mod setting;
 pub mod stepping;
 
 use memory::{RESULT, text_at};
 use setting::setting;
-use tailback_scenario::{Scenario, Simulation};
+use tailback_scenario::Simulation;
 use tailback_units::Time;
 
 /// Runs one replication of a TOML scenario with `seed` in place of the scenario's own seed; returns the report as JSON.
 /// A warm-up of `"auto"` is determined by pilot runs.
 ///
 /// # Errors
-/// If the document is invalid: the text of all errors found. If no pilot run reached a steady state: a message.
+/// If the document is invalid: the text of all errors found. If no pilot run reached a steady state, or if a user's law
+/// failed: a message.
 pub fn replicate(toml: &str, seed: u64) -> Result<String, String> {
-    let scenario = Scenario::from_toml(toml, "<scenario>").map_err(|e| e.rendered())?;
+    let scenario = laws::scenario(toml).map_err(|e| e.rendered())?;
     let mut simulation = Simulation::new(&scenario, setting(&scenario, seed)?);
     simulation.run_until(Time::NEVER);
+    if let Some(fault) = simulation.fault() {
+        return Err(fault.to_string());
+    }
     serde_json::to_string(&simulation.report()).map_err(|e| e.to_string())
 }
 

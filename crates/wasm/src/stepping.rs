@@ -4,11 +4,12 @@
 //! A handle belongs to the thread that opened it. Functions that do not return a handle or a time return a [`Status`]
 //! and refuse an unknown handle. Answers and texts of errors are read as for [`crate::tailback_run`].
 
+use crate::laws;
 use crate::memory::{RESULT, text_at};
 use crate::setting::setting;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use tailback_scenario::{Scenario, Setting, Simulation};
+use tailback_scenario::{Setting, Simulation};
 use tailback_sim::plan::{TracePlan, port_names};
 use tailback_sim::trace::Row;
 use tailback_units::Time;
@@ -48,7 +49,11 @@ fn answer(outcome: Result<String, String>) -> u32 {
 /// Calls `work` with the simulation of a handle; the text that `work` returns is the answer.
 fn with(handle: u32, work: impl FnOnce(&mut Simulation) -> Result<String, String>) -> u32 {
     answer(OPEN.with_borrow_mut(|open| match open.simulations.get_mut(&handle) {
-        Some(simulation) => work(simulation),
+        Some(simulation) => {
+            let done = work(simulation);
+            // After a fault of a user's law the results are meaningless.
+            simulation.fault().map_or(done, |fault| Err(fault.to_string()))
+        }
         None => Err(format!("no simulation has the handle {handle}")),
     }))
 }
@@ -62,7 +67,7 @@ fn after(now: Time, at_ps: u64) -> Option<Time> {
 /// is the text of the error.
 fn open(text: Result<&str, String>, seed: u64, trace: Option<TracePlan>) -> u32 {
     let opened = text.and_then(|text| {
-        let scenario = Scenario::from_toml(text, "<scenario>").map_err(|error| error.rendered())?;
+        let scenario = laws::scenario(text).map_err(|error| error.rendered())?;
         let setting = Setting { trace, ..setting(&scenario, seed)? };
         Ok(Simulation::new(&scenario, setting))
     });

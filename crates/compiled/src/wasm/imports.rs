@@ -1,6 +1,6 @@
 //! The functions of the host that a module may import.
 
-use super::instance::Data;
+use super::data::Data;
 use crate::{Failed, State};
 use tailback_random::maths;
 use wasmi::{Caller, Engine, Error, Extern, Linker, Memory};

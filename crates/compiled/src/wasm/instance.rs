@@ -1,31 +1,13 @@
 //! Instances of classes in WebAssembly.
 
-use super::module::{Class, FUEL, MEMORY_BYTES, Module};
+use super::data::{Data, FUEL, MEMORY_BYTES};
+use super::module::Module;
 use crate::abi::{ANSWER_AT, Description, Record, SPACE};
-use crate::{Instance, Parameters, State};
+use crate::{Instance, Parameters};
 use core::fmt;
 use std::sync::{Mutex, PoisonError};
 use tailback_random::Rng;
-use wasmi::{Error, Memory, Store, StoreLimits, StoreLimitsBuilder, TrapCode, TypedFunc, WasmParams, WasmResults};
-
-/// Maximum number of entries of a module's table of functions.
-const TABLE_ENTRIES: usize = 10_000;
-
-/// What the host keeps for an instance.
-pub(super) struct Data {
-    pub(super) state: State,
-    limits: StoreLimits,
-}
-
-impl Data {
-    /// Returns the data of an instance with these parameters.
-    pub(super) fn new(parameters: Parameters) -> Data {
-        // Growth beyond a limit ends the call, since few modules expect that their memory does not grow.
-        let limits = StoreLimitsBuilder::new().memory_size(MEMORY_BYTES).table_elements(TABLE_ENTRIES);
-        let limits = limits.instances(1).memories(1).tables(1).trap_on_grow_failure(true).build();
-        Data { state: State::new(parameters), limits }
-    }
-}
+use wasmi::{Error, Memory, Store, TrapCode, TypedFunc, WasmParams, WasmResults};
 
 /// A module in memory of its own.
 struct Running {
@@ -40,7 +22,7 @@ impl Running {
     /// Makes a module in memory of its own, without an instance of a class.
     fn new(module: &Module, parameters: Parameters) -> Result<Running, String> {
         let mut store = Store::new(module.engine(), Data::new(parameters));
-        store.limiter(|data| &mut data.limits);
+        store.limiter(|data| data.limits());
         refuel(&mut store);
         let instance = module.linker().instantiate_and_start(&mut store, module.parsed());
         let instance = instance.map_err(|error| failed(&mut store, &error))?;
@@ -146,16 +128,16 @@ pub struct WasmInstance {
 }
 
 impl WasmInstance {
-    /// Makes an instance of a class.
+    /// Makes an instance of the class `name` of a module.
     ///
     /// # Errors
     /// If the class refuses the parameters.
-    pub(super) fn new(class: &Class, parameters: Parameters) -> Result<WasmInstance, String> {
-        let mut running = Running::new(class.module(), parameters)?;
+    pub(super) fn new(module: &Module, name: &str, parameters: Parameters) -> Result<WasmInstance, String> {
+        let mut running = Running::new(module, parameters)?;
         let missing = "a function of the class is missing";
-        let create = running.function::<(u32, u32), i32>(class.name(), "create")?.ok_or(missing)?;
-        let answer = running.function(class.name(), "answer")?.ok_or(missing)?;
-        let probe = running.function(class.name(), "probe")?;
+        let create = running.function::<(u32, u32), i32>(name, "create")?.ok_or(missing)?;
+        let answer = running.function(name, "answer")?.ok_or(missing)?;
+        let probe = running.function(name, "probe")?;
         running.lent(0, 4).fill(0);
         let at = running.address(0);
         let status = running.call(&create, (0, at))?;

@@ -1,20 +1,15 @@
 //! Modules that have been loaded, and their classes.
 
+use super::data::{Data, MEMORY_BYTES};
 use super::imports::{HOST, linker};
-use super::instance::{Data, WasmInstance, describe};
-use crate::abi::Properties;
 use crate::digest;
-use crate::{Component, Parameters};
 use std::fmt;
 use std::path::Path;
-use std::sync::{Arc, LazyLock};
-use tailback_user::{QueueLaw, Role};
-use wasmi::{CompilationMode, Config, Engine, ExternType, Linker};
+use std::sync::LazyLock;
+use wasmi::{CompilationMode, Config, Engine, ExternType, FuncType, Linker, ValType};
 
-/// Maximum number of steps of one call, about one for each instruction of the module.
-pub const FUEL: u64 = 100_000_000;
-/// Maximum size of the memory of an instance, bytes.
-pub const MEMORY_BYTES: usize = 16 << 20;
+/// Size of a page of memory, bytes.
+const PAGE_BYTES: u64 = 65_536;
 
 /// The interpreter and the functions of the host.
 static HOST_FUNCTIONS: LazyLock<(Engine, Result<Linker<Data>, String>)> = LazyLock::new(|| {
@@ -54,6 +49,15 @@ impl Module {
         let (engine, linker) = &*HOST_FUNCTIONS;
         let linker = linker.as_ref().map_err(Clone::clone)?;
         let parsed = wasmi::Module::new(engine, &bytes).map_err(|error| invalid(error.to_string()))?;
+        if let Some(ExternType::Memory(memory)) = parsed.get_export("memory")
+            && memory.minimum().saturating_mul(PAGE_BYTES) > MEMORY_BYTES as u64
+        {
+            let pages = memory.minimum();
+            return Err(format!(
+                "{}: its memory begins with {pages} pages of 64 KiB; the limit is {MEMORY_BYTES} bytes",
+                path.display()
+            ));
+        }
         check_imports(&parsed).map_err(|error| format!("{}: {error}", path.display()))?;
         Ok(Module { parsed, linker, digest: digest::of("wasm", &content), classes: crate::abi::classes(&bytes) })
     }
@@ -83,85 +87,42 @@ impl fmt::Debug for Module {
     }
 }
 
-/// Names of the functions that the host has.
-pub(super) const FUNCTIONS: [&str; 16] = [
-    "fail",
-    "random",
-    "below",
-    "exponential",
-    "normal",
-    "parameter",
-    "text",
-    "ln",
-    "ln_1p",
-    "log2",
-    "exp",
-    "exp_m1",
-    "sin",
-    "cos",
-    "ln_gamma",
-    "pow",
+/// Name, arguments and results of a function.
+type Signature = (&'static str, &'static [ValType], &'static [ValType]);
+
+/// The functions that the host has.
+pub(super) const FUNCTIONS: [Signature; 16] = [
+    ("fail", &[ValType::I32], &[]),
+    ("random", &[], &[ValType::F64]),
+    ("below", &[ValType::I64], &[ValType::I64]),
+    ("exponential", &[ValType::F64], &[ValType::F64]),
+    ("normal", &[], &[ValType::F64]),
+    ("parameter", &[ValType::I32, ValType::I32, ValType::F64], &[ValType::F64]),
+    ("text", &[ValType::I32, ValType::I32, ValType::I32], &[ValType::I32]),
+    ("ln", &[ValType::F64], &[ValType::F64]),
+    ("ln_1p", &[ValType::F64], &[ValType::F64]),
+    ("log2", &[ValType::F64], &[ValType::F64]),
+    ("exp", &[ValType::F64], &[ValType::F64]),
+    ("exp_m1", &[ValType::F64], &[ValType::F64]),
+    ("sin", &[ValType::F64], &[ValType::F64]),
+    ("cos", &[ValType::F64], &[ValType::F64]),
+    ("ln_gamma", &[ValType::F64], &[ValType::F64]),
+    ("pow", &[ValType::F64, ValType::F64], &[ValType::F64]),
 ];
 
-/// Refuses imports other than the functions of the host; their types are checked when the module is started.
+/// Refuses imports other than the functions of the host.
 fn check_imports(module: &wasmi::Module) -> Result<(), String> {
-    let foreign = |import: &wasmi::ImportType<'_>| {
-        let is_function = matches!(import.ty(), ExternType::Func(_));
-        import.module() != HOST || !FUNCTIONS.contains(&import.name()) || !is_function
-    };
-    let Some(import) = module.imports().find(foreign) else { return Ok(()) };
-    let name = format!("{}.{}", import.module(), import.name());
-    Err(format!("it imports `{name}`; a law imports only functions of `{HOST}`: {}", FUNCTIONS.join(", ")))
-}
-
-/// A class of a module.
-#[derive(Debug)]
-pub struct Class {
-    module: Arc<Module>,
-    name: String,
-    properties: Arc<Properties>,
-}
-
-impl Class {
-    /// Returns the class `name` of a module; `None`: there is no class of this name.
-    ///
-    /// # Errors
-    /// If it lacks a function, or if its description is invalid.
-    pub fn find(module: &Arc<Module>, role: Role, name: &str) -> Result<Option<Class>, String> {
-        let Some(description) = describe(module, name)? else { return Ok(None) };
-        let properties = Arc::new(description.checked(role)?);
-        Ok(Some(Class { module: module.clone(), name: name.to_owned(), properties }))
+    for import in module.imports() {
+        let name = format!("`{}.{}`", import.module(), import.name());
+        let known = FUNCTIONS.iter().find(|(known, ..)| import.module() == HOST && *known == import.name());
+        let Some((_, arguments, results)) = known else {
+            let names = FUNCTIONS.map(|(name, ..)| name).join(", ");
+            return Err(format!("it imports {name}; a law imports only functions of `{HOST}`: {names}"));
+        };
+        let ours = FuncType::new(arguments.iter().copied(), results.iter().copied());
+        if !matches!(import.ty(), ExternType::Func(theirs) if *theirs == ours) {
+            return Err(format!("it imports {name} with another type than from {arguments:?} to {results:?}"));
+        }
     }
-
-    /// Returns the properties that the class states.
-    pub fn properties(&self) -> &Properties {
-        &self.properties
-    }
-    /// Returns the name of the class.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-    /// Returns the hash of the module.
-    pub fn digest(&self) -> &str {
-        self.module.digest()
-    }
-    pub(super) fn module(&self) -> &Module {
-        &self.module
-    }
-
-    /// Makes an instance.
-    ///
-    /// # Errors
-    /// If the class refuses the parameters.
-    pub fn instance(&self, parameters: Parameters) -> Result<WasmInstance, String> {
-        WasmInstance::new(self, parameters)
-    }
-
-    /// Makes an instance as a queue law.
-    ///
-    /// # Errors
-    /// If the class refuses the parameters.
-    pub fn queue_law(&self, parameters: Parameters) -> Result<Box<dyn QueueLaw>, String> {
-        Ok(Box::new(Component::new(self.instance(parameters)?, self.properties.clone())))
-    }
+    Ok(())
 }

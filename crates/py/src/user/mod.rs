@@ -1,4 +1,4 @@
-//! User-defined components: [`Languages`] loads files in all languages, the rest of the module those in Python.
+//! User-defined components in Python; [`crate::languages`] loads files in all languages.
 //!
 //! `tailback.laws.loading` loads a file and finds a class in it; this module makes instances and calls them. A component is
 //! called with the interpreter lock; the run holds it throughout ([`crate::run`]), so that a call costs no switch.
@@ -7,8 +7,8 @@ mod base;
 mod congestion;
 mod failure;
 mod instance;
-mod languages;
 mod lifeline;
+mod machine;
 mod maths;
 mod monitor;
 mod queue;
@@ -17,8 +17,8 @@ mod source;
 
 pub use base::{Component, CongestionControl};
 pub use congestion::Call as CongestionCall;
-pub use languages::{Languages, inside, law_records, wat_to_wasm};
 pub use lifeline::abort_at_end_of_input;
+pub use machine::host_functions;
 pub use maths::module as maths;
 pub use monitor::{LawMonitor, record_calls};
 pub use queue::Call;
@@ -127,8 +127,8 @@ impl Factories for PyFactories {
     fn queue_law(&self, code: &Code) -> Result<Box<dyn QueueLaw>, String> {
         Python::attach(|py| {
             let class = self.class(py, code)?;
-            let law = made(class.bind(py), code).and_then(|instance| queue::PyLaw::new(&instance));
-            law.map(|law| Box::new(law) as Box<dyn QueueLaw>).map_err(|error| traceback(py, &error))
+            let law = made(class.bind(py), code).and_then(|instance| machine::queue_law(&instance));
+            law.map_err(|error| traceback(py, &error))
         })
     }
 

@@ -1,6 +1,6 @@
 //! Factories of components in all languages; the suffix of a file is its language.
 
-use super::PyFactories;
+use crate::user::PyFactories;
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
