@@ -266,7 +266,7 @@ fn file_class_and_parameters_are_fixed_during_a_run() {
 fn loaded_for(events: u32, law: impl Fn() -> Box<dyn QueueLaw> + Send + Sync) -> (Discipline, Faults) {
     let mut spec: Spec =
         tailback_document::decode(json!({ "kind": "user", "file": "law.py", "class": "Law" })).unwrap();
-    spec.each_code(&tailback_document::Path::root(), &mut |_, code| {
+    spec.each_code(&tailback_document::Path::root(), &mut |_, _, code| {
         code.loaded = Some(Loaded { events, ..loaded() });
     });
     let mut q = spec.build(&Site { packets: 2, bytes: 10_000, rate: Rate::mbit(10) });
@@ -397,7 +397,7 @@ fn a_law_that_may_mark_makes_a_discipline_that_marks() {
         let mut spec: Spec =
             tailback_document::decode(json!({ "kind": "user", "file": "law.py", "class": "Law" })).unwrap();
         assert!(!spec.marks(), "a law that is not loaded");
-        spec.each_code(&tailback_document::Path::root(), &mut |_, code| {
+        spec.each_code(&tailback_document::Path::root(), &mut |_, _, code| {
             code.loaded = Some(Loaded { marks, ..loaded() });
         });
         assert_eq!(spec.marks(), marks);
