@@ -46,7 +46,7 @@ RECURSIVE = {
         ("discipline::classes", "registry", "Discipline"),
         ("discipline::hfsc::params", "registry", "Spec"),
         ("discipline::htb::params", "registry", "Spec"),
-        ("discipline::priority", "registry", "Spec"),
+        ("discipline::levels", "registry", "Spec"),
         ("discipline::shaper", "registry", "Spec"),
         ("discipline::shaper", "registry", "Discipline"),
         ("discipline::wrr", "registry", "Spec"),

@@ -17,6 +17,7 @@ SourceKind: TypeAlias = Literal[
     "trace",
     "bernoulli",
     "bulk",
+    "user",
 ]
 """Name of a traffic model."""
 
@@ -62,6 +63,7 @@ DisciplineKind: TypeAlias = Literal[
     "netem",
     "hfsc",
     "user",
+    "user-scheduler",
 ]
 """Name of a queue discipline."""
 
@@ -166,6 +168,7 @@ Kind: TypeAlias = Literal[
     "uniform-fixed",
     "uniform-uniform",
     "user",
+    "user-scheduler",
     "video",
     "virtual-clock",
     "virtual-output-queues",

@@ -2,7 +2,7 @@
 
 use super::base::CongestionControl;
 use super::failure::failure;
-use super::instance::Instance;
+use super::instance::{Instance, made};
 use core::fmt;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
@@ -88,7 +88,7 @@ impl PyControl {
 
     fn instance(class: &Bound<'_, PyType>, code: &Code) -> PyResult<Instance> {
         let events = CongestionEvent::ALL.iter().map(|event| event.name());
-        Instance::new(&super::made(class, code)?, ("tailback.laws.congestion", "CongestionControl"), events)
+        Instance::new(&made(class, code)?, ("tailback.laws.congestion", "CongestionControl"), events)
     }
 
     /// Calls the method of the event; returns the window, the rate and the wake-up after it.

@@ -5,9 +5,9 @@ use super::failure::failure;
 use super::monitor::InCall;
 use pyo3::PyClass;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyDict, PyString, PyType};
 use tailback_random::Rng;
-use tailback_user::lasting;
+use tailback_user::{Code, lasting};
 
 /// An instance of a class of the user.
 pub struct Instance {
@@ -107,4 +107,20 @@ impl Instance {
             Ok(())
         })
     }
+}
+
+/// Returns an instance of `class`, made with the parameters of `code` before the run.
+pub fn made<'py>(class: &Bound<'py, PyType>, code: &Code) -> PyResult<Bound<'py, PyAny>> {
+    let parameters = PyDict::new(class.py());
+    for (name, value) in &code.parameters {
+        parameters.set_item(name, python(class.py(), value)?)?;
+    }
+    let name = format!("`{}` of {}", code.class, code.file);
+    let _in_call = InCall::begin(class.py(), &name, "__init__", Some(0));
+    class.call((), Some(&parameters))
+}
+
+/// Returns a value of a document as a Python object.
+fn python<'py>(py: Python<'py>, value: &serde_json::Value) -> PyResult<Bound<'py, PyAny>> {
+    py.import("json")?.call_method1("loads", (value.to_string(),))
 }

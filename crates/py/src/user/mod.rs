@@ -26,9 +26,9 @@ pub use scheduler::{Call as SchedulerCall, State as QueueState};
 pub use source::Call as SourceCall;
 
 use failure::{failure, traceback};
-use monitor::InCall;
+use instance::made;
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyType};
+use pyo3::types::PyType;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use tailback_user::{Code, CongestionLaw, Factories, LoadError, Loaded, QueueLaw, Role, SchedulerLaw, SourceLaw};
@@ -66,25 +66,9 @@ impl PyFactories {
     }
 }
 
-/// Returns an instance of `class`, made with the parameters of `code` before the run.
-fn made<'py>(class: &Bound<'py, PyType>, code: &Code) -> PyResult<Bound<'py, PyAny>> {
-    let parameters = PyDict::new(class.py());
-    for (name, value) in &code.parameters {
-        parameters.set_item(name, python(class.py(), value)?)?;
-    }
-    let name = format!("`{}` of {}", code.class, code.file);
-    let _in_call = InCall::begin(class.py(), &name, "__init__", Some(0));
-    class.call((), Some(&parameters))
-}
-
 /// Returns the parameters of a component as JSON.
 fn parameters(code: &Code) -> String {
     serde_json::Value::Object(code.parameters.clone()).to_string()
-}
-
-/// Returns a value of a document as a Python object.
-fn python<'py>(py: Python<'py>, value: &serde_json::Value) -> PyResult<Bound<'py, PyAny>> {
-    py.import("json")?.call_method1("loads", (value.to_string(),))
 }
 
 impl Factories for PyFactories {

@@ -1,7 +1,7 @@
 //! Traffic sources in Python.
 
 use super::failure::failure;
-use super::instance::Instance;
+use super::instance::{Instance, made};
 use core::fmt;
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -48,7 +48,7 @@ impl PySource {
 
     fn instance(class: &Bound<'_, PyType>, code: &Code) -> PyResult<Instance> {
         let events = SourceEvent::ALL.iter().map(|event| event.name());
-        Instance::new(&super::made(class, code)?, ("tailback.laws.source", "Source"), events)
+        Instance::new(&made(class, code)?, ("tailback.laws.source", "Source"), events)
     }
 
     fn call(&self, py: Python<'_>, call: &SourceCall, rng: &mut Rng) -> PyResult<SourceAnswer> {

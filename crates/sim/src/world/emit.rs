@@ -1,8 +1,7 @@
 //! Sources: bursts become packets.
 
 use super::World;
-use super::source::{Drawn, LastLengths, stop_source, stream};
-use super::user::give_law;
+use super::source::{Drawn, LastLengths, give_law, stop_source, stream};
 use crate::conditioning::NONE;
 use crate::event_queue::{Key, Kind};
 use crate::hints::unlikely;

@@ -121,7 +121,7 @@ pub struct World {
     /// Faults of user-defined components; the partitions of a run share them.
     faults: Faults,
     /// User-defined sources by flow.
-    user_sources: BTreeMap<u32, user::UserSource>,
+    user_sources: BTreeMap<u32, source::UserSource>,
 }
 
 /// A host or a switch.

@@ -2,9 +2,10 @@
 
 use crate::conditioning::NONE;
 use crate::plan::{FlowPlan, Plan};
+use std::collections::BTreeMap;
 use tailback_qdisc::Traits;
 use tailback_random::Rng;
-use tailback_traffic::{Burst, Source};
+use tailback_traffic::{Burst, Source, user};
 use tailback_units::Time;
 
 /// Source of a flow without a transport.
@@ -91,5 +92,30 @@ impl Writer {
 pub(super) fn stop_source(source: &mut Option<Source>, rng: &mut Rng) {
     if let Some(source) = source.take() {
         source.give_back(rng);
+    }
+}
+
+/// A user-defined source of a flow, which outlives the stops of the flow.
+#[derive(Debug)]
+pub(super) struct UserSource {
+    law: user::Shared,
+    /// `true` if the source has been started.
+    used: bool,
+}
+
+impl UserSource {
+    /// Returns the source of a flow that has not started.
+    pub fn new(law: user::Shared) -> UserSource {
+        UserSource { law, used: false }
+    }
+}
+
+/// Gives a source that has just started its user-defined law, if it has one.
+pub(super) fn give_law(sources: &mut BTreeMap<u32, UserSource>, flow: u32, source: &mut Source, rng: &mut Rng) {
+    if let Source::User(source) = source
+        && let Some(user) = sources.get_mut(&flow)
+    {
+        source.install(&user.law, user.used, rng);
+        user.used = true;
     }
 }

@@ -1,31 +1,12 @@
 //! User-defined components: their instances, and their faults.
 
 use super::World;
+use super::source::UserSource;
 use crate::plan::port_names;
 use crate::port::Queue;
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
-use tailback_random::Rng;
-use tailback_traffic::{Model, Source, user};
+use tailback_traffic::Model;
 use tailback_user::{Factories, Fault, Installed, SourceLaw};
-
-/// A user-defined source of a flow, which outlives the stops of the flow.
-#[derive(Debug)]
-pub(super) struct UserSource {
-    law: user::Shared,
-    /// `true` if the source has been started.
-    used: bool,
-}
-
-/// Gives a source that has just started its user-defined law, if it has one.
-pub(super) fn give_law(sources: &mut BTreeMap<u32, UserSource>, flow: u32, source: &mut Source, rng: &mut Rng) {
-    if let Source::User(source) = source
-        && let Some(user) = sources.get_mut(&flow)
-    {
-        source.install(&user.law, user.used, rng);
-        user.used = true;
-    }
-}
 
 impl World {
     /// Makes the user-defined components of the plan that belong to this partition.
@@ -70,7 +51,7 @@ impl World {
         }
     }
 
-    /// Makes the sources of the flows, which [`give_law`] gives to them when they start.
+    /// Makes the sources of the flows, which [`give_law`](super::source::give_law) gives to them when they start.
     fn make_sources(&mut self, factories: &dyn Factories) {
         for (index, flow) in (0u32..).zip(&self.plan.flows) {
             let Model::User(code) = &flow.model else { continue };
@@ -79,7 +60,7 @@ impl World {
                 if let Some(made) =
                     Installed::new(factories.source(code), SourceLaw::placed, code, &place, &self.faults)
                 {
-                    self.user_sources.insert(index, UserSource { law: Arc::new(Mutex::new(made)), used: false });
+                    self.user_sources.insert(index, UserSource::new(Arc::new(Mutex::new(made))));
                 }
             }
         }
