@@ -19,6 +19,7 @@ mod fair_queue_reference;
 mod flow_drops;
 mod fq;
 mod fq_pie;
+mod hfsc;
 mod htb;
 mod lengths;
 mod link;
