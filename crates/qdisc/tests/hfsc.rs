@@ -211,7 +211,8 @@ impl Hfsc {
         self.update_cfmin(parent);
     }
     fn update_vf(&mut self, leaf: usize, len: i128) {
-        let (mut i, mut go_passive) = (leaf, self.classes[leaf].queue.is_empty());
+        let shares = self.classes[leaf].virtual_.is_some();
+        let (mut i, mut go_passive) = (leaf, shares && self.classes[leaf].queue.is_empty());
         while let Some(parent) = self.classes[i].parent {
             let cvtmin = self.classes[parent].cvtmin;
             let class = &mut self.classes[i];
@@ -389,7 +390,7 @@ fn leaves_with_guarantees_and_shares_send_as_in_linux() {
         (None, None, Some((0, 0, 9_000)), None),
         (Some(0), Some((3_000, 5, 800)), Some((0, 0, 3_000)), None),
         (Some(0), Some((0, 8, 2_000)), Some((4_000, 10, 1_000)), None),
-        (None, Some((0, 0, 1_500)), None, None),
+        (Some(0), Some((0, 0, 1_500)), None, None),
         (None, None, Some((0, 20, 1_000)), None),
     ];
     for seed in 1..4 {

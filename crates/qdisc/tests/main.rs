@@ -11,6 +11,7 @@ mod codel;
 mod common;
 mod congestion_notification;
 mod congestion_notification_wire;
+mod containers;
 mod controllers;
 mod dualpi2;
 mod every_discipline;
