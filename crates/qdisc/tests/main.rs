@@ -40,6 +40,7 @@ mod sfb;
 mod sfb_reference;
 mod signals;
 mod state;
+mod step_by_step;
 mod tags;
 mod user;
 mod wred;

@@ -293,11 +293,11 @@ impl Classes {
             self.read_timer(class);
         }
     }
-    /// Notes that the transmitter has sent the last packet of a class and is free. This is for disciplines that hold
+    /// Notes that the transmitter has sent the last packet of a class, which is empty, and is free. This is for disciplines that hold
     /// one packet per class outside its queue, for which [`Classes::transmitted`] would report too early.
     pub fn class_idle(&mut self, class: usize, now: Time, cx: &mut Cx<'_>) {
         let inside = &mut self.inside[class];
-        if inside.watches_idle && inside.backlog.packets == 0 {
+        if inside.watches_idle {
             inside.queue.idle(now, cx);
             self.read_timer(class);
         }
