@@ -13,12 +13,13 @@ use tailback_user::{
     Code, Factories, Faults, LoadError, Loaded, QueueAnswer, QueueCall, QueueEvent, QueueLaw, QueueVerdict, Role,
 };
 
-/// A law that records its calls. It sets its timer to the given times in turn, then to none, and drops the packets of
-/// `drops` at their departure.
+/// A law that records its calls. It sets its timer to the given times in turn, then to none, and drops the first
+/// packets at their departure.
 #[derive(Clone, Debug)]
 struct Recorder {
     timers: Vec<u64>,
-    drops: bool,
+    /// Number of packets still to drop.
+    drops: u32,
     calls: Arc<Mutex<Vec<QueueCall>>>,
 }
 
@@ -26,7 +27,8 @@ impl QueueLaw for Recorder {
     fn answer(&mut self, call: &QueueCall, _: u64, _: &mut Rng) -> Result<QueueAnswer, String> {
         self.calls.lock().unwrap().push(*call);
         let wake_ps = if self.timers.is_empty() { u64::MAX } else { self.timers.remove(0) };
-        let drops = self.drops && call.event == QueueEvent::Depart as u32;
+        let drops = self.drops > 0 && call.event == QueueEvent::Depart as u32;
+        self.drops -= u32::from(drops);
         let verdict = if drops { QueueVerdict::Drop } else { QueueVerdict::Pass };
         Ok(QueueAnswer { wake_ps, verdict: verdict as u32, reserved: 0 })
     }
@@ -66,7 +68,7 @@ fn spec(document: &Value) -> (Spec, Vec<String>) {
 
 impl Spied {
     /// Returns a discipline on a link of 10 Mbit/s, with limits of 20 packets and 100 kB. The timers are in us.
-    fn new(document: &Value, timers: &[u64], drops: bool) -> Spied {
+    fn new(document: &Value, timers: &[u64], drops: u32) -> Spied {
         let (mut rng, calls, faults) = (Rng::named(1, "port"), Arc::default(), Faults::default());
         let mut q = spec(document).0.build(&Site { packets: 20, bytes: 100_000, rate: Rate::mbit(10) });
         let recorder = Recorder { timers: timers.iter().map(|at| us(*at).0).collect(), drops, calls };
@@ -195,7 +197,7 @@ fn a_law_inside_gets_its_calls_and_sets_the_timer_of_the_whole() {
     for Container { document, path } in CONTAINERS.iter().chain([&SHAPER]) {
         let document = document(law(), "9packets");
         assert_eq!(spec(&document).1, [*path], "{document}");
-        let mut a = Spied::new(&document, &[5, 20, 7, u64::MAX / 2_000_000, 9, 30], false);
+        let mut a = Spied::new(&document, &[5, 20, 7, u64::MAX / 2_000_000, 9, 30], 0);
         assert!(a.q.watches_idle(), "{document}");
         assert_eq!((a.calls(), a.timer()), (vec![(Start, 0)], Some(5)), "{document}");
         a.wake(4);
@@ -208,7 +210,7 @@ fn a_law_inside_gets_its_calls_and_sets_the_timer_of_the_whole() {
         assert_eq!(a.calls(), [(Timer, 7)], "{document}");
         assert_eq!(a.leave(8), Some(0), "{document}");
         assert_eq!((a.calls(), a.timer()), (vec![(Depart, 8)], Some(9)), "{document}");
-        // The transmitter is free at 10 us, and the law is told so once.
+        // The transmitter is free at 10 us, and the law is notified once.
         a.idle(10);
         assert_eq!((a.calls(), a.timer()), (vec![(Idle, 10)], Some(30)), "{document}");
         assert_eq!((a.leave(11), a.calls()), (None, vec![]), "{document}");
@@ -222,7 +224,7 @@ fn a_class_is_idle_when_its_last_packet_has_been_sent() {
     for Container { document, .. } in &CONTAINERS {
         let document = document(law(), "9packets");
         // The fourth answer is that at the end of the transmission.
-        let mut a = Spied::new(&document, &[u64::MAX / 2_000_000; 5], false);
+        let mut a = Spied::new(&document, &[u64::MAX / 2_000_000; 5], 0);
         a.arrive(1, 0);
         a.arrive(1, 0);
         a.calls();
@@ -245,7 +247,7 @@ fn the_timer_that_a_law_sets_when_its_class_becomes_idle_counts() {
     for Container { document, .. } in CONTAINERS.iter().chain([&GUARANTEED]) {
         let document = document(law(), "9packets");
         let far = u64::MAX / 2_000_000;
-        let mut a = Spied::new(&document, &[far, far, far, 77, far], false);
+        let mut a = Spied::new(&document, &[far, far, far, 77, far], 0);
         a.arrive(1, 0);
         assert_eq!(a.leave(2), Some(0), "{document}");
         a.arrive(2, 1);
@@ -255,7 +257,7 @@ fn the_timer_that_a_law_sets_when_its_class_becomes_idle_counts() {
 
 #[test]
 fn a_leaf_with_a_guarantee_takes_its_next_packet_in_advance_and_is_idle_after_its_last() {
-    let mut a = Spied::new(&(GUARANTEED.document)(law(), "9packets"), &[], false);
+    let mut a = Spied::new(&(GUARANTEED.document)(law(), "9packets"), &[], 0);
     a.arrive(1, 0);
     assert_eq!(a.calls(), [(Start, 0), (Arrive, 1), (Depart, 1)]);
     a.arrive(1, 0);
@@ -275,7 +277,7 @@ fn a_leaf_with_a_guarantee_takes_its_next_packet_in_advance_and_is_idle_after_it
 fn limits_and_the_rate_reach_the_law_inside() {
     for Container { document, path } in CONTAINERS.iter().chain([&SHAPER, &GUARANTEED]) {
         let far = u64::MAX / 2_000_000;
-        let mut a = Spied::new(&document(law(), "9packets"), &[far], false);
+        let mut a = Spied::new(&document(law(), "9packets"), &[far], 0);
         a.arrive(1, 0);
         let (limit, least) = if *path == SHAPER.path { (20, 9) } else { (9, 10) };
         let first = a.last_call();
@@ -297,7 +299,7 @@ fn limits_and_the_rate_reach_the_law_inside() {
 fn a_law_that_drops_all_packets_of_its_class_does_not_stop_the_others() {
     for Container { document, .. } in &CONTAINERS {
         let document = document(law(), "9packets");
-        let mut a = Spied::new(&document, &[], true);
+        let mut a = Spied::new(&document, &[], u32::MAX);
         for flow in [0, 0, 1, 1, 0] {
             a.arrive(1, flow);
         }
@@ -330,7 +332,7 @@ fn a_container_of_fifos_wants_no_report_of_an_idle_link() {
 fn each_waiting_packet_is_visited_once() {
     for Container { document, .. } in CONTAINERS.iter().chain([&SHAPER, &GUARANTEED]) {
         let document = document(law(), "9packets");
-        let mut a = Spied::new(&document, &[], false);
+        let mut a = Spied::new(&document, &[], 0);
         for flow in [0, 1, 0, 1, 0] {
             a.arrive(1, flow);
         }
@@ -352,7 +354,7 @@ fn held() -> Value {
 fn a_class_whose_discipline_holds_its_packets_back_is_passed_over_until_its_timer_expires() {
     for Container { document, .. } in CONTAINERS.iter().chain([&GUARANTEED]) {
         let document = document(held(), "9packets");
-        let mut a = Spied::new(&document, &[], false);
+        let mut a = Spied::new(&document, &[], 0);
         for flow in [0, 0, 0, 1, 1, 1] {
             a.arrive(0, flow);
         }
@@ -367,4 +369,21 @@ fn a_class_whose_discipline_holds_its_packets_back_is_passed_over_until_its_time
         }
         assert_eq!((a.q.packets(), a.timer()), (0, None), "{document}");
     }
+}
+
+/// `hfsc_qlen_notify` of Linux: a leaf whose last packet is dropped is passive, and returns between the virtual times of
+/// its siblings.
+#[test]
+fn a_leaf_of_service_curves_whose_law_drops_its_last_packet_returns_without_credit() {
+    let document = json!({ "kind": "hfsc", "default": "b", "classes": [
+        { "name": "a", "match": { "flow": 0 }, "ls": { "m2": "5Mbit/s" }, "discipline": law() },
+        { "name": "b", "ls": { "m2": "5Mbit/s" } }] });
+    let mut a = Spied::new(&document, &[], 1);
+    [0, 1, 1, 1, 1, 1, 1].map(|flow| a.arrive(0, flow));
+    // The packet of flow 0 is dropped at the first attempt; a packet is 1.6 ms of virtual time.
+    assert_eq!([a.leave(0), a.leave(0), a.leave(0)], [Some(1); 3]);
+    assert_eq!(a.dropped.len(), 1);
+    // Flow 1 is at 4.8 ms, its last packet was chosen at 3.2 ms: flow 0 returns at 4.0 ms, and they take turns.
+    [0, 0, 0].map(|flow| a.arrive(0, flow));
+    assert_eq!([0; 6].map(|at| a.leave(at)), [Some(0), Some(1), Some(0), Some(1), Some(0), Some(1)]);
 }

@@ -40,9 +40,9 @@ impl Bench {
         let cx = &mut Cx { rng: &mut self.rng, dropped: &mut self.dropped, marked: &mut self.marked };
         f(&mut self.q, cx)
     }
-    /// Enqueues a packet of `size` buffer and wire bytes; returns its sequence number.
+    /// Enqueues a packet of `size` buffer and wire bytes to the destination `flow`; returns its sequence number.
     fn put_as(&mut self, at: Time, flow: u32, size: u32, code: u8, ecn: Ecn) -> u32 {
-        let mut packet = Packet::new(flow, Traits::data(0, true).with_ecn(ecn), at, self.seq, 1);
+        let mut packet = Packet::new(flow, Traits::data(0, true).with_ecn(ecn), at, self.seq, flow as u16);
         packet.set_lengths(size, size);
         packet.code = code;
         self.seq += 1;
@@ -183,7 +183,7 @@ fn the_number_of_flows_is_that_of_the_queues_with_packets() {
 
 #[test]
 fn flows_use_all_buckets() {
-    // Of 200 flows none is in one of two halves of the buckets with probability 2^-199.
+    // All of 200 flows are in the same of two buckets with probability 2^-199.
     for document in [
         json!({ "kind": "drr", "buckets": 2 }),
         json!({ "kind": "sfq", "buckets": 2 }),
@@ -202,7 +202,7 @@ fn of_queues_of_one_length_the_one_that_has_grown_loses_its_newest_packet() {
         b.put_all(us(0), &[0, 0, 1, 1]);
         assert_eq!(b.drops(), [3], "{kind}");
         let mut b = Bench::new(&per_flow(kind), &bytes(3_999));
-        b.put_all(us(0), &[1, 1, 0, 0]);
+        b.put_all(us(0), &[0, 1, 1, 0]);
         assert_eq!(b.drops(), [3], "{kind}");
         // The longest queue is dropped from, whichever grows.
         let mut b = Bench::new(&per_flow(kind), &bytes(4_999));
@@ -406,6 +406,10 @@ fn a_bucket_of_red_may_hold_one_packet_and_its_average_ages_while_it_is_empty() 
     b.put_all(us(0), &[0, 1, 2, 0]);
     assert_eq!((b.q.packets(), b.drops()), (3, vec![3]));
     assert_eq!(b.flows(us(0), 9), [0, 1, 2]);
+    // With a share of no packet a bucket holds one, though there is room for others.
+    let mut b = Bench::new(&document, &places(6, LINK));
+    b.put_all(us(0), &[0, 0, 1, 1]);
+    assert_eq!(b.drops(), [1, 3]);
     // A share of two packets.
     let mut b = Bench::new(&json!({ "kind": "sfq-red", "buckets": 1 }), &places(2, LINK));
     b.put_all(us(0), &[0, 0, 0]);
@@ -422,6 +426,13 @@ fn a_bucket_of_red_may_hold_one_packet_and_its_average_ages_while_it_is_empty() 
         let expected = if taken == 2 { (1.25 + 1.0) / 2.0 } else { average };
         assert!((b.probe("largest_average") - expected).abs() < 1e-9, "{}", b.probe("largest_average"));
     }
+}
+
+#[test]
+fn the_first_packet_of_a_bucket_finds_an_empty_queue() {
+    let mut b = Bench::unlimited(&json!({ "kind": "sfq-red", "red": { "weight": 1.0 } }));
+    b.put(us(0), 0, 1000);
+    assert_eq!(b.probe("largest_average"), 0.0);
 }
 
 #[test]
@@ -486,13 +497,14 @@ fn the_limit_of_a_priority_class_and_the_limit_of_all_classes_change_at_once() {
     assert_eq!(b.drops(), [2]);
     for document in [
         document("5packets"),
-        json!({ "kind": "wrr" }),
-        json!({ "kind": "priority" }),
-        json!({ "kind": "htb", "classes": [] }),
-        json!({ "kind": "hfsc", "default": "a", "classes": [{ "name": "a", "ls": { "m2": "1Mbit/s" } }] }),
+        json!({ "kind": "wrr", "classes": [{ "match": { "flow": 1 } }] }),
+        json!({ "kind": "priority", "levels": [{ "match": { "flow": 1 } }, {}] }),
+        json!({ "kind": "htb", "classes": [{ "name": "a", "match": { "flow": 1 }, "rate": "1Mbit/s" }] }),
+        json!({ "kind": "hfsc", "default": "b", "classes": [
+            { "name": "a", "match": { "flow": 1 }, "ls": { "m2": "1Mbit/s" } }, { "name": "b", "ls": { "m2": "1Mbit/s" } }] }),
     ] {
         let mut b = Bench::unlimited(&document);
-        b.put_all(us(0), &[2, 2]);
+        b.put_all(us(0), &[1, 2]);
         b.retune(us(0), &document, &places(2, LINK));
         b.put_all(us(0), &[2]);
         assert_eq!(b.drops(), [2], "{document}");
@@ -671,4 +683,191 @@ fn a_turn_of_token_buckets_begins_without_credit() {
         b.put(us(0), flow, 1);
     }
     assert_eq!(b.flows(us(0), 9), [0, 1, 0, 1, 0, 1]);
+}
+
+#[test]
+fn a_drop_that_empties_a_queue_of_tagged_packets_leaves_no_trace() {
+    for kind in ["wfq", "wf2q-plus", "scfq", "stfq", "virtual-clock"] {
+        // The only packet of flow 1, which has the largest tag, is dropped after it was a candidate of a departure.
+        let mut b = Bench::new(&per_flow(kind), &places(2, LINK));
+        b.put(us(0), 0, 1000);
+        b.put(us(0), 1, 9000);
+        assert_eq!(b.flows(us(0), 1), [0], "{kind}");
+        b.put_all(us(0), &[2, 3]);
+        assert_eq!((b.drops(), b.flows(us(0), 9)), (vec![1], vec![2, 3]), "{kind}");
+        // It is dropped before any departure, while flow 0 is ahead of the virtual time.
+        let mut b = Bench::new(&per_flow(kind), &places(1, LINK));
+        b.put(us(0), 0, 1000);
+        assert_eq!(b.flows(us(0), 1), [0], "{kind}");
+        b.put(us(0), 0, 1000);
+        b.put(us(0), 1, 9000);
+        assert_eq!((b.drops(), b.flows(us(0), 9)), (vec![2], vec![0]), "{kind}");
+    }
+    // The fluid server of WFQ forgets the dropped packet, too. After 500 B of work, which flows 0 and 4 share, the
+    // virtual time is 250, so that flow 2 has the finish tag 1450, behind the 1400 of flow 4. With flow 1 it would be
+    // 167, and the tag 1367.
+    let mut b = Bench::new(&per_flow("wfq"), &places(1, Rate::mbit(10)));
+    b.put(us(0), 0, 1000);
+    assert_eq!(b.flows(us(0), 1), [0]);
+    b.put(us(0), 4, 1400);
+    b.put(us(0), 1, 9000);
+    assert_eq!(b.drops(), [2]);
+    b.retune(us(1), &per_flow("wfq"), &places(9, LINK));
+    b.put(us(400), 2, 1200);
+    assert_eq!(b.flows(us(800), 9), [4, 2]);
+}
+
+#[test]
+fn a_queue_that_has_been_emptied_gets_its_next_turn_after_the_others() {
+    for kind in ["drr", "sfq", "sfq-red"] {
+        let buckets = if kind == "sfq-red" { json!(1024) } else { json!("per-flow") };
+        let mut b = Bench::unlimited(&json!({ "kind": kind, "buckets": buckets, "quantum": "10kB" }));
+        b.put_all(us(0), &[0, 1, 1]);
+        assert_eq!(b.flows(us(0), 1), [0], "{kind}");
+        b.put_all(us(0), &[0, 0]);
+        assert_eq!(b.flows(us(0), 9), [1, 1, 0, 0], "{kind}");
+    }
+}
+
+#[test]
+fn a_change_to_equal_weights_leaves_the_rest_of_a_turn() {
+    // A turn of flow 0 is 1000 packets of the quantum.
+    let document = json!({ "kind": "drr", "quantum": "1kB", "weights": { "0": 1000.0 } });
+    let mut b = Bench::unlimited(&document);
+    b.put_all(us(0), &[0; 900]);
+    b.put_all(us(0), &[1]);
+    assert_eq!(b.flows(us(0), 100), [0; 100]);
+    b.retune(us(1), &document, &places(u64::MAX, LINK));
+    assert_eq!(b.flows(us(2), 700), [0; 700]);
+}
+
+#[test]
+fn a_reduced_quantum_applies_to_the_flows_of_fq_pie() {
+    let document = |quantum: &str| json!({ "kind": "fq-pie", "buckets": "per-flow", "quantum": quantum });
+    let mut b = Bench::unlimited(&document("1GB"));
+    b.put_all(us(0), &[0; 50]);
+    b.put_all(us(0), &[1; 50]);
+    assert_eq!(b.flows(us(0), 10), [0; 10]);
+    b.retune(us(0), &document("1kB"), &places(u64::MAX, LINK));
+    let order = b.flows(us(0), 20);
+    assert!(order[2..].windows(2).all(|pair| pair[0] != pair[1]), "{order:?}");
+}
+
+/// `fq` of Linux: a flow sends while its credit is above 0.
+#[test]
+fn a_flow_of_fq_with_a_byte_of_credit_sends_another_packet() {
+    for (quantum, order) in [("1001B", [0, 0, 1]), ("1kB", [0, 1, 0])] {
+        let mut b = Bench::unlimited(
+            &json!({ "kind": "fq", "buckets": "per-flow", "quantum": quantum, "initial-quantum": quantum }),
+        );
+        b.put_all(us(0), &[0, 0, 1]);
+        assert_eq!(b.flows(us(0), 9), order, "{quantum}");
+    }
+}
+
+#[test]
+fn the_turns_of_weighted_round_robin_are_whole_and_begin_without_credit() {
+    let document = json!({ "kind": "wrr", "classes": [
+        { "match": { "flow": 0 }, "weight": 2 }, { "match": { "flow": 1 } }], "default": { "weight": 3 } });
+    let mut b = Bench::unlimited(&document);
+    // An attempt without packets leaves the turn with class 0.
+    assert!(b.take(us(0)).is_none());
+    b.put_all(us(0), &[2, 2, 2, 2, 1, 1, 1, 0, 0, 0]);
+    assert_eq!(b.flows(us(0), 20), [0, 0, 1, 2, 2, 2, 0, 1, 2, 1]);
+    // Each class has been empty: now none has more than its weight.
+    b.put_all(us(1), &[2, 2, 2, 2, 1, 1, 1, 0, 0, 0]);
+    let order = b.flows(us(1), 20);
+    assert_eq!(order, [2, 2, 2, 0, 0, 1, 2, 0, 1, 1]);
+    // A class that is passed over, since it is empty, saves nothing for later.
+    b.put_all(us(2), &[0, 0, 0, 0, 0]);
+    assert_eq!(b.flows(us(2), 3), [0; 3]);
+    b.put_all(us(2), &[1, 1, 1]);
+    assert_eq!(b.flows(us(2), 9), [0, 1, 0, 1, 1]);
+    // A class whose turn ends with its last packet does not keep the rest of its turn.
+    b.put_all(us(3), &[2]);
+    assert_eq!(b.flows(us(3), 1), [2]);
+    b.put_all(us(3), &[2, 2, 2, 2, 0]);
+    assert_eq!(b.flows(us(3), 9), [0, 2, 2, 2, 2]);
+}
+
+#[test]
+fn a_turn_of_bytes_ends_when_the_bytes_are_used_up_and_its_excess_counts_in_the_next() {
+    let document = |quantum: &str| {
+        json!({ "kind": "wrr", "count": "bytes", "quantum": quantum, "classes": [
+            { "match": { "flow": 0 } }, { "match": { "flow": 1 } }, { "match": { "flow": 3 } }] })
+    };
+    let mut b = Bench::unlimited(&document("1kB"));
+    b.put_all(us(0), &[0, 0, 0, 1, 1, 1]);
+    assert_eq!(b.flows(us(0), 9), [0, 1, 0, 1, 0, 1]);
+    // With 1001 B a byte is left over after a packet, so that the first turn has a second one, 999 B too many. The later
+    // turns begin with 2 and 3 B and have one packet each.
+    let mut b = Bench::unlimited(&document("1001B"));
+    b.put_all(us(0), &[0, 0, 0, 0, 1, 1, 1, 1]);
+    assert_eq!(b.flows(us(0), 9), [0, 0, 1, 1, 0, 1, 0, 1]);
+    // Ten turns of 100 B pass for each packet, though the other classes are empty.
+    let mut b = Bench::unlimited(&document("100B"));
+    b.put_all(us(0), &[0, 0, 0]);
+    assert_eq!(b.flows(us(0), 9), [0, 0, 0]);
+}
+
+#[test]
+fn a_class_that_the_gate_stops_gets_no_compensation_in_a_class_based_policy() {
+    // Flow 1 has 2 Mbit/s, 4 ms of virtual time per packet, the default class 8 Mbit/s, 1 ms.
+    let document = json!({ "kind": "class-based", "classes": [{ "match": { "flow": 1 }, "bandwidth": "20%" }] });
+    let mut b = Bench::unlimited(&document);
+    b.put_all(us(0), &[1, 1, 2, 2, 2, 2, 2, 2]);
+    let mut gate = Gate::default();
+    gate.close_destination(1, None);
+    for _ in 0..3 {
+        assert_eq!(b.with(|q, cx| q.dequeue(us(0), &gate, cx)).map(|packet| packet.flow()), Some(2));
+    }
+    // Flow 1 starts at 2 ms, the start of the last packet, and then at 6 ms; flow 2 goes on at 3, 4 and 5 ms.
+    assert_eq!(b.flows(us(0), 9), [1, 2, 2, 2, 1]);
+}
+
+#[test]
+fn the_virtual_time_of_service_curves_is_that_of_the_class_served_last() {
+    let document = json!({ "kind": "hfsc", "default": "a", "classes": [{ "name": "a", "ls": { "m2": "8Mbit/s" } }] });
+    let mut b = Bench::unlimited(&document);
+    b.put_all(us(0), &[0, 0, 0]);
+    // 1000 B at 8 Mbit/s are 1 ms.
+    for time in [0.0, 0.001, 0.003] {
+        assert!(b.take(us(0)).is_some());
+        assert!((b.probe("virtual_time") - time).abs() < 1e-15, "{}", b.probe("virtual_time"));
+    }
+}
+
+#[test]
+fn an_error_in_one_of_several_matches_has_the_path_of_that_match() {
+    let nested = (0..40).fold(json!({ "flow": 0 }), |inner, _| json!({ "not": inner }));
+    let read = decode::<Spec>(json!({ "kind": "wrr", "classes": [{ "match": [{ "flow": 1 }, nested] }] }));
+    let error = Checked::check(&read.expect("it decodes")).expect_err("the match is nested too deep");
+    assert!(error.path.starts_with("classes[0].match[1].not.not"), "{}", error.path);
+}
+
+#[test]
+fn a_new_target_reaches_the_laws_of_all_flows_of_fq_pie() {
+    let document =
+        |target: &str| json!({ "kind": "fq-pie", "buckets": "per-flow", "pie": { "target": target, "burst": "0s" } });
+    let mut b = Bench::unlimited(&document("10s"));
+    let run = |b: &mut Bench, from: u64| {
+        for k in from..from + 400 {
+            let now = us(15_000 * k);
+            if b.q.next_wakeup().is_some_and(|at| at <= now) {
+                b.wake(now);
+            }
+            b.put_all(now, &[0; 3]);
+            assert!(b.take(now).is_some());
+        }
+        b.drops().len()
+    };
+    assert_eq!(run(&mut b, 1), 0);
+    b.retune(us(15_000 * 401), &document("1ms"), &places(u64::MAX, LINK));
+    assert!(run(&mut b, 401) > 0);
+}
+
+#[test]
+fn the_smallest_rate_of_a_shaper_is_a_bit_per_second() {
+    let read = decode::<Spec>(json!({ "kind": "shaper", "rate": "1bit/s" })).expect("it decodes");
+    assert!(Checked::check(&read).is_ok());
 }

@@ -63,7 +63,7 @@ impl Params {
     /// Returns the discipline with empty queues; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Priority {
         let matches = self.levels.iter().enumerate().filter_map(|(i, level)| Some((level.matches.as_ref()?, i as u8)));
-        let classifier = Classifier::new(matches, self.default_level().unwrap_or(0) as u8);
+        let classifier = Classifier::new(matches, self.default_level().unwrap_or_default() as u8);
         let inside = self
             .levels
             .iter()
