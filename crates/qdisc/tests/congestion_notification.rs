@@ -2,6 +2,7 @@
 //! limiters.
 
 mod counters;
+mod limiters;
 
 use crate::common::Steps;
 use std::sync::Arc;

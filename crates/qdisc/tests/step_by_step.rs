@@ -221,7 +221,10 @@ fn a_random_victim_may_be_any_packet_of_the_longest_queue() {
     for kind in ["drr", "sfq"] {
         let document = json!({ "kind": kind, "buckets": "per-flow", "victim": "random" });
         let mut b = Bench::new(&document, &places(4, LINK));
-        b.put_all(us(0), &[0; 400]);
+        for _ in 0..400 {
+            b.put_all(us(0), &[0]);
+            assert!(b.q.packets() <= 4, "{kind}");
+        }
         let drops = b.drops();
         assert_eq!(drops.len(), 396);
         // In a queue of five the newest, the oldest and those between are dropped with probability 1/5 each.
@@ -870,4 +873,45 @@ fn a_new_target_reaches_the_laws_of_all_flows_of_fq_pie() {
 fn the_smallest_rate_of_a_shaper_is_a_bit_per_second() {
     let read = decode::<Spec>(json!({ "kind": "shaper", "rate": "1bit/s" })).expect("it decodes");
     assert!(Checked::check(&read).is_ok());
+}
+
+#[test]
+fn a_class_that_empties_or_is_stopped_in_its_turn_begins_the_next_one_without_credit() {
+    let document = json!({ "kind": "wrr", "classes": [
+        { "match": { "flow": 0 }, "weight": 3 }, { "match": { "flow": 1 } }] });
+    let mut b = Bench::unlimited(&document);
+    b.put_all(us(0), &[0, 1]);
+    assert_eq!(b.flows(us(0), 1), [0]);
+    // Two packets of the turn were left.
+    b.put_all(us(0), &[0, 0, 0, 0, 0, 1]);
+    assert_eq!(b.flows(us(0), 9), [1, 0, 0, 0, 1, 0, 0]);
+    // The gate stops class 0 after one packet.
+    let mut b = Bench::unlimited(&document);
+    b.put_all(us(0), &[0, 0, 0, 0, 0, 0, 1, 1, 1, 1]);
+    assert_eq!(b.flows(us(0), 1), [0]);
+    let mut gate = Gate::default();
+    gate.close_destination(0, None);
+    assert_eq!(b.with(|q, cx| q.dequeue(us(0), &gate, cx)).map(|packet| packet.flow()), Some(1));
+    assert_eq!(b.flows(us(0), 5), [0, 0, 0, 1, 0]);
+    // No class may send.
+    let mut b = Bench::unlimited(&document);
+    b.put_all(us(0), &[0, 1, 2]);
+    [0, 1, 2].map(|destination| gate.close_destination(destination, None));
+    assert!(b.with(|q, cx| q.dequeue(us(0), &gate, cx)).is_none());
+    assert_eq!(b.flows(us(0), 9), [0, 1, 2]);
+}
+
+#[test]
+fn new_limits_of_weighted_tail_drop_apply_at_once() {
+    let document = |limit: &str| json!({ "kind": "weighted-tail-drop", "by": "dscp", "limits": { "0": limit } });
+    let mut b = Bench::unlimited(&document("2packets"));
+    b.put_all(us(0), &[0, 0, 0]);
+    assert_eq!(b.drops(), [2]);
+    b.retune(us(0), &document("3packets"), &places(u64::MAX, LINK));
+    b.put_all(us(0), &[0, 0]);
+    assert_eq!(b.drops(), [2, 4]);
+    b.retune(us(0), &document("1packet"), &places(u64::MAX, LINK));
+    assert_eq!(b.flows(us(0), 2), [0, 0]);
+    b.put_all(us(0), &[0]);
+    assert_eq!(b.drops(), [2, 4, 5]);
 }
