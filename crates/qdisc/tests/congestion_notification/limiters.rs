@@ -201,3 +201,29 @@ fn a_user_s_law_on_the_default_path_is_passed_on() {
     b.limiters.each_user(&mut |_| laws += 1);
     assert_eq!(laws, 1);
 }
+
+#[test]
+fn the_end_of_an_empty_limiter_passes_its_turn_to_the_next_limiter_and_leaves_that_of_others() {
+    let end = |b: &mut Bench, destination: u16| {
+        let frame = Frame { flow: 0, destination, class: 0 };
+        while b.limiters.hear(Time::ZERO, frame, 3, Feedback::Change(4.0)) == Heard::Obeyed {}
+    };
+    // After a frame of the default path it is the turn of destination 5, whose limiter ends.
+    let mut b = bench(Filter::Destination, None, Spec::default());
+    [5, 6].map(|destination| b.slow(0, destination, 1));
+    b.put(Time::ZERO, 0, 8);
+    assert_eq!(order(&mut b, Time::ZERO, 1), [8]);
+    end(&mut b, 5);
+    assert_eq!(b.limiters.active(), 1);
+    [8, 6].map(|dst| b.put(Time::ZERO, 0, dst));
+    assert_eq!(order(&mut b, Time::ZERO, 9), [6, 8]);
+    // It is the turn of destination 6, and the limiter of 5 ends.
+    let mut b = bench(Filter::Destination, None, Spec::default());
+    [5, 6, 7].map(|destination| b.slow(0, destination, 1));
+    [8, 5].map(|dst| b.put(Time::ZERO, 0, dst));
+    assert_eq!(order(&mut b, Time::ZERO, 9), [8, 5]);
+    end(&mut b, 5);
+    assert_eq!(b.limiters.active(), 2);
+    [8, 6, 7].map(|dst| b.put(Time::ZERO, 0, dst));
+    assert_eq!(order(&mut b, Time::ZERO, 9), [6, 7, 8]);
+}
