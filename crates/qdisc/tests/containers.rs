@@ -379,11 +379,13 @@ fn a_leaf_of_service_curves_whose_law_drops_its_last_packet_returns_without_cred
         { "name": "a", "match": { "flow": 0 }, "ls": { "m2": "5Mbit/s" }, "discipline": law() },
         { "name": "b", "ls": { "m2": "5Mbit/s" } }] });
     let mut a = Spied::new(&document, &[], 1);
-    [0, 1, 1, 1, 1, 1, 1].map(|flow| a.arrive(0, flow));
+    for flow in [0, 1, 1, 1, 1, 1, 1] {
+        a.arrive(0, flow);
+    }
     // The packet of flow 0 is dropped at the first attempt; a packet is 1.6 ms of virtual time.
     assert_eq!([a.leave(0), a.leave(0), a.leave(0)], [Some(1); 3]);
     assert_eq!(a.dropped.len(), 1);
     // Flow 1 is at 4.8 ms, its last packet was chosen at 3.2 ms: flow 0 returns at 4.0 ms, and they take turns.
-    [0, 0, 0].map(|flow| a.arrive(0, flow));
+    (0..3).for_each(|_| a.arrive(0, 0));
     assert_eq!([0; 6].map(|at| a.leave(at)), [Some(0), Some(1), Some(0), Some(1), Some(0), Some(1)]);
 }

@@ -54,7 +54,9 @@ impl Bench {
     }
     /// Enqueues packets of 1000 B of these flows.
     fn put_all(&mut self, at: Time, flows: &[u32]) {
-        flows.iter().for_each(|flow| _ = self.put(at, *flow, 1000));
+        for flow in flows {
+            self.put(at, *flow, 1000);
+        }
     }
     fn take(&mut self, at: Time) -> Option<Packet> {
         self.with(|q, cx| q.dequeue(at, &Gate::default(), cx))
@@ -141,7 +143,7 @@ fn a_limit_of_two_packets_in_bytes_admits_two_packets_and_again_two_after_they_h
 fn fq_codel_drops_half_of_the_longest_queue() {
     for (limit, drops) in [(3_000, [0, 1].as_slice()), (4_000, &[0, 1, 2])] {
         let mut b = Bench::new(&per_flow("fq-codel"), &bytes(limit));
-        b.put_all(us(0), &[0; 6][..limit as usize / 1_000 + 1]);
+        b.put_all(us(0), &[0; 6][..=limit as usize / 1_000]);
         assert_eq!(b.drops(), drops, "{limit}");
     }
 }
@@ -426,7 +428,7 @@ fn a_bucket_of_red_may_hold_one_packet_and_its_average_ages_while_it_is_empty() 
         assert_eq!(b.probe("largest_average"), 1.25);
         (0..taken).for_each(|_| assert!(b.take(us(0)).is_some()));
         b.put_all(us(1_000_000), &[0]);
-        let expected = if taken == 2 { (1.25 + 1.0) / 2.0 } else { average };
+        let expected = if taken == 2 { f64::midpoint(1.25, 1.0) } else { average };
         assert!((b.probe("largest_average") - expected).abs() < 1e-9, "{}", b.probe("largest_average"));
     }
 }
@@ -777,7 +779,7 @@ fn the_turns_of_weighted_round_robin_are_whole_and_begin_without_credit() {
     assert!(b.take(us(0)).is_none());
     b.put_all(us(0), &[2, 2, 2, 2, 1, 1, 1, 0, 0, 0]);
     assert_eq!(b.flows(us(0), 20), [0, 0, 1, 2, 2, 2, 0, 1, 2, 1]);
-    // Each class has been empty: now none has more than its weight.
+    // Each class has been empty: now each has at most its weight.
     b.put_all(us(1), &[2, 2, 2, 2, 1, 1, 1, 0, 0, 0]);
     let order = b.flows(us(1), 20);
     assert_eq!(order, [2, 2, 2, 0, 0, 1, 2, 0, 1, 1]);
@@ -896,7 +898,9 @@ fn a_class_that_empties_or_is_stopped_in_its_turn_begins_the_next_one_without_cr
     // No class may send.
     let mut b = Bench::unlimited(&document);
     b.put_all(us(0), &[0, 1, 2]);
-    [0, 1, 2].map(|destination| gate.close_destination(destination, None));
+    for destination in [0, 1, 2] {
+        gate.close_destination(destination, None);
+    }
     assert!(b.with(|q, cx| q.dequeue(us(0), &gate, cx)).is_none());
     assert_eq!(b.flows(us(0), 9), [0, 1, 2]);
 }
@@ -914,4 +918,62 @@ fn new_limits_of_weighted_tail_drop_apply_at_once() {
     assert_eq!(b.flows(us(0), 2), [0, 0]);
     b.put_all(us(0), &[0]);
     assert_eq!(b.drops(), [2, 4, 5]);
+}
+
+#[test]
+fn a_class_that_an_arrival_empties_begins_its_next_turn_without_credit() {
+    // CHOKe drops an arrival and a waiting packet of its flow: class 0 is empty after one packet of its turn of three.
+    let choke = json!({ "kind": "choke", "red": { "min": "1packet", "max": "900packets", "count": "packets", "weight": 1.0, "max-p": 1e-9 } });
+    let mut b = Bench::unlimited(&json!({ "kind": "wrr", "classes": [
+        { "match": { "not": { "flow": 1 } }, "weight": 3, "discipline": choke }, { "match": { "flow": 1 } }] }));
+    b.put_all(us(0), &[10, 11, 1]);
+    assert_eq!(b.flows(us(0), 1), [10]);
+    b.put_all(us(0), &[11]);
+    assert_eq!((b.drops().len(), b.flows(us(0), 1)), (2, vec![1]));
+    // All other flows are different.
+    b.put_all(us(0), &[12, 13, 14, 15, 16, 1, 1]);
+    assert_eq!(b.flows(us(0), 9), [12, 13, 14, 1, 15, 16, 1]);
+}
+
+#[test]
+fn shares_may_exceed_the_whole_by_the_rounding_of_percentages() {
+    let valid = |share: &str| {
+        let classes =
+            json!([{ "match": { "flow": 0 }, "bandwidth": "50%" }, { "match": { "flow": 1 }, "bandwidth": share }]);
+        let read = decode::<Spec>(json!({ "kind": "class-based", "classes": classes })).expect("it decodes");
+        Checked::check(&read).is_ok()
+    };
+    // The tolerance is 10^-9 of the whole.
+    assert_eq!(["50%", "50.0000001%", "50.0000002%"].map(valid), [true, true, false]);
+}
+
+/// As in Linux, a packet that is sent at the rate of an ancestor is not charged to the rates below that ancestor, also
+/// where the hierarchy has all of its eight levels.
+#[test]
+fn a_leaf_on_the_lowest_of_eight_levels_does_not_pay_for_what_it_borrows() {
+    let class = |k: usize| {
+        let (rate, burst) = if k == 7 { ("1Mbit/s", "1B") } else { ("1kbit/s", "3kB") };
+        let mut class =
+            json!({ "name": format!("c{k}"), "rate": rate, "burst": burst, "ceil": "100Mbit/s", "cburst": "99kB" });
+        if k > 0 {
+            class["parent"] = json!(format!("c{}", k - 1));
+        }
+        class
+    };
+    let classes: Vec<Value> = (0..8).map(class).collect();
+    let mut b = Bench::unlimited(&json!({ "kind": "htb", "default": "c7", "classes": classes }));
+    b.put_all(us(0), &[0; 9]);
+    // One packet within the leaf's rate; then the ancestors have 2 kB, and the last packet takes them into debt for
+    // seconds. The leaf owes 999 B of its first packet, 7.992 ms at 1 Mbit/s.
+    assert_eq!(b.flows(us(0), 9), [0; 4]);
+    assert_eq!(b.q.next_wakeup(), Some(us(7_992)));
+}
+
+#[test]
+fn the_schema_of_a_number_of_buckets_is_in_its_place() {
+    let schema = schemars::schema_for!(tailback_qdisc::discipline::drr::Params);
+    assert_eq!(
+        schema.as_value()["properties"]["buckets"]["anyOf"],
+        json!([{ "type": "integer", "minimum": 1, "maximum": 1_048_576 }, { "const": "per-flow" }])
+    );
 }

@@ -30,15 +30,22 @@ fn wake(bench: &mut Bench, now: Time) {
 }
 
 /// Queue management that signals each TCP frame that finds more than two waiting.
-fn strict() -> Option<Simple> {
-    Some(Simple { threshold: 2, probability: Fraction(1.0), ecn: false })
+fn strict() -> Simple {
+    Simple { threshold: 2, probability: Fraction(1.0), ecn: false }
+}
+
+/// Enqueues frames of these flows to these destinations.
+fn put_all(bench: &mut Bench, now: Time, frames: &[(u32, u16)]) {
+    for (flow, destination) in frames {
+        bench.put(now, *flow, *destination);
+    }
 }
 
 #[test]
 fn each_frame_above_the_threshold_is_signalled_and_those_that_have_left_do_not_count() {
     // Flows 0 to 9 are TCP, 10 to 19 are UDP.
     for (flow, why) in [(0, Reason::Early), (15, Reason::Unresponsive)] {
-        let mut b = bench(Filter::Destination, strict(), Spec::default());
+        let mut b = bench(Filter::Destination, Some(strict()), Spec::default());
         b.slow(0, 5, 1);
         // Three frames find 0, 1 and 2 waiting, and two find 3.
         (0..5).for_each(|_| b.put(Time::ZERO, flow, 5));
@@ -55,7 +62,7 @@ fn each_frame_above_the_threshold_is_signalled_and_those_that_have_left_do_not_c
 
 #[test]
 fn frames_that_the_discipline_of_a_limiter_drops_at_their_arrival_do_not_count_as_waiting() {
-    let mut b = bench(Filter::Destination, strict(), spec(r#"{"kind": "drop-tail", "packets": 1}"#));
+    let mut b = bench(Filter::Destination, Some(strict()), spec(r#"{"kind": "drop-tail", "packets": 1}"#));
     b.slow(0, 5, 1);
     (0..9).for_each(|_| b.put(Time::ZERO, 0, 5));
     assert!(b.dropped.len() == 8 && b.dropped.iter().all(|d| d.why == Reason::BufferFull));
@@ -66,11 +73,11 @@ fn frames_that_the_discipline_of_a_limiter_drops_at_their_arrival_do_not_count_a
 fn frames_that_a_discipline_drops_at_a_departure_do_not_count_as_waiting() {
     let codel = spec(r#"{"kind": "codel", "target": "1us", "interval": "1us"}"#);
     for (default, inner) in [(codel.clone(), Spec::default()), (Spec::default(), codel)] {
-        let mut b = bench_over(&default, limiters(Filter::Destination, strict(), inner));
+        let mut b = bench_over(&default, limiters(Filter::Destination, Some(strict()), inner));
         b.slow(0, 5, 1);
         // Frames to 5 have a limiter, of flows that alternate between TCP and UDP; those to 6 have none.
         for k in 0..3 {
-            [(0, 5), (15, 5), (0, 6), (0, 6), (0, 6)].map(|(flow, dst)| b.put(us(k), flow, dst));
+            put_all(&mut b, us(k), &[(0, 5), (15, 5), (0, 6), (0, 6), (0, 6)]);
         }
         for k in 1..40 {
             let _ = b.take(us(1_000 * k));
@@ -82,7 +89,7 @@ fn frames_that_a_discipline_drops_at_a_departure_do_not_count_as_waiting() {
         assert!(!b.dropped.is_empty());
         // Three frames of each transport find room.
         let before = b.dropped.len();
-        [0, 15, 0, 15, 0, 15].map(|flow| b.put(us(50_000), flow, 5));
+        put_all(&mut b, us(50_000), &[(0, 5), (15, 5), (0, 5), (15, 5), (0, 5), (15, 5)]);
         assert_eq!(b.dropped.len(), before);
     }
 }
@@ -90,9 +97,9 @@ fn frames_that_a_discipline_drops_at_a_departure_do_not_count_as_waiting() {
 #[test]
 fn a_limiter_waits_for_the_frames_before_it_however_many_come_after_it() {
     let mut b = bench(Filter::Destination, None, Spec::default());
-    [5, 5].map(|dst| b.put(Time::ZERO, 0, dst));
+    put_all(&mut b, Time::ZERO, &[(0, 5), (0, 5)]);
     b.slow(0, 5, 1);
-    [5, 8, 8].map(|dst| b.put(Time::ZERO, 0, dst));
+    put_all(&mut b, Time::ZERO, &[(0, 5), (0, 8), (0, 8)]);
     let mut frames = Vec::new();
     for k in 0..5 {
         let packet = b.take(us(100 * k)).expect("a frame");
@@ -114,10 +121,10 @@ fn an_attempt_without_a_frame_and_a_new_limiter_leave_the_turn() {
     // The turn is that of the default path, also after a further limiter has been set up.
     let mut b = bench(Filter::Destination, None, Spec::default());
     b.slow(0, 5, 1);
-    [8, 8, 5].map(|dst| b.put(Time::ZERO, 0, dst));
+    put_all(&mut b, Time::ZERO, &[(0, 8), (0, 5)]);
     assert_eq!(order(&mut b, Time::ZERO, 2), [8, 5]);
     b.slow(0, 6, 1);
-    b.put(Time::ZERO, 0, 6);
+    put_all(&mut b, Time::ZERO, &[(0, 8), (0, 6)]);
     assert_eq!(order(&mut b, Time::ZERO, 9), [8, 6]);
 }
 
@@ -210,20 +217,24 @@ fn the_end_of_an_empty_limiter_passes_its_turn_to_the_next_limiter_and_leaves_th
     };
     // After a frame of the default path it is the turn of destination 5, whose limiter ends.
     let mut b = bench(Filter::Destination, None, Spec::default());
-    [5, 6].map(|destination| b.slow(0, destination, 1));
+    for destination in [5, 6] {
+        b.slow(0, destination, 1);
+    }
     b.put(Time::ZERO, 0, 8);
     assert_eq!(order(&mut b, Time::ZERO, 1), [8]);
     end(&mut b, 5);
     assert_eq!(b.limiters.active(), 1);
-    [8, 6].map(|dst| b.put(Time::ZERO, 0, dst));
+    put_all(&mut b, Time::ZERO, &[(0, 8), (0, 6)]);
     assert_eq!(order(&mut b, Time::ZERO, 9), [6, 8]);
     // It is the turn of destination 6, and the limiter of 5 ends.
     let mut b = bench(Filter::Destination, None, Spec::default());
-    [5, 6, 7].map(|destination| b.slow(0, destination, 1));
-    [8, 5].map(|dst| b.put(Time::ZERO, 0, dst));
+    for destination in [5, 6, 7] {
+        b.slow(0, destination, 1);
+    }
+    put_all(&mut b, Time::ZERO, &[(0, 8), (0, 5)]);
     assert_eq!(order(&mut b, Time::ZERO, 9), [8, 5]);
     end(&mut b, 5);
     assert_eq!(b.limiters.active(), 2);
-    [8, 6, 7].map(|dst| b.put(Time::ZERO, 0, dst));
+    put_all(&mut b, Time::ZERO, &[(0, 8), (0, 6), (0, 7)]);
     assert_eq!(order(&mut b, Time::ZERO, 9), [6, 7, 8]);
 }
