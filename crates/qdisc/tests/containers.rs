@@ -43,6 +43,9 @@ impl Factories for Recorder {
     }
 }
 
+/// Time of a timer that does not expire in these tests, us.
+const FAR: u64 = 1_000_000_000;
+
 fn us(n: u64) -> Time {
     Time::ZERO + Dur::from_us(n)
 }
@@ -119,7 +122,7 @@ struct Container {
     path: &'static str,
 }
 
-/// Containers whose class takes a packet from its queue when the packet is to leave.
+/// Containers that take a packet from the queue of its class when the packet leaves.
 const CONTAINERS: [Container; 7] = [
     Container {
         document: |inner, limit| {
@@ -197,7 +200,7 @@ fn a_law_inside_gets_its_calls_and_sets_the_timer_of_the_whole() {
     for Container { document, path } in CONTAINERS.iter().chain([&SHAPER]) {
         let document = document(law(), "9packets");
         assert_eq!(spec(&document).1, [*path], "{document}");
-        let mut a = Spied::new(&document, &[5, 20, 7, u64::MAX / 2_000_000, 9, 30], 0);
+        let mut a = Spied::new(&document, &[5, 20, 7, FAR, 9, 30], 0);
         assert!(a.q.watches_idle(), "{document}");
         assert_eq!((a.calls(), a.timer()), (vec![(Start, 0)], Some(5)), "{document}");
         a.wake(4);
@@ -223,8 +226,7 @@ fn a_law_inside_gets_its_calls_and_sets_the_timer_of_the_whole() {
 fn a_class_is_idle_when_its_last_packet_has_been_sent() {
     for Container { document, .. } in &CONTAINERS {
         let document = document(law(), "9packets");
-        // The fourth answer is that at the end of the transmission.
-        let mut a = Spied::new(&document, &[u64::MAX / 2_000_000; 5], 0);
+        let mut a = Spied::new(&document, &[FAR; 5], 0);
         a.arrive(1, 0);
         a.arrive(1, 0);
         a.calls();
@@ -246,8 +248,7 @@ fn a_class_is_idle_when_its_last_packet_has_been_sent() {
 fn the_timer_that_a_law_sets_when_its_class_becomes_idle_counts() {
     for Container { document, .. } in CONTAINERS.iter().chain([&GUARANTEED]) {
         let document = document(law(), "9packets");
-        let far = u64::MAX / 2_000_000;
-        let mut a = Spied::new(&document, &[far, far, far, 77, far], 0);
+        let mut a = Spied::new(&document, &[FAR, FAR, FAR, 77, FAR], 0);
         a.arrive(1, 0);
         assert_eq!(a.leave(2), Some(0), "{document}");
         a.arrive(2, 1);
@@ -276,8 +277,7 @@ fn a_leaf_with_a_guarantee_takes_its_next_packet_in_advance_and_is_idle_after_it
 #[test]
 fn limits_and_the_rate_reach_the_law_inside() {
     for Container { document, path } in CONTAINERS.iter().chain([&SHAPER, &GUARANTEED]) {
-        let far = u64::MAX / 2_000_000;
-        let mut a = Spied::new(&document(law(), "9packets"), &[far], 0);
+        let mut a = Spied::new(&document(law(), "9packets"), &[FAR], 0);
         a.arrive(1, 0);
         let (limit, least) = if *path == SHAPER.path { (20, 9) } else { (9, 10) };
         let first = a.last_call();
