@@ -60,3 +60,35 @@ fn a_new_limit_drops_no_waiting_packet_and_admits_none_until_there_is_room() {
         assert!(q.dequeue(Time::ZERO, &Gate::default(), cx).is_some());
     }
 }
+
+#[test]
+fn counts_destinations_and_state_follow_each_arrival_and_departure() {
+    let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+    let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+    let mut q = ByDestination::new(u64::MAX, true);
+    assert!(q.is_partitioned() && !ByDestination::new(1, false).is_partitioned());
+    // The number of arrivals, the bytes and the packets, 8 bytes each.
+    assert_eq!((q.state_bytes(), q.bytes_to(7)), (24, 0));
+    for (seq, dst) in [(0, 7), (1, 3), (2, 7)] {
+        put(&mut q, cx, seq, dst);
+    }
+    // Two queues of 24 bytes with their destination, 2 bytes; the table up to destination 7 and the list of the two
+    // queues with packets, 4 bytes per entry.
+    assert_eq!(q.state_bytes(), 24 + 2 * (24 + 2) + (8 + 2) * 4);
+    let (open, mut stopped) = (Gate::default(), Gate::default());
+    stopped.close_destination(7, None);
+    assert_eq!((q.packets_not_selected(&open), q.packets_not_selected(&stopped)), (3, 1));
+    assert_eq!(q.destinations().collect::<Vec<_>>(), [7, 3]);
+    let visited = |q: &ByDestination| {
+        let mut seen = Vec::new();
+        q.visit(&mut |packet| seen.push(packet.seq));
+        seen.sort_unstable();
+        seen
+    };
+    assert_eq!(visited(&q), [0, 1, 2]);
+    assert_eq!(q.dequeue(Time::ZERO, &stopped, cx).map(|packet| packet.seq), Some(1));
+    assert_eq!([7, 3, 5].map(|dst| q.bytes_to(dst)), [2_000, 0, 0]);
+    assert_eq!((q.packets_not_selected(&open), q.packets_not_selected(&stopped)), (2, 0));
+    assert_eq!((visited(&q), q.destinations().collect::<Vec<_>>()), (vec![0, 2], vec![7]));
+    assert_eq!(q.state_bytes(), 24 + 2 * (24 + 2) + (8 + 1) * 4);
+}

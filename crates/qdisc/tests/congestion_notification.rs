@@ -3,6 +3,7 @@
 
 mod counters;
 mod laws;
+mod limiters;
 
 use crate::common::Steps;
 use std::sync::Arc;

@@ -5,12 +5,11 @@
 //! Linux goes on to the next leaf whenever a leaf is removed from its row (`htb_remove_class_from_row`), this crate
 //! only when a quantum is used up.
 
-use crate::common::{Arrival, Fate, Held, Log, Traffic, assert_same, packet, wire};
+use crate::common::{Held, Traffic, assert_same, departures, drive, wire};
 use serde_json::{Value, json};
 use std::collections::{BTreeSet, VecDeque};
 use tailback_document::{Checked, decode};
-use tailback_qdisc::{Cx, Gate, Qdisc, Site, Spec};
-use tailback_random::Rng;
+use tailback_qdisc::{Site, Spec};
 use tailback_units::{Rate, Time};
 
 const RATE: Rate = Rate(10_000_000);
@@ -258,38 +257,8 @@ fn document(rows: &[Row]) -> Value {
     json!({ "kind": "htb", "default": format!("c{last}"), "classes": rows.iter().enumerate().map(class).collect::<Vec<_>>() })
 }
 
-/// Runs the arrivals through a queue that may hold packets back, onto a link, and returns the departures. `step(now,
-/// arrival)` enqueues the arrival or, without one, dequeues; it returns the sequence number and size of the packet that
-/// leaves, and the time at which it must be called again.
-fn drive(arrivals: &[Arrival], mut step: impl FnMut(Time, Option<&Arrival>) -> (Option<(u32, u16)>, Time)) -> Log {
-    let (clock, mut log, mut next) = (RATE.clock(), Log::new(), arrivals.iter().peekable());
-    let (mut free, mut wake) = (Time::ZERO, Time::NEVER);
-    for _ in 0..20 * arrivals.len() + 1_000 {
-        let arrival = next.peek().map_or(Time::NEVER, |a| a.at);
-        let now = arrival.min(wake.max(free));
-        if now == Time::NEVER {
-            return log;
-        }
-        let comes = if arrival == now { next.next() } else { None };
-        if let Some(a) = comes {
-            step(now, Some(a));
-            wake = now;
-        }
-        if free <= now && next.peek().is_none_or(|a| a.at > now) {
-            let (sent, again) = step(now, None);
-            wake = again;
-            if let Some((seq, size)) = sent {
-                log.push((seq, Fate::Sent { marked: false }));
-                free = now + clock.tx_time(u32::from(wire(size)));
-                wake = free;
-            }
-        }
-    }
-    panic!("packets wait and none leaves");
-}
-
-/// Fails unless this crate and Linux send the same packets in the same order; returns the departures.
-fn compare(rows: &[Row], flows: u64, seed: u64) -> Log {
+/// Fails unless this crate and Linux send the same packets in the same order, at the same times.
+fn compare(rows: &[Row], flows: u64, seed: u64) {
     let sizes: &[u16] = &[1500, 1487, 577, 61, 1009];
     let loads: &[f64] = &[0.2, 0.7, 1.1, 1.5, 0.05];
     let mut arrivals = Traffic { flows, packets: 40_000, sizes, loads, ..Traffic::default() }.draw(seed);
@@ -298,7 +267,7 @@ fn compare(rows: &[Row], flows: u64, seed: u64) -> Log {
     }
     let leaves: Vec<usize> = (0..rows.len()).filter(|i| rows.iter().all(|row| row.0 != Some(*i))).collect();
     let mut linux = reference(rows);
-    let theirs = drive(&arrivals, |now, arrival| {
+    let theirs = drive(RATE, &arrivals, |now, arrival| {
         if let Some(a) = arrival {
             linux.enqueue(leaves[a.flow as usize], Held::new(a));
             return (None, now);
@@ -311,22 +280,9 @@ fn compare(rows: &[Row], flows: u64, seed: u64) -> Log {
     let spec: Spec = decode(document(rows)).unwrap();
     Checked::check(&spec).unwrap();
     let mut q = spec.build(&Site { bytes: u64::MAX, packets: u64::MAX, rate: RATE });
-    let (mut rng, mut dropped, mut marked, gate) = (Rng::named(1, "port"), Vec::new(), 0, Gate::default());
-    let ours = drive(&arrivals, |now, arrival| {
-        let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
-        if let Some(a) = arrival {
-            q.enqueue(now, packet(a), cx);
-            return (None, now);
-        }
-        if q.next_wakeup().is_some_and(|at| at <= now) {
-            q.wake(now, cx);
-        }
-        let sent = q.dequeue(now, &gate, cx).map(|p| (p.seq, p.size));
-        (sent, if q.packets() > 0 { q.next_wakeup().unwrap_or(Time::NEVER) } else { Time::NEVER })
-    });
+    let ours = departures(&mut q, RATE, &arrivals);
     assert_same(&ours, &theirs);
     assert_eq!(ours.len(), arrivals.len());
-    ours
 }
 
 #[test]

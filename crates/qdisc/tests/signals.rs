@@ -238,6 +238,11 @@ fn thresholds_inside_classes_have_the_path_of_the_class_and_its_limit() {
             }
         }
     }
+    // Each of ten buckets has a tenth of the limits.
+    let buckets =
+        thresholds(&read(&json!({ "kind": "sfq-red", "buckets": 10, "red": { "min": "4kB", "max": "6kB" } })));
+    let written = |name: &str, bytes: u32| format!("red.{name} written Bytes({bytes}.0) in 20000 B 50");
+    assert_eq!(buckets, [written("min", 4_000), written("max", 6_000)]);
     // The waiting time behind a shaper does not follow from the queue's limit.
     assert!(thresholds(&read(&json!({ "kind": "shaper", "discipline": { "kind": "codel" } }))).is_empty());
     let shaper = thresholds(&read(&json!({ "kind": "shaper", "discipline": inner })));

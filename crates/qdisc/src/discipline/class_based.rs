@@ -535,3 +535,29 @@ impl Qdisc for ClassBased {
         LEVELS * QUEUE + strict + tags + self.classes.state_bytes() + bytes_of!(self; virtual_time)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Value, json};
+    use tailback_document::decode;
+
+    fn weights(classes: Value) -> Vec<f64> {
+        let params: Params = decode(json!({ "classes": classes })).expect("valid parameters");
+        params.weights(Rate(1_000_000))
+    }
+
+    #[test]
+    fn the_default_class_gets_what_bandwidths_and_priorities_leave_but_at_least_one_per_cent() {
+        let (flow, bandwidth) =
+            (json!({ "flow": 0 }), |share: &str| json!({ "match": { "flow": 1 }, "bandwidth": share }));
+        assert_eq!(weights(json!([])), [1e6]);
+        // A priority class without a rate reserves nothing.
+        assert_eq!(weights(json!([{ "match": flow, "priority": {} }])), [1e6]);
+        assert_eq!(weights(json!([{ "match": flow, "priority": { "rate": "250kbit/s" } }])), [750e3]);
+        assert_eq!(weights(json!([bandwidth("25%")])), [250e3, 750e3]);
+        assert_eq!(weights(json!([bandwidth("100%")])), [1e6, 10e3]);
+        // The remaining 600 kbit/s are divided 2 : 1, where the default class has the weight 1.
+        assert_eq!(weights(json!([bandwidth("40%"), { "match": flow, "remaining": 2 }])), [400e3, 400e3, 200e3]);
+    }
+}

@@ -187,7 +187,6 @@ impl Inside {
 impl Retune for Inside {
     fn adopt(&mut self, now: Time, fresh: Inside) {
         self.queue.adopt(now, fresh.queue);
-        self.watches_idle = fresh.watches_idle;
         self.due = self.queue.next_wakeup().unwrap_or(Time::NEVER);
     }
 }
@@ -208,13 +207,13 @@ pub(super) struct Classes {
     due: Time,
 }
 
-/// Keeps the classifier: matches are fixed during a run.
+/// Keeps the classifier: matches are fixed during a run, and so is each discipline's interest in idle links.
 impl Retune for Classes {
     fn adopt(&mut self, now: Time, fresh: Classes) {
         for (inside, fresh) in self.inside.iter_mut().zip(fresh.inside) {
             inside.adopt(now, fresh);
         }
-        (self.site, self.watches_idle) = (fresh.site, fresh.watches_idle);
+        self.site = fresh.site;
         self.due = self.inside.iter().map(|inside| inside.due).min().unwrap_or(Time::NEVER);
     }
 }
@@ -294,11 +293,11 @@ impl Classes {
             self.read_timer(class);
         }
     }
-    /// Notes that the transmitter has sent the last packet of a class and is free. This is for disciplines that hold
+    /// Notes that the transmitter has sent the last packet of a class, which is empty, and is free. This is for disciplines that hold
     /// one packet per class outside its queue, for which [`Classes::transmitted`] would report too early.
     pub fn class_idle(&mut self, class: usize, now: Time, cx: &mut Cx<'_>) {
         let inside = &mut self.inside[class];
-        if inside.watches_idle && inside.backlog.packets == 0 {
+        if inside.watches_idle {
             inside.queue.idle(now, cx);
             self.read_timer(class);
         }

@@ -50,7 +50,7 @@ impl<'a> Levels<'a> {
     /// Returns empty queues; the limits of `site` hold for all levels together.
     pub fn classes(self, site: &Site) -> Classes {
         let matches = self.levels.iter().enumerate().filter_map(|(i, level)| Some((level.matches.as_ref()?, i as u8)));
-        let classifier = Classifier::new(matches, self.default_level().unwrap_or(0) as u8);
+        let classifier = Classifier::new(matches, self.default_level().unwrap_or_default() as u8);
         let inside = self.levels.iter().map(|level| {
             let site = site_within(site, level.limit, DEFAULT_LIMIT);
             Inside::new(level.discipline.as_deref(), &site)

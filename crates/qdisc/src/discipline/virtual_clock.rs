@@ -106,3 +106,24 @@ impl Clock for Reserved {
         bytes_of!(self; sum)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// 1000 B at the reserved rate, which is a share of 8 Mbit/s unless it is given.
+    #[test]
+    fn the_reserved_rate_of_a_flow_is_its_share_by_weight_of_the_flows_seen_so_far() {
+        let mut clock = Reserved::new(Rate::mbit(8), None);
+        clock.join(1.0);
+        assert_eq!(clock.span(1000, 1.0), 1e-3);
+        clock.join(3.0);
+        assert_eq!((clock.span(1000, 1.0), clock.span(1000, 4.0)), (4e-3, 1e-3));
+        clock.adopt(Reserved::new(Rate::mbit(8), None), &mut [1.0, 1.0].into_iter());
+        assert_eq!(clock.span(1000, 1.0), 2e-3);
+        clock.set_rate(Rate::mbit(16));
+        assert_eq!(clock.span(1000, 1.0), 1e-3);
+        clock.adopt(Reserved::new(Rate::mbit(8), Some(Rate::mbit(1))), &mut [1.0, 1.0].into_iter());
+        assert_eq!(clock.span(1000, 1.0), 8e-3);
+    }
+}

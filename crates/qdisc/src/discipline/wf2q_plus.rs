@@ -108,3 +108,52 @@ impl Clock for SystemTime {
         bytes_of!(self; virtual_time, sum) + self.work.state_bytes()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(n: u64) -> Time {
+        Time(n * 1_000_000)
+    }
+
+    /// A link of 1 B/us that queues of weights 1 and 3 share: 4 B of work are 1 of virtual time.
+    #[test]
+    fn the_virtual_time_advances_by_the_work_divided_by_the_sum_of_the_weights() {
+        let mut clock = SystemTime::new(Rate::mbit(8));
+        clock.advance(us(5));
+        assert_eq!((clock.virtual_time, clock.sum), (0.0, 0.0));
+        clock.join(1.0);
+        clock.join(3.0);
+        clock.advance(us(6));
+        assert_eq!((clock.virtual_time, clock.sum), (0.0, 4.0));
+        clock.serve(0, (0.0, 1.0), 1000);
+        clock.advance(us(406));
+        assert_eq!(clock.virtual_time, 100.0);
+        clock.advance(Time(406_500_000));
+        assert_eq!(clock.virtual_time, 100.125);
+        // The packet ends after 1000 B.
+        clock.advance(us(2_000));
+        assert_eq!(clock.virtual_time, 250.0);
+        clock.serve(0, (0.0, 1.0), 1000);
+        clock.advance(us(2_400));
+        assert_eq!(clock.virtual_time, 350.0);
+        // The next packet is wanted although 600 B are not sent by the clock: they count at once.
+        assert_eq!(clock.eligible(f64::NEG_INFINITY), 500.0 * (1.0 + ROUNDING));
+        // The start tag of the only head is 700.
+        assert_eq!(clock.eligible(700.0), 700.0 * (1.0 + ROUNDING));
+        clock.serve(0, (0.0, 1.0), 800);
+        clock.serve(0, (0.0, 1.0), 500);
+        assert_eq!(clock.virtual_time, 900.0);
+        // With two queues of weight 1 and a link of 2 B/us, 200 us are 400 B and 200 of virtual time.
+        clock.adopt(SystemTime::new(Rate::mbit(16)), &mut [1.0, 1.0].into_iter());
+        clock.advance(us(2_600));
+        assert_eq!((clock.virtual_time, clock.sum), (1_100.0, 2.0));
+    }
+
+    #[test]
+    fn a_queue_that_was_empty_starts_at_the_virtual_time_and_a_busy_one_at_its_last_tag() {
+        let clock = SystemTime { virtual_time: 5.0, work: Work::new(Rate::mbit(8)), sum: 1.0 };
+        assert_eq!([clock.start(3.0, false), clock.start(7.0, false), clock.start(3.0, true)], [5.0, 7.0, 3.0]);
+    }
+}

@@ -156,3 +156,38 @@ impl Clock for Gps {
         bytes_of!(self; virtual_time, sum) + self.work.state_bytes() + entries
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn us(n: u64) -> Time {
+        Time(n * 1_000_000)
+    }
+
+    /// A fluid server of 1 B/us: queue 0 of weight 1 is empty at the virtual time 1000, queue 1 of weight 3 at 2000.
+    #[test]
+    fn the_fluid_server_shares_the_link_among_its_busy_queues_until_each_is_empty() {
+        let mut gps = Gps::new(Rate::mbit(8));
+        gps.advance(us(5));
+        assert_eq!((gps.virtual_time, gps.sum), (0.0, 0.0));
+        gps.stamped(0, 1.0, 1000.0);
+        gps.stamped(1, 3.0, 2000.0);
+        assert_eq!((gps.virtual_time, gps.sum, gps.busy.len()), (0.0, 4.0, 2));
+        gps.serve(1, (0.0, 1.0), 6_000);
+        gps.advance(us(2_005));
+        assert_eq!((gps.virtual_time, gps.sum), (500.0, 4.0));
+        // Queue 0 is empty after 2000 B more. Then 3 B are 1 of virtual time.
+        gps.advance(us(4_305));
+        assert_eq!((gps.virtual_time, gps.sum, gps.busy.len()), (1_100.0, 3.0, 1));
+        // A drop sets queue 1 back to 1200; after 300 B the server is idle, and its virtual time stands.
+        gps.stamped(1, 3.0, 1_200.0);
+        gps.advance(us(5_000));
+        assert_eq!((gps.virtual_time, gps.sum, gps.busy.len()), (1_200.0, 0.0, 0));
+        assert_eq!([gps.start(900.0, false), gps.start(1_300.0, true)], [1_200.0, 1_300.0]);
+        // The rest of a packet counts when the next one begins.
+        gps.stamped(0, 1.0, 9_000.0);
+        gps.serve(0, (0.0, 1.0), 10);
+        assert_eq!(gps.virtual_time, 1_200.0 + 6_000.0 - 4_995.0);
+    }
+}

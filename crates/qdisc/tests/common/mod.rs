@@ -219,6 +219,60 @@ pub fn serve<Q: Queue>(queue: &mut Q, rate: Rate, traffic: &[Arrival], mut look:
     }
 }
 
+/// Time at which the transmission of a packet begins, and the packet's number.
+pub type Departure = (Time, u32);
+
+/// Runs the arrivals through a queue that may hold packets back, onto a link, and returns the departures. `step(now,
+/// arrival)` enqueues the arrival or, without one, dequeues; it returns the sequence number and size of the packet that
+/// leaves, and the time at which it must be called again.
+pub fn drive(
+    rate: Rate,
+    arrivals: &[Arrival],
+    mut step: impl FnMut(Time, Option<&Arrival>) -> (Option<(u32, u16)>, Time),
+) -> Vec<Departure> {
+    let (clock, mut log, mut next) = (rate.clock(), Vec::new(), arrivals.iter().peekable());
+    let (mut free, mut wake) = (Time::ZERO, Time::NEVER);
+    for _ in 0..20 * arrivals.len() + 1_000 {
+        let arrival = next.peek().map_or(Time::NEVER, |a| a.at);
+        let now = arrival.min(wake.max(free));
+        if now == Time::NEVER {
+            return log;
+        }
+        let comes = if arrival == now { next.next() } else { None };
+        if let Some(a) = comes {
+            step(now, Some(a));
+            wake = now;
+        }
+        if free <= now && next.peek().is_none_or(|a| a.at > now) {
+            let (sent, again) = step(now, None);
+            wake = again;
+            if let Some((seq, size)) = sent {
+                log.push((now, seq));
+                free = now + clock.tx_time(u32::from(wire(size)));
+                wake = free;
+            }
+        }
+    }
+    panic!("packets wait and none leaves");
+}
+
+/// Returns the departures of a discipline that may hold packets back, on a link of `rate` (see [`drive`]).
+pub fn departures(q: &mut Discipline, rate: Rate, arrivals: &[Arrival]) -> Vec<Departure> {
+    let (mut rng, mut dropped, mut marked, gate) = (Rng::named(1, "port"), Vec::new(), 0, Gate::default());
+    drive(rate, arrivals, |now, arrival| {
+        let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+        if let Some(a) = arrival {
+            q.enqueue(now, packet(a), cx);
+            return (None, now);
+        }
+        if q.next_wakeup().is_some_and(|at| at <= now) {
+            q.wake(now, cx);
+        }
+        let sent = q.dequeue(now, &gate, cx).map(|p| (p.seq, p.size));
+        (sent, if q.packets() > 0 { q.next_wakeup().unwrap_or(Time::NEVER) } else { Time::NEVER })
+    })
+}
+
 /// Poisson traffic whose load changes at random, so that the link is overloaded, underused and nearly idle in turn.
 pub struct Traffic {
     pub rate: Rate,
@@ -284,7 +338,7 @@ impl Traffic {
 }
 
 /// Fails at the first packet whose fate differs.
-pub fn assert_same(ours: &Log, reference: &Log) {
+pub fn assert_same<T: PartialEq + core::fmt::Debug>(ours: &[T], reference: &[T]) {
     for (i, (a, b)) in ours.iter().zip(reference).enumerate() {
         assert_eq!(a, b, "event {i} of {}: ours, then the reference's", ours.len());
     }

@@ -96,8 +96,8 @@ impl<I: Item> Fifos<I> {
             Victim::Tail => self.pop_back(slot),
             Victim::Head => self.pop_front(slot),
             Victim::Random => {
-                let n = self.packets_of(slot);
-                self.take(slot, if n > 0 { rng.below(n) } else { 0 })
+                let newest = self.packets_of(slot).checked_sub(1)?;
+                self.take(slot, rng.below(newest + 1))
             }
         }
     }

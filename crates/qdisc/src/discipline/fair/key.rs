@@ -132,3 +132,15 @@ pub(crate) fn mix(mut x: u64) -> u64 {
     x = (x ^ (x >> 33)).wrapping_mul(0xc4ce_b9fe_1a85_ec53);
     x ^ (x >> 33)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Values of `fmix64` of MurmurHash3 (Appleby), computed from its definition with arithmetic modulo 2^64 in Python.
+    #[test]
+    fn the_hash_is_the_finaliser_of_murmur_hash_3() {
+        let hashes = [0, 1, 0x0123_4567_89ab_cdef, u64::MAX].map(mix);
+        assert_eq!(hashes, [0, 0xb456_bcfc_34c2_cb2c, 0x87cb_fbfe_8902_2cea, 0x64b5_720b_4b82_5f21]);
+    }
+}

@@ -315,3 +315,22 @@ impl<K: Key, C: Clock> Qdisc for Tagged<K, C> {
         self.key.state_bytes() + self.fifos.state_bytes() + self.clock.state_bytes() + tables
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A link of 1 B/us.
+    #[test]
+    fn work_is_that_of_the_packet_in_transmission_and_ends_with_it() {
+        let us = |n: u64| Time(n * 1_000_000);
+        let mut work = Work::new(Rate::mbit(8));
+        assert_eq!(work.until(us(10)), 0.0);
+        assert_eq!(work.begin(1000), 0.0);
+        assert_eq!([work.until(us(410)), work.until(us(2_000)), work.until(us(3_000))], [400.0, 600.0, 0.0]);
+        assert_eq!(work.begin(1000), 0.0);
+        assert_eq!((work.until(us(3_300)), work.begin(500)), (300.0, 700.0));
+        work.set_rate(Rate::mbit(16));
+        assert_eq!((work.until(us(3_400)), work.end(), work.end()), (200.0, 300.0, 0.0));
+    }
+}

@@ -96,31 +96,27 @@ impl Running {
 
     /// Returns the service up to the time `x`.
     fn service_at(&self, x: u128) -> u128 {
-        if x <= self.x {
-            self.y
-        } else if x <= self.x + self.dx {
-            self.y + (x - self.x) * u128::from(self.curve.m1.0)
-        } else {
-            self.y + self.dy + (x - self.x - self.dx) * u128::from(self.curve.m2.0)
-        }
+        let first = x.saturating_sub(self.x).min(self.dx);
+        let second = x.saturating_sub(self.x + self.dx);
+        self.y + first * u128::from(self.curve.m1.0) + second * u128::from(self.curve.m2.0)
     }
 
     /// Returns the first time at which the service reaches `y`; [`NEVER`] if it does not.
     pub fn time_of(&self, y: u128) -> u128 {
+        let second = self.y + self.dy;
         if y < self.y {
             return self.x;
         }
-        let time_for = |service: u128, slope: Rate| match slope.0 {
-            _ if service == 0 => 0,
-            0 => NEVER,
-            slope => service.div_ceil(u128::from(slope)),
-        };
-        if y <= self.y + self.dy {
-            // A first piece with slope 0 is skipped.
-            let time = if self.dy == 0 { self.dx } else { time_for(y - self.y, self.curve.m1) };
-            return self.x + time;
+        if y < second {
+            // The slope is above 0, since there is service in the first piece.
+            return self.x + (y - self.y).div_ceil(u128::from(self.curve.m1.0));
         }
-        (self.x + self.dx).saturating_add(time_for(y - self.y - self.dy, self.curve.m2))
+        let rest = match (y - second, u128::from(self.curve.m2.0)) {
+            (0, _) => 0,
+            (_, 0) => NEVER,
+            (service, slope) => service.div_ceil(slope),
+        };
+        (self.x + self.dx).saturating_add(rest)
     }
 
     /// Replaces the curve by the minimum of itself and of the service curve from the point (x, y), at which the class
@@ -143,10 +139,7 @@ impl Running {
         }
         // The curves cross: the first piece of the new curve lasts until they meet.
         let slopes = u128::from(self.curve.m1.0 - self.curve.m2.0);
-        let mut dx = (here - y) / slopes;
-        if self.x + self.dx > x {
-            dx += self.x + self.dx - x;
-        }
+        let dx = (here - y) / slopes + (self.x + self.dx).saturating_sub(x);
         *self = Running { x, y, dx, dy: dx * u128::from(self.curve.m1.0), curve: self.curve };
     }
 }
@@ -167,8 +160,35 @@ mod tests {
         assert_eq!(convex.time_of(service(1000)), 18 * MS);
         assert_eq!(convex.eligible().time_of(service(1000)), 8 * MS);
         assert_eq!(concave.eligible(), concave);
+        // A service of 0 is reached when the first piece without service ends.
+        assert_eq!(convex.time_of(0), 10 * MS);
         let flat = Running::new(Curve { m1: Rate::mbit(1), d: Dur::from_ms(10), m2: Rate(0) });
+        assert_eq!(flat.time_of(service(1250)), 10 * MS);
         assert_eq!(flat.time_of(service(2000)), NEVER);
+    }
+
+    #[test]
+    fn times_are_rounded_up_to_picoseconds() {
+        // 2 B are 16 · 10^12 units of 10^-12 bit, which at 3 bit/s take 5,333,333,333,333 1/3 ps, and one unit less takes
+        // exactly 5,333,333,333,333 ps.
+        let convex = Running::new(Curve { m1: Rate(0), d: Dur::ZERO, m2: Rate(3) });
+        assert_eq!([service(2), service(2) - 1].map(|y| convex.time_of(y)), [5_333_333_333_334, 5_333_333_333_333]);
+        let late = Running::new(Curve { m1: Rate(0), d: Dur::from_ms(10), m2: Rate(3) }).eligible();
+        assert_eq!([service(2), service(2) - 1].map(|y| late.time_of(y)), [5_333_333_333_334, 5_333_333_333_333]);
+        let concave = Running::new(Curve { m1: Rate(3), d: Dur::from_secs(6), m2: Rate(1) });
+        assert_eq!([service(2), service(2) - 1].map(|y| concave.time_of(y)), [5_333_333_333_334, 5_333_333_333_333]);
+    }
+
+    #[test]
+    fn a_document_contains_the_first_piece_only_if_there_is_one() {
+        for (d, document) in [
+            (Dur::ZERO, serde_json::json!({ "m2": "1Mbit/s" })),
+            (Dur::from_ms(2), serde_json::json!({ "d": "2ms", "m2": "1Mbit/s" })),
+        ] {
+            let curve = Curve { m1: Rate(0), d, m2: Rate::mbit(1) };
+            assert_eq!(serde_json::to_value(curve).expect("a curve is a table"), document);
+            assert_eq!(tailback_document::decode::<Curve>(document), Ok(curve));
+        }
     }
 
     #[test]

@@ -5,7 +5,7 @@ use super::curve::{NEVER, Running, service};
 use super::params::Params;
 
 /// A class with its curves; units as in `curve`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 struct Node {
     /// `None`: the root, which is not a class.
     parent: Option<usize>,
@@ -86,22 +86,7 @@ impl Tree {
                 eligible: deadline.map(Running::eligible),
                 virtual_: running(class.and_then(|class| class.ls)),
                 limit: running(class.and_then(|class| class.ul)),
-                total: 0,
-                cumul: 0,
-                e: 0,
-                d: 0,
-                vt: 0,
-                myf: 0,
-                f: 0,
-                cfmin: 0,
-                cvtmin: 0,
-                cvtoff: 0,
-                vtadj: 0,
-                vtperiod: 0,
-                parentperiod: 0,
-                active: 0,
-                in_order: None,
-                waits: false,
+                ..Node::default()
             }
         };
         Tree { nodes: (0..=root).map(node).collect(), insertions: 0 }
@@ -186,7 +171,7 @@ impl Tree {
     /// Computes the minimum fit time of a parent's active children.
     fn update_cfmin(&mut self, parent: usize) {
         let earliest = self.busy(parent).map(|i| self.nodes[i].f).min();
-        self.nodes[parent].cfmin = earliest.unwrap_or(0);
+        self.nodes[parent].cfmin = earliest.unwrap_or_default();
     }
 
     /// Activates a leaf at its first packet, of `next` counted bytes (`init_ed` and `init_vf`).
@@ -231,9 +216,7 @@ impl Tree {
                 // class's own virtual time in the same busy period of the parent.
                 #[expect(clippy::manual_midpoint, reason = "the kernel's formula (init_vf)")]
                 let vt = if above.cvtmin != 0 { (above.cvtmin + largest_vt) / 2 } else { largest_vt };
-                if above.vtperiod != node.parentperiod || vt > node.vt {
-                    node.vt = vt;
-                }
+                node.vt = if above.vtperiod == node.parentperiod { vt.max(node.vt) } else { vt };
             }
             None => node.vt = above.cvtoff,
         }
@@ -243,7 +226,6 @@ impl Tree {
         node.vtadj = 0;
         node.vtperiod += 1;
         node.parentperiod = above.vtperiod + u64::from(above.active == 0);
-        node.f = 0;
         if let Some(limit) = &mut node.limit {
             limit.restart(now, node.total);
             node.myf = limit.time_of(node.total);
@@ -329,11 +311,11 @@ impl Tree {
                 goes_passive = node.active == 0;
             }
             node.vt = curve.time_of(node.total).saturating_add(node.vtadj);
-            if node.vt < parent_cvtmin {
-                // The class has been passed over because of its upper limit.
-                node.vtadj += parent_cvtmin - node.vt;
-                node.vt = parent_cvtmin;
-            }
+            // A smaller virtual time than that of served siblings: the class has been passed over because of its upper
+            // limit.
+            let behind = parent_cvtmin.saturating_sub(node.vt);
+            node.vtadj += behind;
+            node.vt += behind;
             if goes_passive {
                 let vt = node.vt;
                 node.in_order = None;
@@ -406,5 +388,84 @@ mod tests {
         // at 2 ms. Leaf 0 returns half-way between 2 and 3 ms (`init_vf`), although its own virtual time was 1 ms.
         tree.activate(0, 1000, 0);
         assert_eq!(tree.nodes[0].vt, 2_500_000_000);
+        assert_eq!(tree.nodes[0].total, service(1000));
+    }
+
+    /// Milliseconds, in picoseconds.
+    const MS: u128 = 1_000_000_000;
+
+    fn tree(classes: serde_json::Value) -> Tree {
+        let params: Params = decode(json!({ "classes": classes })).expect("valid parameters");
+        Tree::new(&params)
+    }
+
+    /// The expectation is `hfsc_change_rsc` in Linux, followed by `update_ed`.
+    #[test]
+    fn a_changed_real_time_curve_begins_at_the_time_of_the_change_with_the_service_so_far() {
+        let rt =
+            |rate: &str| json!([{ "name": "a", "rt": { "m2": rate } }, { "name": "b", "rt": { "m2": "1Mbit/s" } }]);
+        let mut tree = tree(rt("1Mbit/s"));
+        tree.activate(0, 1000, 0);
+        // 8000 bit at 1 Mbit/s take 8 ms.
+        assert_eq!((tree.nodes[0].e, tree.nodes[0].d), (0, 8 * MS));
+        let next = |place| if place == 0 { 1000 } else { unreachable!("no packet of it waits") };
+        assert!(!tree.adopt(Tree::new(&decode(json!({ "classes": rt("1Mbit/s") })).expect("valid")), 2 * MS, next));
+        assert_eq!((tree.nodes[0].e, tree.nodes[0].d), (0, 8 * MS));
+        // At 2 Mbit/s from 2 ms on they take 4 ms.
+        assert!(tree.adopt(Tree::new(&decode(json!({ "classes": rt("2Mbit/s") })).expect("valid")), 2 * MS, next));
+        assert_eq!((tree.nodes[0].e, tree.nodes[0].d), (2 * MS, 6 * MS));
+        tree.served(0, 1000, By::Deadline, true, 500);
+        // The second curve from 1000 B on: eligible after 4 ms, and 500 B more take 2 ms.
+        assert_eq!((tree.nodes[0].e, tree.nodes[0].d), (6 * MS, 8 * MS));
+    }
+
+    #[test]
+    fn a_change_of_any_class_is_reported() {
+        let classes =
+            |a: &str, b: &str| json!([{ "name": "a", "ls": { "m2": a } }, { "name": "b", "ls": { "m2": b } }]);
+        for (a, b, changes) in [
+            ("1Mbit/s", "1Mbit/s", false),
+            ("2Mbit/s", "1Mbit/s", true),
+            ("1Mbit/s", "2Mbit/s", true),
+            ("2Mbit/s", "2Mbit/s", true),
+        ] {
+            let mut before = tree(classes("1Mbit/s", "1Mbit/s"));
+            assert_eq!(before.adopt(tree(classes(a, b)), MS, |_| 0), changes, "{a}, {b}");
+        }
+    }
+
+    /// The expectation is `hfsc_change_usc` in Linux.
+    #[test]
+    fn an_upper_limit_that_begins_during_a_run_holds_from_the_service_so_far() {
+        let free = || json!([{ "name": "a", "ls": { "m2": "8Mbit/s" } }]);
+        let limited = || json!([{ "name": "a", "ls": { "m2": "8Mbit/s" }, "ul": { "m2": "1Mbit/s" } }]);
+        let mut a = tree(free());
+        a.activate(0, 1000, 0);
+        a.served(0, 1000, By::Share, true, 1000);
+        assert_eq!((a.nodes[0].myf, a.nodes[0].f, a.next_change(0)), (0, 0, None));
+        assert!(a.adopt(tree(limited()), 5 * MS, |_| 0));
+        assert_eq!((a.nodes[0].myf, a.nodes[0].f, a.next_change(0)), (5 * MS, 5 * MS, Some(5 * MS)));
+        // 1000 B at 1 Mbit/s take 8 ms.
+        a.served(0, 1000, By::Share, true, 1000);
+        assert_eq!((a.nodes[0].myf, a.nodes[0].f), (13 * MS, 13 * MS));
+        assert_eq!([a.next_change(12 * MS), a.next_change(13 * MS)], [Some(13 * MS), None]);
+        assert_eq!([a.choose(12 * MS, &[]), a.choose(13 * MS, &[])], [None, Some((0, By::Share))]);
+        // Without its limit the class may be served at once.
+        assert!(a.adopt(tree(free()), 12 * MS, |_| 0));
+        assert_eq!((a.nodes[0].myf, a.nodes[0].f), (0, 0));
+    }
+
+    #[test]
+    fn the_virtual_time_of_the_root_is_that_of_the_class_served_last_or_of_the_last_busy_class() {
+        let mut tree =
+            tree(json!([{ "name": "a", "ls": { "m2": "8Mbit/s" } }, { "name": "b", "ls": { "m2": "1Mbit/s" } }]));
+        assert_eq!(tree.virtual_time(), 0);
+        // 1000 B at 8 Mbit/s are 1 ms.
+        tree.activate(0, 0, 0);
+        for (more, virtual_time) in [(true, 0), (true, MS), (false, 3 * MS)] {
+            assert_eq!(tree.choose(0, &[]), Some((0, By::Share)));
+            tree.served(0, 1000, By::Share, more, 0);
+            assert_eq!(tree.virtual_time(), virtual_time);
+        }
     }
 }
