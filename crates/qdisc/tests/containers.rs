@@ -65,7 +65,7 @@ fn spec(document: &Value) -> (Spec, Vec<String>) {
     let spec: Spec = decode(document.clone()).unwrap_or_else(|e| panic!("{document}: {e}"));
     Checked::check(&spec).unwrap_or_else(|e| panic!("{document}: {e}"));
     let (mut spec, mut paths) = (with_loaded_laws(spec), Vec::new());
-    spec.each_code(&Path::root(), &mut |path, _| paths.push(path.to_string()));
+    spec.each_code(&Path::root(), &mut |path, _, _| paths.push(path.to_string()));
     (spec, paths)
 }
 
