@@ -86,6 +86,14 @@ def test_several_threads_for_one_run_give_the_same_results(form: str, parallel: 
     assert json.loads(one.native.run(3, parallel=parallel))["digest"] == json.loads(whole)["digest"]
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_a_fault_in_one_partition_ends_the_run(form: str, tmp_path: Path) -> None:
+    body = when(form, "return 3;" if form == "so" else "(return (i32.const 3))")
+    one = scenario(tmp_path, user(write(tmp_path, form, body), "Mine", "{ n = 4 }"))
+    with pytest.raises(core.RunError, match=r"in `arrive` at 1\.000.* s: the component returned the status 3"):
+        core.run(one, replications=1, parallel=3)
+
+
 DRAWS = {
     "self.random() < 0.05": ("tailback_random(host) < 0.05", "(f64.lt (call $random) (f64.const 0.05))"),
     "self.below(20) == 3": ("tailback_below(host, 20) == 3", "(i64.eq (call $below (i64.const 20)) (i64.const 3))"),
