@@ -176,6 +176,7 @@ COMPONENTS = {
 """Bodies of other components by their base class."""
 ANSWERS = {
     ("CongestionControl", "self.cwnd + call.advanced / self.cwnd"): set(),
+    ("CongestionControl", "0.0"): {"answers"},
     ("CongestionControl", "self.cwnd + random.random()"): {"own random numbers", "same process", "other process"},
     ("Scheduler", "min(ready, default=None)"): set(),
     ("Scheduler", "0"): {"answers"},

@@ -14,14 +14,13 @@ from typing import Any
 import pytest
 
 import tailback as core
-from tailback import _native
 from tailback.errors import UsageError
 from tailback.laws import new
 
 PACKAGE = str(Path(core.__file__).parents[1])
 CORE = [
     ("law", "python"),
-    *(("law", language) for language in ("c", "wat") if hasattr(_native.Scenario, "user_languages")),
+    *(("law", language) for language in ("c", "rust", "wat") if hasattr(core, "NativeLaw")),
     *(
         (kind, "python")
         for kind, name in {
@@ -39,10 +38,12 @@ def made(kind: str, language: str, tailback: Callable[..., Any]) -> Path:
     """Make a component in the current directory, and return its folder; skips the test without a compiler."""
     assert tailback("new", kind, "MyOwn", "--in", language).code == 0
     folder = Path("my_own")
-    if language == "c":
-        if not (shutil.which("cc") and shutil.which("make")):
-            pytest.skip("there is no C compiler")
-        environment = {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}", "PYTHONPATH": PACKAGE}
+    compiler = {"c": "cc", "rust": "rustc"}.get(language)
+    if compiler is not None:
+        if not (shutil.which(compiler) and shutil.which("make")):
+            pytest.skip(f"there is no {compiler} or no make")
+        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+        environment = {**os.environ, "PATH": path, "PYTHONPATH": PACKAGE}
         subprocess.run(["make"], cwd=folder, check=True, capture_output=True, env=environment)
     return folder
 

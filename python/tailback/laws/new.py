@@ -48,8 +48,13 @@ TEMPLATES: Mapping[tuple[str, str], Template] = {
     ("law", "python"): _PYTHON,
     ("law", "c"): Template(
         "@NAME@.so",
-        {"@NAME@.c": "code.c.in", "Makefile": "Makefile.in"},
+        {"@NAME@.c": "code.c.in", "Makefile": "Makefile.c.in"},
         "make                                           # compiles @NAME@.c\n",
+    ),
+    ("law", "rust"): Template(
+        "@NAME@.so",
+        {"@NAME@.rs": "code.rs.in", "Makefile": "Makefile.rust.in"},
+        "make                                           # compiles @NAME@.rs\n",
     ),
     ("law", "wat"): Template("@NAME@.wat", {"@NAME@.wat": "code.wat.in"}),
     ("scheduler", "python"): _PYTHON,

@@ -239,7 +239,16 @@ _FAULTS = {
     ),
     "answers": (
         "",
-        ("the answer ", "the verdict ", "is chosen, but", "the window is", "the threshold is", "the rate is", "the burst at", "a burst has"),
+        (
+            "the answer ",
+            "the verdict ",
+            "is chosen, but",
+            "the window is",
+            "the threshold is",
+            "the rate is",
+            "the burst at",
+            "a burst has",
+        ),
         "",
     ),
     "wake-ups": (
