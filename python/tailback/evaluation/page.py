@@ -91,9 +91,9 @@ def _judged(found: Card) -> str:
     if not any(found.outcomes.values()):
         return ""
     return f"""<p>Some criteria have a limit, from the documents or chosen here, which the first table shows. A
-criterion <em>passes</em> or <em>fails</em> if the whole interval of {escape(found.subject)} is on that side of the limit, else it
-is <em>undecided</em>. RFC 9743 is a list of what to weigh, without pass or fail; by its text, Reno and CUBIC do not
-avoid full buffers either.</p>"""
+criterion <em>passes</em> or <em>fails</em> if the whole interval of {escape(found.subject)} is on that side of the
+limit, else it is <em>undecided</em>. RFC 9743 is a list of what to weigh, without pass or fail; by its text, Reno and
+CUBIC do not avoid full buffers either.</p>"""
 
 
 def _html(text: str) -> str:
