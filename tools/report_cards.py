@@ -20,7 +20,7 @@ from drawing_weight import lighter
 from tailback.evaluation.card import OUTCOMES, UNCHANGED, WORDS, Card, Row, Score
 from tailback.evaluation.drawing import overview
 from tailback.evaluation.evaluate import evaluate, guide_of
-from tailback.evaluation.page import demand, sentence, shown
+from tailback.evaluation.page import demand, heading, sentence, shown
 from tailback.evaluation.subject import DISCIPLINE, TRANSPORT, subject
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "evaluate"
@@ -112,16 +112,10 @@ def _counts(row: Row, other: str) -> str:
     return " ".join(f"{_SIGNS[word]}{count}" for word in WORDS if (count := words.count(word)))
 
 
-def _heading(row: Row) -> str:
-    """Return the heading of a section, with its document if the guide has several."""
-    document = row.section.partition("/")[0] if "/" in row.section else ""
-    return " ".join(filter(None, (document.upper().replace("RFC", "RFC "), row.number, row.title)))
-
-
 def _section(row: Row, found: Card) -> Iterator[str]:
     if not row.scores:
         return
-    yield from ("", f"## {_heading(row)}", "", *([sentence(row.why)] if row.why else []))
+    yield from ("", f"## {heading(row, found)}", "", *([sentence(row.why)] if row.why else []))
     for key in [*(key for key in row.cases if key not in row.alone), ""]:
         scores = [score for score in row.scores if score.case == key]
         if scores:

@@ -13,7 +13,7 @@ from tailback.errors import EXIT_INTERRUPTED, EXIT_OK, UsageError
 
 if TYPE_CHECKING:
     from tailback.evaluation.card import Card, Row
-    from tailback.evaluation.choices import ProfileName
+    from tailback.evaluation.choice import ProfileName
 
 __all__ = ["evaluate"]
 

@@ -14,7 +14,7 @@ from tailback.plotting.plot import image
 from tailback.results.formatting import digits
 from tailback.results.intervals import Interval
 
-__all__ = ["demand", "page", "sentence", "shown"]
+__all__ = ["demand", "heading", "page", "sentence", "shown"]
 
 
 def page(found: Card, drawn: Mapping[str, bytes]) -> str:
@@ -80,13 +80,20 @@ def demand(limit: Limit) -> str:
     return f"{limit.side} {digits(limit.value, 4)}"
 
 
+def heading(row: Row, found: Card) -> str:
+    """Return the number and title of a section, after the name of its document if the guide has several."""
+    document, slash, _ = row.section.partition("/")
+    names = [one.title for one in found.rows if slash and one.section == document]
+    return " ".join(filter(None, (*names, row.number, row.title)))
+
+
 def _judged(found: Card) -> str:
     if not any(found.outcomes.values()):
         return ""
-    return f"""<p>Some criteria have a limit, from the documents or chosen here; its source is shown when the pointer is
-on it, and in the last table. A criterion <em>passes</em> or <em>fails</em> if the whole interval of
-{escape(found.subject)} is on that side of the limit, else it is <em>undecided</em>. RFC 9743 is a list of what to
-weigh, without pass or fail; by its text, Reno and CUBIC do not avoid full buffers either.</p>"""
+    return f"""<p>Some criteria have a limit, from the documents or chosen here, which the first table shows. A
+criterion <em>passes</em> or <em>fails</em> if the whole interval of {escape(found.subject)} is on that side of the
+limit, else it is <em>undecided</em>. RFC 9743 is a list of what to weigh, without pass or fail; by its text, Reno and
+CUBIC do not avoid full buffers either.</p>"""
 
 
 def _html(text: str) -> str:
@@ -186,7 +193,7 @@ def _row(row: Row, found: Card, drawn: Mapping[str, bytes]) -> str:
         blocks.append(_changed(row))
     blocks += [_plot(one, drawn) for one in found.plots if one.section == row.section and not one.case]
     why = f"<p>{_html(sentence(row.why))}</p>" if row.why else ""
-    return f'<section id="s{row.section}"><h2>{row.number} {escape(row.title)}</h2>{why}{"".join(blocks)}</section>'
+    return f'<section id="s{row.section}"><h2>{escape(heading(row, found))}</h2>{why}{"".join(blocks)}</section>'
 
 
 def _label(score: Score) -> str:
