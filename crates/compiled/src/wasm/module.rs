@@ -4,11 +4,11 @@ use super::imports::{HOST, linker};
 use super::instance::{Data, WasmInstance, describe};
 use crate::abi::Properties;
 use crate::digest;
-use crate::{Component, Parameters};
+use crate::{Make, Parameters};
 use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
-use tailback_user::{QueueLaw, Role};
+use tailback_user::Role;
 use wasmi::{CompilationMode, Config, Engine, ExternType, Linker};
 
 /// Maximum number of steps of one call, about one for each instruction of the module.
@@ -119,6 +119,7 @@ fn check_imports(module: &wasmi::Module) -> Result<(), String> {
 pub struct Class {
     module: Arc<Module>,
     name: String,
+    role: Role,
     properties: Arc<Properties>,
 }
 
@@ -128,15 +129,11 @@ impl Class {
     /// # Errors
     /// If it lacks a function, or if its description is invalid.
     pub fn find(module: &Arc<Module>, role: Role, name: &str) -> Result<Option<Class>, String> {
-        let Some(description) = describe(module, name)? else { return Ok(None) };
+        let Some(description) = describe(module, role, name)? else { return Ok(None) };
         let properties = Arc::new(description.checked(role)?);
-        Ok(Some(Class { module: module.clone(), name: name.to_owned(), properties }))
+        Ok(Some(Class { module: module.clone(), name: name.to_owned(), role, properties }))
     }
 
-    /// Returns the properties that the class states.
-    pub fn properties(&self) -> &Properties {
-        &self.properties
-    }
     /// Returns the name of the class.
     pub fn name(&self) -> &str {
         &self.name
@@ -148,20 +145,19 @@ impl Class {
     pub(super) fn module(&self) -> &Module {
         &self.module
     }
+    pub(super) fn role(&self) -> Role {
+        self.role
+    }
+}
 
-    /// Makes an instance.
-    ///
-    /// # Errors
-    /// If the class refuses the parameters.
-    pub fn instance(&self, parameters: Parameters) -> Result<WasmInstance, String> {
-        WasmInstance::new(self, parameters)
+impl Make for Class {
+    type Instance = WasmInstance;
+
+    fn properties(&self) -> &Arc<Properties> {
+        &self.properties
     }
 
-    /// Makes an instance as a queue law.
-    ///
-    /// # Errors
-    /// If the class refuses the parameters.
-    pub fn queue_law(&self, parameters: Parameters) -> Result<Box<dyn QueueLaw>, String> {
-        Ok(Box::new(Component::new(self.instance(parameters)?, self.properties.clone())))
+    fn instance(&self, parameters: Parameters) -> Result<WasmInstance, String> {
+        WasmInstance::new(self, parameters)
     }
 }
