@@ -1,10 +1,10 @@
 //! Components by the language of their file.
 
-use crate::{Parameters, native, wasm};
+use crate::{Component, Make, Parameters, native, wasm};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 use tailback_document::{listed, suggest};
-use tailback_user::{Code, Language, LoadError, Loaded, QueueLaw, Role};
+use tailback_user::{Code, CongestionLaw, Language, LoadError, Loaded, QueueLaw, Role, SchedulerLaw, SourceLaw};
 
 /// A class in one of the languages.
 #[derive(Clone, Debug)]
@@ -40,10 +40,6 @@ impl Components {
             };
             refused("class", format!("{} has no class `{}`", path.display(), code.class), &help)
         };
-        if role != Role::QueueLaw {
-            let message = format!("{}: of compiled components only queue laws are supported", path.display());
-            return Err(refused("file", message, "write the component in Python"));
-        }
         let class = if code.language() == Some(Language::WebAssembly) {
             let module = Arc::new(wasm::Module::load(path).map_err(in_file)?);
             let found = wasm::Class::find(&module, role, &code.class).map_err(in_class)?;
@@ -53,7 +49,7 @@ impl Components {
             let found = native::Class::find(&library, role, &code.class).map_err(in_class)?;
             Class::Native(Arc::new(found.ok_or_else(|| unknown(library.classes()))?))
         };
-        class.queue_law(code).map_err(|message| refused("parameters", message, HELP))?;
+        class.tried(Parameters::new(&code.parameters)).map_err(|message| refused("parameters", message, HELP))?;
         Ok(self.add(class))
     }
 
@@ -73,24 +69,46 @@ impl Components {
             digest: digest.to_owned(),
             events: properties.events,
             marks: properties.marks,
-            options: 0,
+            options: properties.options,
         };
         classes.push((class, loaded.clone()));
         loaded
     }
 
-    /// Makes an instance of a queue law that has been loaded.
-    ///
-    /// # Errors
-    /// If the law fails; the message describes the failure.
-    pub fn queue_law(&self, code: &Code) -> Result<Box<dyn QueueLaw>, String> {
+    /// Returns the class of `code`, which has been loaded.
+    fn class(&self, code: &Code) -> Result<Class, String> {
         let index = code.loaded.as_ref().map_or(0, |loaded| loaded.index as usize);
-        let class = {
-            let classes = self.classes.lock().unwrap_or_else(PoisonError::into_inner);
-            classes.get(index).map(|(class, _)| class.clone())
-        };
-        class.ok_or("the law is not loaded")?.queue_law(code)
+        let classes = self.classes.lock().unwrap_or_else(PoisonError::into_inner);
+        let found = classes.get(index).map(|(class, _)| class.clone());
+        found.ok_or_else(|| format!("`{}` is not loaded", code.class))
     }
+}
+
+/// Defines methods that make an instance in a role.
+macro_rules! roles {
+    ($($name:ident: $law:ident, $article:literal),+ $(,)?) => {
+        impl Components {
+            $(
+                #[doc = concat!("Makes an instance of ", $article, " that has been loaded.")]
+                ///
+                /// # Errors
+                /// If the component fails; the message describes the failure.
+                pub fn $name(&self, code: &Code) -> Result<Box<dyn $law>, String> {
+                    let parameters = Parameters::new(&code.parameters);
+                    Ok(match self.class(code)? {
+                        Class::Native(class) => Box::new(Component::of(&class, parameters)?),
+                        Class::WebAssembly(class) => Box::new(Component::of(&class, parameters)?),
+                    })
+                }
+            )+
+        }
+    };
+}
+roles! {
+    queue_law: QueueLaw, "a queue law",
+    scheduler: SchedulerLaw, "a scheduler",
+    congestion_control: CongestionLaw, "a congestion control",
+    source: SourceLaw, "a traffic source",
 }
 
 impl Class {
@@ -100,12 +118,11 @@ impl Class {
             Class::WebAssembly(class) => class.name(),
         }
     }
-    /// Makes an instance with the parameters of `code`.
-    fn queue_law(&self, code: &Code) -> Result<Box<dyn QueueLaw>, String> {
-        let parameters = Parameters::new(&code.parameters);
+    /// Makes an instance with these parameters, and drops it.
+    fn tried(&self, parameters: Parameters) -> Result<(), String> {
         match self {
-            Class::Native(class) => class.queue_law(parameters),
-            Class::WebAssembly(class) => class.queue_law(parameters),
+            Class::Native(class) => class.instance(parameters).map(drop),
+            Class::WebAssembly(class) => class.instance(parameters).map(drop),
         }
     }
 }

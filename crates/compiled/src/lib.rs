@@ -24,7 +24,7 @@ pub mod native;
 #[cfg(feature = "load")]
 pub mod wasm;
 
-pub use component::{Component, Instance};
+pub use component::{Component, Instance, Make};
 #[cfg(feature = "load")]
 pub use components::Components;
 pub use parameters::Parameters;

@@ -58,15 +58,24 @@ impl Factories for Languages {
     }
 
     fn congestion_control(&self, code: &Code) -> Result<Box<dyn CongestionLaw>, String> {
-        self.python.congestion_control(code)
+        match code.language() {
+            Some(Language::Native | Language::WebAssembly) => self.compiled.congestion_control(code),
+            Some(Language::Python) | None => self.python.congestion_control(code),
+        }
     }
 
     fn source(&self, code: &Code) -> Result<Box<dyn SourceLaw>, String> {
-        self.python.source(code)
+        match code.language() {
+            Some(Language::Native | Language::WebAssembly) => self.compiled.source(code),
+            Some(Language::Python) | None => self.python.source(code),
+        }
     }
 
     fn scheduler(&self, code: &Code) -> Result<Box<dyn SchedulerLaw>, String> {
-        self.python.scheduler(code)
+        match code.language() {
+            Some(Language::Native | Language::WebAssembly) => self.compiled.scheduler(code),
+            Some(Language::Python) | None => self.python.scheduler(code),
+        }
     }
 }
 
@@ -101,7 +110,7 @@ pub fn wat_to_wasm<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBy
     Ok(PyBytes::new(py, &binary))
 }
 
-/// Returns the fields of the records that compiled laws receive, with their offsets; the last entry has the size.
+/// Returns the fields of the records that compiled components receive, with their offsets; the last entry has the size.
 #[pyfunction]
 pub fn law_records() -> BTreeMap<&'static str, Vec<(&'static str, usize)>> {
     tailback_compiled::abi::layouts()

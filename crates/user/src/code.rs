@@ -8,8 +8,8 @@ use serde_json::{Map, Value};
 use tailback_document::Invalid;
 
 /// A component that the user has written: a queue law, a scheduler, a congestion control or a traffic source, in Python (a
-/// class derived from `tailback.Law`, `tailback.Scheduler`, `tailback.CongestionControl` or `tailback.Source`) or, if it is a
-/// queue law, in a language that is compiled to machine code, or in WebAssembly. It receives numbers and answers with a
+/// class derived from `tailback.Law`, `tailback.Scheduler`, `tailback.CongestionControl` or `tailback.Source`), in a language
+/// that is compiled to machine code, or in WebAssembly. It receives numbers and answers with a
 /// decision. A scenario with such a component runs the code of the file.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]

@@ -65,7 +65,7 @@ pub struct QueueState {
     pub reserved: u32,
 }
 
-/// Arguments of a call of a scheduler; the states of the queues are beside them.
+/// Arguments of a call of a scheduler; the states of the queues follow them.
 ///
 /// `queue`, `size`, `wire` and `flow` are those of the packet that has arrived or is sent; they are 0 for other events.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,8 +85,8 @@ pub struct SchedulerCall {
     pub wire: u32,
     /// Index of the packet's flow.
     pub flow: u32,
-    /// Zero, so that the record has no bytes without a value.
-    pub reserved: u32,
+    /// Number of queues.
+    pub queues: u32,
 }
 
 /// Answer of a scheduler.

@@ -76,7 +76,7 @@ struct HostLaw {
 }
 
 impl Instance for HostLaw {
-    fn answer<C: Record, A: Record>(
+    fn answer<C: Record + ?Sized, A: Record>(
         &mut self,
         _number: u32,
         _now_ps: u64,
@@ -139,11 +139,20 @@ impl Factories for HostLaws {
     fn load(&self, role: Role, code: &Code) -> Result<Loaded, LoadError> {
         let help = "the host of this program provides the laws";
         let refused = |key, message| LoadError { key, message, help: help.to_owned() };
+        if role != Role::QueueLaw {
+            return Err(refused("file", "of the user's components only queue laws are supported here".to_owned()));
+        }
         let class = class(code).map_err(|message| refused("file", message))?;
         let properties = class.description.checked(role).map_err(|message| refused("class", message))?;
         instance(role, code).map_err(|message| refused("parameters", message))?;
         let digest = String::from_utf8_lossy(&class.digest).into_owned();
-        Ok(Loaded { index: class.number, digest, events: properties.events, marks: properties.marks, options: 0 })
+        Ok(Loaded {
+            index: class.number,
+            digest,
+            events: properties.events,
+            marks: properties.marks,
+            options: properties.options,
+        })
     }
     fn queue_law(&self, code: &Code) -> Result<Box<dyn QueueLaw>, String> {
         Ok(Box::new(instance(Role::QueueLaw, code)?))

@@ -1,19 +1,22 @@
-/* Tailback's interface of compiled laws: machine code in a library, and WebAssembly.
+/* Tailback's interface of compiled components: queue laws, schedulers, congestion controls and traffic sources, in machine
+ * code in a library, and in WebAssembly.
  *
  * A file defines, for each class NAME of the scenario's key `class`, the functions
  *
  *     void    tailback_NAME_describe(tailback_description *out);
  *     int32_t tailback_NAME_create(const tailback_host *host, NAME **self);
- *     int32_t tailback_NAME_answer(NAME *self, const tailback_queue_call *call, tailback_queue_answer *answer,
+ *     int32_t tailback_NAME_answer(NAME *self, const tailback_ROLE_call *call, tailback_ROLE_answer *answer,
  *                                  const tailback_host *host);
  *     double  tailback_NAME_probe(const NAME *self, uint32_t number);    if the class has probes
  *     void    tailback_NAME_destroy(NAME *self);                         optional; machine code only
  *
- * each marked with TAILBACK_EXPORT(function). `create` reads the parameters and makes an instance for one queue. Before a call
- * of `answer`, the answer has the verdict PASS and the wake-up of the previous answer. A status other than 0 ends the run;
- * tailback_fail states the reason. No function throws an exception or unwinds into its caller.
+ * each marked with TAILBACK_EXPORT(function); ROLE is queue, scheduler, congestion or source. `create` reads the parameters and
+ * makes an instance for one queue, port, connection or flow. For a new connection or a new start of the same flow, the
+ * instance is freed and made again. Before a call of `answer`, the answer has the values that leave everything as it is; its
+ * declaration states them. A status other than 0 ends the run; tailback_fail states the reason. No function throws an exception
+ * or unwinds into its caller.
  *
- * A law repeats its results if its decisions depend only on its arguments, on its variables, and on numbers that it draws
+ * A component repeats its results if its decisions depend only on its arguments, on its variables, and on numbers that it draws
  * through `host`. The functions of this header have the same bits on every platform; those of <math.h> do not, except sqrt.
  *
  * Threads: an instance may be made, called and freed on different threads, one at a time; different instances are called at
@@ -47,7 +50,12 @@ extern "C" {
 #endif
 
 /* Roles. */
-enum { TAILBACK_QUEUE_LAW = 0 };
+enum {
+    TAILBACK_QUEUE_LAW = 0,
+    TAILBACK_SCHEDULER = 1,
+    TAILBACK_CONGESTION_CONTROL = 2,
+    TAILBACK_SOURCE = 3
+};
 
 /* Events of a queue law: numbers in a call, and bits in a description. */
 enum {
@@ -88,21 +96,141 @@ typedef struct tailback_queue_call {
     uint8_t reserved[7];
 } tailback_queue_call;
 
-/* Answer of a queue law. */
+/* Answer of a queue law; before a call PASS and the wake-up of the previous answer. */
 typedef struct tailback_queue_answer {
     uint64_t wake_ps; /* Time of the next TAILBACK_TIMER, not before now; TAILBACK_NEVER: none. */
     uint32_t verdict; /* TAILBACK_PASS, TAILBACK_MARK or TAILBACK_DROP. */
     uint32_t reserved;
 } tailback_queue_answer;
 
+/* Events of a scheduler. */
+enum {
+    TAILBACK_SCHEDULER_START = 0,   /* The run begins: called once, before the first packet. */
+    TAILBACK_SCHEDULER_ARRIVED = 1, /* A packet has been admitted to a queue. */
+    TAILBACK_SCHEDULER_SELECT = 2,  /* The link is free: the scheduler chooses a queue. Every scheduler has this event. */
+    TAILBACK_SCHEDULER_SENT = 3,    /* A packet has been taken from the chosen queue for transmission. */
+    TAILBACK_SCHEDULER_TIMER = 4,   /* The time of the wake-up has come. */
+    TAILBACK_SCHEDULER_IDLE = 5     /* The transmitter has become free, and all queues are empty. */
+};
+
+/* Arguments of a call of a scheduler. `queue`, `size`, `wire` and `flow` are those of the packet that has arrived or is sent,
+ * else 0. The states of the queues follow the record: see tailback_queues. */
+typedef struct tailback_scheduler_call {
+    uint64_t now_ps;   /* Current time. */
+    uint64_t rate_bps; /* Rate of the link, bit/s; it may change during the run. */
+    uint32_t event;    /* Event: TAILBACK_SCHEDULER_SELECT and others. */
+    uint32_t queue;    /* Index of the packet's queue. */
+    uint32_t size;     /* Buffer bytes of the packet. */
+    uint32_t wire;     /* Bytes of the packet on the link. */
+    uint32_t flow;     /* Index of the packet's flow. */
+    uint32_t queues;   /* Number of queues, at most 250. */
+} tailback_scheduler_call;
+
+/* State of a queue. */
+typedef struct tailback_queue_state {
+    uint64_t packets; /* Waiting packets. */
+    uint64_t bytes;   /* Buffer bytes of these packets. */
+    uint32_t ready;   /* 1: the queue may be chosen; 0: no packet waits, or none of them may leave now. */
+    uint32_t reserved;
+} tailback_queue_state;
+
+/* Returns the states of the queues, in the order of the scenario. */
+static inline const tailback_queue_state *tailback_queues(const tailback_scheduler_call *call) {
+    return (const tailback_queue_state *)(call + 1);
+}
+
+/* No queue. */
+#define TAILBACK_NO_QUEUE UINT32_MAX
+
+/* Answer of a scheduler; before a call TAILBACK_NO_QUEUE and the wake-up of the previous answer. */
+typedef struct tailback_scheduler_answer {
+    uint64_t wake_ps; /* Time of the next TAILBACK_SCHEDULER_TIMER, not before now; TAILBACK_NEVER: none. */
+    uint32_t queue;   /* Chosen queue, which is ready; TAILBACK_NO_QUEUE: no packet is sent now. Read after SELECT only. */
+    uint32_t reserved;
+} tailback_scheduler_answer;
+
+/* Events of a congestion control. */
+enum {
+    TAILBACK_CONGESTION_START = 0,        /* The connection opens, before its first segment. */
+    TAILBACK_CONGESTION_ACKNOWLEDGED = 1, /* A segment is acknowledged, outside loss recovery unless OWNS_RECOVERY. */
+    TAILBACK_CONGESTION_LOST = 2,         /* Acknowledgements indicate a loss, and recovery begins. */
+    TAILBACK_CONGESTION_MARKED = 3,       /* The receiver echoes a mark; once per window. Never with HANDLES_ECHOES. */
+    TAILBACK_CONGESTION_TIMEOUT = 4,      /* The retransmission timer has expired for a segment for the first time. */
+    TAILBACK_CONGESTION_SENT = 5,         /* A segment is transmitted. */
+    TAILBACK_CONGESTION_TIMER = 6,        /* The time of the wake-up has come. */
+    TAILBACK_CONGESTION_SPURIOUS = 7      /* The last reduction was spurious; the sender has restored the window. */
+};
+
+/* Options of a congestion control: bits in a description. */
+enum {
+    TAILBACK_PACES = 1,          /* It sets a pacing rate. */
+    TAILBACK_OWNS_RECOVERY = 2,  /* It sets the window in loss recovery and after a timeout, too; else the sender does. */
+    TAILBACK_HANDLES_ECHOES = 4, /* It responds to `ece` by itself. */
+    TAILBACK_SAMPLES_RATE = 8    /* Acknowledgements carry samples of the delivery rate. */
+};
+
+/* Arguments of a call of a congestion control. Fields that an event does not have are 0. */
+typedef struct tailback_congestion_call {
+    uint64_t now_ps;           /* Current time. */
+    uint64_t rtt_ps;           /* Sample of the round-trip time; TAILBACK_NEVER: no sample. */
+    uint64_t srtt_ps;          /* Smoothed round-trip time (RFC 6298); 0 before the first acknowledgement. */
+    uint64_t min_rtt_ps;       /* Minimum round-trip time; 0 before the first acknowledgement. */
+    double cwnd;               /* Congestion window, segments. */
+    double ssthresh;           /* Slow-start threshold, segments; infinite before the first congestion unless one is set. */
+    double delivery_rate;      /* Sample of the delivery rate, segments per second; 0: no sample. */
+    uint32_t event;            /* Event: TAILBACK_CONGESTION_ACKNOWLEDGED and others. */
+    uint32_t delivered;        /* Segments newly acknowledged, cumulatively or selectively. */
+    uint32_t advanced;         /* Segments by which the cumulative acknowledgement advances. */
+    uint32_t in_flight_before; /* Segments outstanding before the acknowledgement. */
+    uint32_t in_flight;        /* Segments outstanding after it; FlightSize (RFC 5681) for losses, marks and timeouts. */
+    uint32_t lost;             /* Segments newly considered lost since the last acknowledgement that was reported. */
+    uint32_t payload;          /* Payload of a full segment, bytes. */
+    uint8_t window_limited;    /* 1: the window, not the application or the receiver, limits the sender. */
+    uint8_t ece;               /* 1: the acknowledgement echoes a mark. */
+    uint8_t recovering;        /* 1: the sender is in loss recovery. */
+    uint8_t round;             /* 1: the acknowledgement ends a round trip. */
+    uint8_t app_limited;       /* 1: the application limited the sample of the delivery rate. */
+    uint8_t idle;              /* 1: no segment was outstanding before the transmission. */
+    uint8_t reserved[6];
+} tailback_congestion_call;
+
+/* Answer of a congestion control; before a call the present values. */
+typedef struct tailback_congestion_answer {
+    double cwnd;      /* Congestion window, segments, 1 to 1e9. */
+    double ssthresh;  /* Slow-start threshold, segments, 1 or more, or infinite. */
+    double rate;      /* Pacing rate, segments per second, with TAILBACK_PACES; 0: segments leave as the window allows. */
+    uint64_t wake_ps; /* Time of the next TAILBACK_CONGESTION_TIMER, not before now; TAILBACK_NEVER: none. */
+} tailback_congestion_answer;
+
+/* Events of a traffic source. */
+enum {
+    TAILBACK_SOURCE_START = 0, /* The source starts; the answer is ignored. */
+    TAILBACK_SOURCE_NEXT = 1   /* The next burst is wanted. Every source has this event. */
+};
+
+/* Arguments of a call of a traffic source. */
+typedef struct tailback_source_call {
+    uint64_t now_ps; /* Time of the last burst; before the first one, of the start. */
+    uint64_t bursts; /* Number of bursts so far. */
+    uint32_t event;  /* Event: TAILBACK_SOURCE_NEXT or TAILBACK_SOURCE_START. */
+    uint32_t reserved;
+} tailback_source_call;
+
+/* Answer of a traffic source; before a call TAILBACK_NEVER and 0. */
+typedef struct tailback_source_answer {
+    uint64_t at_ps; /* Time of the next burst, not before the last one; TAILBACK_NEVER: there is none. */
+    uint64_t bytes; /* Payload of the burst, 1 to 2^40 bytes. */
+} tailback_source_answer;
+
 /* Properties of a class; zero before the call of `describe`. */
 typedef struct tailback_description {
     uint32_t abi;         /* TAILBACK_ABI. */
-    uint32_t role;        /* TAILBACK_QUEUE_LAW. */
+    uint32_t role;        /* TAILBACK_QUEUE_LAW and others. */
     uint32_t events;      /* Events that the class is called for: TAILBACK_BIT(TAILBACK_DEPART) and others. */
-    uint32_t marks;       /* 1 if the class may answer MARK, else 0. */
+    uint32_t marks;       /* 1 if the class is a queue law that may answer MARK, else 0. */
     uint64_t state_bytes; /* Size of the variables of an instance. */
-    char probes[232];     /* Names of state variables for time series, separated by commas, with a zero at the end. */
+    char probes[228];     /* Names of state variables for time series, separated by commas, with a zero at the end. */
+    uint32_t options;     /* Options of a congestion control: TAILBACK_PACES and others. */
 } tailback_description;
 
 /* Units of parameters, with the form in the scenario. */
@@ -114,7 +242,7 @@ enum {
     TAILBACK_FLAG = 4      /* true or false; the value is 1 or 0. */
 };
 
-/* Functions of the host. A law calls the functions below in place of these pointers. */
+/* Functions of the host. A component calls the functions below in place of these pointers. */
 typedef struct tailback_host {
     void *context;
     void (*fail)(void *, const char *);
@@ -168,8 +296,8 @@ static inline int32_t tailback_fail(const tailback_host *host, const char *reaso
     return 1;
 }
 
-/* Draws from the random stream of the port, in `answer` only: a uniform number on [0, 1), a uniform integer on [0, n), an
- * exponentially distributed number with this mean, and one with the standard normal distribution. */
+/* Draws from the random stream of the port, the connection or the flow, in `answer` only: a uniform number on [0, 1), a uniform
+ * integer on [0, n), an exponentially distributed number with this mean, and one with the standard normal distribution. */
 static inline double tailback_random(const tailback_host *host) { return TAILBACK_OF_STATE(host, random); }
 static inline uint64_t tailback_below(const tailback_host *host, uint64_t n) {
     return TAILBACK_WITH_STATE(host, below, n);
@@ -211,9 +339,10 @@ static inline void tailback_probes(tailback_description *out, const char *names)
 }
 
 #if defined(__wasm__) && !defined(TAILBACK_NO_SPACE)
-/* Returns the address of 1024 bytes, in which the host places the records of a call. */
+/* Returns the address of memory in which the host places the records of a call: 8192 bytes for schedulers, 1024 for other
+ * components. */
 __attribute__((export_name("tailback_space"))) void *tailback_space(void) {
-    static uint64_t space[128];
+    static uint64_t space[1024];
     return space;
 }
 #endif

@@ -6,10 +6,10 @@ use super::host::Host;
 use super::instance::{Answer, Destroy, Made, NativeInstance, Probe};
 use super::library::Library;
 use crate::abi::{Description, Properties};
-use crate::{Component, Parameters};
+use crate::{Make, Parameters};
 use core::ffi::c_void;
 use std::sync::Arc;
-use tailback_user::{QueueLaw, Role};
+use tailback_user::Role;
 
 /// Fills in a description.
 type Describe = unsafe extern "C" fn(*mut Description);
@@ -64,10 +64,6 @@ impl Class {
         }))
     }
 
-    /// Returns the properties that the class states.
-    pub fn properties(&self) -> &Properties {
-        &self.properties
-    }
     /// Returns the name of the class.
     pub fn name(&self) -> &str {
         &self.name
@@ -76,12 +72,16 @@ impl Class {
     pub fn digest(&self) -> &str {
         self.library.digest()
     }
+}
 
-    /// Makes an instance.
-    ///
-    /// # Errors
-    /// If the class refuses the parameters.
-    pub fn instance(&self, parameters: Parameters) -> Result<NativeInstance, String> {
+impl Make for Class {
+    type Instance = NativeInstance;
+
+    fn properties(&self) -> &Arc<Properties> {
+        &self.properties
+    }
+
+    fn instance(&self, parameters: Parameters) -> Result<NativeInstance, String> {
         let make = |host: &Host| {
             let mut this = std::ptr::null_mut();
             // SAFETY: by the rules of the interface.
@@ -91,13 +91,5 @@ impl Class {
         };
         // SAFETY: the functions are those of the class, in the library that is the owner.
         unsafe { NativeInstance::new(parameters, make) }
-    }
-
-    /// Makes an instance as a queue law.
-    ///
-    /// # Errors
-    /// If the class refuses the parameters.
-    pub fn queue_law(&self, parameters: Parameters) -> Result<Box<dyn QueueLaw>, String> {
-        Ok(Box::new(Component::new(self.instance(parameters)?, self.properties.clone())))
     }
 }

@@ -85,7 +85,7 @@ impl Instance for NativeInstance {
     }
 
     #[inline]
-    fn answer<C: Record, A: Record>(
+    fn answer<C: Record + ?Sized, A: Record>(
         &mut self,
         number: u32,
         now_ps: u64,

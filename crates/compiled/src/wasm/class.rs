@@ -3,15 +3,16 @@
 use super::instance::{WasmInstance, describe};
 use super::module::Module;
 use crate::abi::Properties;
-use crate::{Component, Parameters};
+use crate::{Make, Parameters};
 use std::sync::Arc;
-use tailback_user::{QueueLaw, Role};
+use tailback_user::Role;
 
 /// A class of a module.
 #[derive(Debug)]
 pub struct Class {
     module: Arc<Module>,
     name: String,
+    role: Role,
     properties: Arc<Properties>,
 }
 
@@ -21,15 +22,11 @@ impl Class {
     /// # Errors
     /// If it lacks a function, or if its description is invalid.
     pub fn find(module: &Arc<Module>, role: Role, name: &str) -> Result<Option<Class>, String> {
-        let Some(description) = describe(module, name)? else { return Ok(None) };
+        let Some(description) = describe(module, role, name)? else { return Ok(None) };
         let properties = Arc::new(description.checked(role)?);
-        Ok(Some(Class { module: module.clone(), name: name.to_owned(), properties }))
+        Ok(Some(Class { module: module.clone(), name: name.to_owned(), role, properties }))
     }
 
-    /// Returns the properties that the class states.
-    pub fn properties(&self) -> &Properties {
-        &self.properties
-    }
     /// Returns the name of the class.
     pub fn name(&self) -> &str {
         &self.name
@@ -38,20 +35,16 @@ impl Class {
     pub fn digest(&self) -> &str {
         self.module.digest()
     }
+}
 
-    /// Makes an instance.
-    ///
-    /// # Errors
-    /// If the class refuses the parameters.
-    pub fn instance(&self, parameters: Parameters) -> Result<WasmInstance, String> {
-        WasmInstance::new(&self.module, &self.name, parameters)
+impl Make for Class {
+    type Instance = WasmInstance;
+
+    fn properties(&self) -> &Arc<Properties> {
+        &self.properties
     }
 
-    /// Makes an instance as a queue law.
-    ///
-    /// # Errors
-    /// If the class refuses the parameters.
-    pub fn queue_law(&self, parameters: Parameters) -> Result<Box<dyn QueueLaw>, String> {
-        Ok(Box::new(Component::new(self.instance(parameters)?, self.properties.clone())))
+    fn instance(&self, parameters: Parameters) -> Result<WasmInstance, String> {
+        WasmInstance::new(&self.module, self.role, &self.name, parameters)
     }
 }

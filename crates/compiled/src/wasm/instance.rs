@@ -2,11 +2,12 @@
 
 use super::data::{Data, FUEL, MEMORY_BYTES};
 use super::module::Module;
-use crate::abi::{ANSWER_AT, Description, Record, SPACE};
+use crate::abi::{Description, Record, Space};
 use crate::{Instance, Parameters};
 use core::fmt;
 use std::sync::{Mutex, PoisonError};
 use tailback_random::Rng;
+use tailback_user::Role;
 use wasmi::{Error, Memory, Store, TrapCode, TypedFunc, WasmParams, WasmResults};
 
 /// A module in memory of its own.
@@ -16,11 +17,13 @@ struct Running {
     memory: Memory,
     /// Address of the memory that the module lends to the host.
     space: usize,
+    /// Offset of the answer in this memory.
+    answer_at: usize,
 }
 
 impl Running {
     /// Makes a module in memory of its own, without an instance of a class.
-    fn new(module: &Module, parameters: Parameters) -> Result<Running, String> {
+    fn new(module: &Module, role: Role, parameters: Parameters) -> Result<Running, String> {
         let mut store = Store::new(module.engine(), Data::new(parameters));
         store.limiter(|data| data.limits());
         refuel(&mut store);
@@ -31,11 +34,12 @@ impl Running {
         let lend = lend.map_err(|error| format!("it does not define the function `tailback_space`: {error}"))?;
         refuel(&mut store);
         let space = lend.call(&mut store, ()).map_err(|error| failed(&mut store, &error))?;
-        let end = u64::from(space) + SPACE as u64;
+        let Space { bytes, answer_at } = Space::of(role);
+        let end = u64::from(space) + bytes as u64;
         if !space.is_multiple_of(8) || end > memory.data_size(&store) as u64 {
-            return Err(format!("`tailback_space` returned {space}; {SPACE} bytes at a multiple of 8 are needed"));
+            return Err(format!("`tailback_space` returned {space}; {bytes} bytes at a multiple of 8 are needed"));
         }
-        Ok(Running { store, instance, memory, space: space as usize })
+        Ok(Running { store, instance, memory, space: space as usize, answer_at })
     }
 
     /// Returns the function `tailback_CLASS_FUNCTION`. `None`: the module does not define it.
@@ -100,8 +104,8 @@ fn failed(store: &mut Store<Data>, error: &Error) -> String {
 ///
 /// # Errors
 /// If the module cannot be started, or if the function fails. `Ok(None)`: there is no class of this name.
-pub(super) fn describe(module: &Module, name: &str) -> Result<Option<Description>, String> {
-    let mut running = Running::new(module, Parameters::default())?;
+pub(super) fn describe(module: &Module, role: Role, name: &str) -> Result<Option<Description>, String> {
+    let mut running = Running::new(module, role, Parameters::default())?;
     let Some(function) = running.function::<u32, ()>(name, "describe")? else { return Ok(None) };
     let at = running.address(0);
     running.lent(0, size_of::<Description>()).fill(0);
@@ -132,8 +136,8 @@ impl WasmInstance {
     ///
     /// # Errors
     /// If the class refuses the parameters.
-    pub(super) fn new(module: &Module, name: &str, parameters: Parameters) -> Result<WasmInstance, String> {
-        let mut running = Running::new(module, parameters)?;
+    pub(super) fn new(module: &Module, role: Role, name: &str, parameters: Parameters) -> Result<WasmInstance, String> {
+        let mut running = Running::new(module, role, parameters)?;
         let missing = "a function of the class is missing";
         let create = running.function::<(u32, u32), i32>(name, "create")?.ok_or(missing)?;
         let answer = running.function(name, "answer")?.ok_or(missing)?;
@@ -148,7 +152,7 @@ impl WasmInstance {
 }
 
 impl Instance for WasmInstance {
-    fn answer<C: Record, A: Record>(
+    fn answer<C: Record + ?Sized, A: Record>(
         &mut self,
         _number: u32,
         _now_ps: u64,
@@ -157,14 +161,15 @@ impl Instance for WasmInstance {
         rng: &mut Rng,
     ) -> Result<(), String> {
         let running = self.running.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let (call_at, answer_at) = (running.address(0), running.address(ANSWER_AT));
-        running.lent(0, size_of::<C>()).copy_from_slice(call.bytes());
-        running.lent(ANSWER_AT, size_of::<A>()).copy_from_slice(answer.bytes());
+        let place = running.answer_at;
+        let (call_at, answer_at) = (running.address(0), running.address(place));
+        running.lent(0, size_of_val(call)).copy_from_slice(call.bytes());
+        running.lent(place, size_of::<A>()).copy_from_slice(answer.bytes());
         running.store.data_mut().state.exchange(rng);
         let status = running.call(&self.answer, (self.this, call_at, answer_at, 0));
         running.store.data_mut().state.exchange(rng);
         running.store.data_mut().state.outcome(status?)?;
-        answer.bytes_mut().copy_from_slice(running.lent(ANSWER_AT, size_of::<A>()));
+        answer.bytes_mut().copy_from_slice(running.lent(place, size_of::<A>()));
         Ok(())
     }
 

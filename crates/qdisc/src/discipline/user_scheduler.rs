@@ -19,7 +19,7 @@ use tailback_user::{
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
-    /// The scheduler: a class in Python derived from `tailback.Scheduler`.
+    /// The scheduler: a class in Python derived from `tailback.Scheduler`, or one in a compiled language.
     pub scheduler: Code,
     /// Queues, at most 250; the scheduler knows them by their place in the list, 0 for the first.
     pub queues: Vec<Level>,
@@ -130,7 +130,7 @@ impl UserScheduler {
             size: 0,
             wire: 0,
             flow: 0,
-            reserved: 0,
+            queues: self.states.len() as u32,
         };
         if let Some(subject) = subject {
             (call.queue, call.size, call.wire, call.flow) =
