@@ -91,7 +91,7 @@ impl Description {
             return Err(format!("it has version {} of the interface, and this program has version {ABI}", self.abi));
         }
         if self.role != role_number(role) {
-            return Err(format!("it has the role {}, and a queue law has the role 0", self.role));
+            return Err(format!("it has the role {}, and here the role is {}", self.role, role_number(role)));
         }
         let known = QueueEvent::ALL.iter().fold(0, |bits, event| bits | event.bit());
         if self.events == 0 || self.events & !known != 0 {
