@@ -20,7 +20,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 
-WHEEL_MB = 6.0
+WHEEL_MB = 7.0
 """Upper bound of the size of the wheel, MB."""
 
 INSTALLED_MB = 300.0
