@@ -378,7 +378,7 @@ def test_a_discipline_that_a_scenario_refuses_is_not_run_in_it() -> None:
 
 
 def test_ctrl_c_keeps_the_finished_replications() -> None:
-    # The second call of `watch` is during the runs, of which one is finished; the others are stopped.
+    # The signal comes once the work of two replications is done, of about 100; the others are stopped.
     program = """
 import os, signal
 from tailback.evaluation.choice import Length
@@ -388,9 +388,9 @@ from tailback.evaluation.subject import subject
 signal.signal(signal.SIGINT, signal.default_int_handler)
 calls = []
 
-def watch(*_):
-    calls.append(1)
-    if len(calls) == 2:
+def watch(_, done, planned):
+    if done >= 2 and not calls:
+        calls.append(1)
         os.kill(os.getpid(), signal.SIGINT)
 
 found = evaluate(subject("codel"), length=Length(60, 2, 9, 9), only=["5", "7"], threads=1, watch=watch)
