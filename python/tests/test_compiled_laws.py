@@ -468,7 +468,7 @@ def test_the_header_declares_the_records_of_the_engine() -> None:
         assert body, record
         # Types and names in their order; the types have no padding between them.
         declared = re.findall(r"^ +(\w+) (\w+)(?:\[(\d+)\])?;", body.group(1), re.MULTILINE)
-        sizes = {"uint64_t": 8, "uint32_t": 4, "uint8_t": 1, "char": 1}
+        sizes = {"uint64_t": 8, "double": 8, "uint32_t": 4, "uint8_t": 1, "char": 1}
         offset, found = 0, []
         for kind, name, count in declared:
             found.append((name, offset))
