@@ -16,8 +16,8 @@ pub struct Installed<L: ?Sized> {
 }
 
 impl<L: ?Sized> Installed<L> {
-    /// Returns an instance of `code` at `place`, which `notify` tells its name; `None` if it could not be made, which is
-    /// recorded in `faults`.
+    /// Returns an instance of `code` at `place`, which is notified of its name by `notify`; `None` if it could not be made,
+    /// which is recorded in `faults`.
     pub fn new(
         made: Result<Box<L>, String>,
         notify: fn(&mut L, &str),

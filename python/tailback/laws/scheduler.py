@@ -21,7 +21,7 @@ class Scheduler(_native.Component, Component):
     only its arguments, its own attributes, and numbers drawn with `random`, `below`, `exponential` and `normal`.
 
     Times are whole picoseconds. A scheduler that wants to be called at a time sets `wake_ps`; the engine then calls
-    `timer` once, with `wake_ps` None again, and asks for a queue if packets wait.
+    `timer` once, with `wake_ps` None again, and requests a queue if packets wait.
     """
 
     state_bytes: ClassVar[int] = 0
