@@ -124,7 +124,8 @@ pub struct Description {
     events: u32,
     marks: u32,
     state_bytes: u64,
-    probes: [u8; 232],
+    probes: [u8; 228],
+    options: u32,
 }
 
 /// A queue law, for one queue.
@@ -354,7 +355,7 @@ pub mod export {
     pub unsafe fn describe<Law: QueueLaw>(out: *mut Description) {
         let out = unsafe { &mut *out };
         (out.abi, out.events, out.marks, out.state_bytes) = (ABI, Law::EVENTS, Law::MARKS as u32, Law::STATE_BYTES);
-        for (to, from) in out.probes[..231].iter_mut().zip(Law::PROBES.join(",").bytes()) {
+        for (to, from) in out.probes[..227].iter_mut().zip(Law::PROBES.join(",").bytes()) {
             *to = from;
         }
     }
