@@ -13,7 +13,7 @@ pub(crate) fn load(document: &mut Document, factories: &dyn Factories) -> Vec<Co
     let mut complaints = Vec::new();
     each_discipline_mut(document, |path, spec, limited| {
         spec.each_code(path, &mut |path, role, code| {
-            complaints.extend(if limited { refused(path) } else { loaded(path, role, code, factories) });
+            complaints.extend(if limited { Some(refused(path)) } else { loaded(path, role, code, factories) });
         });
     });
     for (index, flow) in document.flows.iter_mut().enumerate() {
@@ -77,8 +77,8 @@ fn loaded(path: &Path, role: Role, code: &mut Code, factories: &dyn Factories) -
 }
 
 /// Returns the complaint about a law in the discipline of rate limiters.
-fn refused(path: &Path) -> Option<Complaint> {
+fn refused(path: &Path) -> Complaint {
     let message = "rate limiters make their queues during a run, and a user's law is made at the start".to_owned();
     let help = Some("write a discipline of another kind".to_owned());
-    Some(Complaint { path: path.join("kind"), on: On::Value, message, help })
+    Complaint { path: path.join("kind"), on: On::Value, message, help }
 }

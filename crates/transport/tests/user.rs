@@ -162,13 +162,12 @@ fn empty(event: CongestionEvent, ms: u64) -> CongestionCall {
     }
 }
 
-fn keep(_: &mut CongestionAnswer) -> Result<(), String> {
-    Ok(())
-}
+/// Changes nothing.
+const KEEP: Answer = |_| Ok(());
 
 #[test]
 fn each_event_has_its_content_and_the_state_of_the_sender() {
-    let mut rig = Rig::new(keep, &CongestionEvent::ALL, CongestionOptions::PACES);
+    let mut rig = Rig::new(KEEP, &CongestionEvent::ALL, CongestionOptions::PACES);
     let Rig { control, window, .. } = &mut rig;
     control.on_open(window, at(5));
     control.on_sent(window, &Sent { now: at(6), idle: true, was_marked: None });
@@ -275,7 +274,7 @@ fn the_timer_is_called_once_at_its_time_and_for_no_other_timer() {
 
 #[test]
 fn the_profile_has_what_the_control_declares() {
-    let profile = |events: &[CongestionEvent], options| Rig::new(keep, events, options).control.profile();
+    let profile = |events: &[CongestionEvent], options| Rig::new(KEEP, events, options).control.profile();
     let plain = profile(&[CongestionEvent::Acknowledged], 0);
     assert_eq!((plain.recovery, plain.echo, plain.sent), Default::default());
     assert_eq!([plain.paces, plain.samples_rate, plain.wakes, plain.every_expiry], [false; 4]);
@@ -352,7 +351,7 @@ fn a_loss_with_an_infinite_threshold_is_a_fault_unless_the_control_owns_recovery
         (Congestion::Timeout, 0, false),
         (Congestion::Ecn, 0, false),
     ] {
-        let mut rig = Rig::new(keep, &[CongestionEvent::Acknowledged], options);
+        let mut rig = Rig::new(KEEP, &[CongestionEvent::Acknowledged], options);
         rig.window = unset;
         rig.control.on_congestion(&mut rig.window, &Sign::new(sign, at(20), 6));
         let fault = rig.faults.first();
@@ -367,7 +366,7 @@ fn a_loss_with_an_infinite_threshold_is_a_fault_unless_the_control_owns_recovery
 
 #[test]
 fn a_probe_that_fails_is_a_fault() {
-    let mut rig = Rig::new(keep, &[CongestionEvent::Start], 0);
+    let mut rig = Rig::new(KEEP, &[CongestionEvent::Start], 0);
     rig.control.probe(&mut |_, _| {});
     assert_eq!(rig.faults.first().map(|fault| (fault.call, fault.at)), Some(("probes", Time::ZERO)));
     rig.control.on_open(&mut rig.window, at(3));
@@ -428,7 +427,7 @@ fn a_sender_starts_its_control_when_it_opens_and_wakes_it() {
 
 #[test]
 fn a_reopened_sender_renews_its_control() {
-    let (mut sender, calls, faults) = sender(keep, 0);
+    let (mut sender, calls, faults) = sender(KEEP, 0);
     let mut now = at(5);
     sender.offer(now, 960);
     let first = sender.poll(now).expect("a segment").seq;
@@ -454,7 +453,7 @@ fn a_reopened_sender_renews_its_control() {
 
 #[test]
 fn a_control_without_factories_is_a_fault() {
-    let (mut sender, ..) = sender(keep, 0);
+    let (mut sender, ..) = sender(KEEP, 0);
     let faults = Faults::default();
     sender.install(&NoFactories, "tcp[1]", &faults);
     assert_eq!(faults.first().map(|fault| fault.call), Some("start"));

@@ -38,7 +38,7 @@ pub struct Level {
 pub(super) struct Levels<'a> {
     /// Key of the list in a document.
     pub list: &'static str,
-    pub levels: &'a [Level],
+    pub entries: &'a [Level],
     /// Name of the level for packets that match no level. `None`: "normal" if there is such a level, else the last level.
     pub default: Option<&'a str>,
 }
@@ -49,9 +49,9 @@ pub(super) const DEFAULT_FIXED: &str = "it decides which packets wait in the lev
 impl<'a> Levels<'a> {
     /// Returns empty queues; the limits of `site` hold for all levels together.
     pub fn classes(self, site: &Site) -> Classes {
-        let matches = self.levels.iter().enumerate().filter_map(|(i, level)| Some((level.matches.as_ref()?, i as u8)));
+        let matches = self.entries.iter().enumerate().filter_map(|(i, level)| Some((level.matches.as_ref()?, i as u8)));
         let classifier = Classifier::new(matches, self.default_level().unwrap_or_default() as u8);
-        let inside = self.levels.iter().map(|level| {
+        let inside = self.entries.iter().map(|level| {
             let site = site_within(site, level.limit, DEFAULT_LIMIT);
             Inside::new(level.discipline.as_deref(), &site)
         });
@@ -60,10 +60,10 @@ impl<'a> Levels<'a> {
 
     /// Returns the index of the level for packets that match no level. `None`: there is no level of that name.
     fn default_level(self) -> Option<usize> {
-        let named = |name: &str| self.levels.iter().position(|level| level.name.as_deref() == Some(name));
+        let named = |name: &str| self.entries.iter().position(|level| level.name.as_deref() == Some(name));
         match self.default {
             Some(name) => named(name),
-            None => named("normal").or(self.levels.len().checked_sub(1)),
+            None => named("normal").or(self.entries.len().checked_sub(1)),
         }
     }
 
@@ -73,18 +73,18 @@ impl<'a> Levels<'a> {
     /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(self) -> Result<(), Invalid> {
         let list = self.list;
-        if self.levels.is_empty() {
+        if self.entries.is_empty() {
             return Err(Invalid::new(list, format!("there are no {list}; write at least one")));
         }
-        check_names(list, self.levels.iter().map(|level| level.name.as_ref()))?;
-        for (i, level) in self.levels.iter().enumerate() {
+        check_names(list, self.entries.iter().map(|level| level.name.as_ref()))?;
+        for (i, level) in self.entries.iter().enumerate() {
             let every = Match::every();
             let matches = level.matches.as_ref().unwrap_or(&every);
             check_class(&format!("{list}[{i}]"), matches, level.limit, level.discipline.as_deref())?;
         }
         match (self.default, self.default_level()) {
             (Some(name), None) => {
-                let names = || self.levels.iter().filter_map(|level| level.name.as_deref());
+                let names = || self.entries.iter().filter_map(|level| level.name.as_deref());
                 let advice = suggest(name, names()).map_or_else(
                     || format!("the {list} are {}", listed(names())),
                     |near| format!("did you mean `{near}`?"),
@@ -114,7 +114,7 @@ impl<'a> Levels<'a> {
     }
 
     fn identities(self) -> impl ExactSizeIterator<Item = Identity<'a>> {
-        self.levels.iter().map(|level| Identity {
+        self.entries.iter().map(|level| Identity {
             name: level.name.as_ref(),
             parent: None,
             matches: level.matches.as_ref(),
@@ -125,10 +125,10 @@ impl<'a> Levels<'a> {
 
 impl Signals for Levels<'_> {
     fn marks(&self) -> bool {
-        any_marks(self.levels.iter().map(|level| &level.discipline))
+        any_marks(self.entries.iter().map(|level| &level.discipline))
     }
     fn each_threshold(&self, site: &Site, f: &mut dyn FnMut(Threshold)) {
-        for (i, level) in self.levels.iter().enumerate() {
+        for (i, level) in self.entries.iter().enumerate() {
             if let Some(spec) = &level.discipline {
                 let site = site_within(site, level.limit, DEFAULT_LIMIT);
                 inside(&format!("{}[{i}].discipline", self.list), &**spec, &site, f);

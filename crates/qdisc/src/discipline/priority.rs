@@ -56,7 +56,7 @@ impl Params {
         self.list().check()
     }
     fn list(&self) -> Levels<'_> {
-        Levels { list: LIST, levels: &self.levels, default: self.default.as_deref() }
+        Levels { list: LIST, entries: &self.levels, default: self.default.as_deref() }
     }
     /// Passes the path, the match and the inner discipline of each level to `f`.
     pub(crate) fn each_part(&mut self, f: &mut Part<'_>) {
