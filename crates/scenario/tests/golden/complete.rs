@@ -8,7 +8,7 @@ use tailback_scenario::schema;
 
 /// Parameters and words without a fixed scenario, since their effect is not part of a run's results or is checked by
 /// another test.
-const ELSEWHERE: [&str; 33] = [
+const ELSEWHERE: [&str; 44] = [
     "accept = \"coarse-sample\"",
     "accept = \"no-effect\"",
     "accept = \"no-marks\"",
@@ -21,6 +21,9 @@ const ELSEWHERE: [&str; 33] = [
     "discipline { kind = \"user\" }: class",
     "discipline { kind = \"user\" }: file",
     "discipline { kind = \"user\" }: parameters",
+    "discipline { kind = \"user-scheduler\" }",
+    "discipline { kind = \"user-scheduler\" }: queues",
+    "discipline { kind = \"user-scheduler\" }: scheduler",
     "document: description",
     "document: title",
     "engine = \"plain\"",
