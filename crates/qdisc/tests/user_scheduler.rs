@@ -339,7 +339,7 @@ fn wrong_parameters_are_refused_with_their_key() {
         (json!({ "queues": [{ "limit": "0packets" }] }), "queues[0].limit", "a limit of 0"),
         (json!({ "queues": [{ "name": "a" }, { "name": "a" }] }), "queues[1].name", "used twice"),
         (json!({ "default": "secnd" }), "default", "no queue is named `secnd`; did you mean `second`?"),
-        (json!({ "default": "xyz" }), "default", "the queues are first, second and rest"),
+        (json!({ "default": "xyz" }), "default", "the queues are `first`, `second` and `rest`"),
     ] {
         let mut changed = document();
         for (name, value) in change.as_object().unwrap() {
@@ -368,4 +368,31 @@ fn marks_and_thresholds_are_those_of_the_queues() {
         marks && !paths.is_empty() && paths.iter().all(|path| path.starts_with("queues[1].discipline")),
         "{paths:?}"
     );
+}
+
+#[test]
+fn the_code_of_the_scheduler_and_of_laws_in_its_queues_is_visited_with_its_path() {
+    let mut changed = document();
+    changed["queues"][1]["discipline"] = json!({ "kind": "user", "file": "law.py", "class": "Law" });
+    let mut spec: Spec = tailback_document::decode(changed).unwrap();
+    let mut found = Vec::new();
+    spec.each_code(&tailback_document::Path::root(), &mut |path, role, code| {
+        found.push((path.to_string(), role, code.file.clone()));
+    });
+    let expected = [("scheduler", Role::Scheduler, "s.py"), ("queues[1].discipline", Role::QueueLaw, "law.py")];
+    assert_eq!(found, expected.map(|(path, role, file)| (path.to_owned(), role, file.to_owned())));
+}
+
+#[test]
+fn a_scheduler_that_handles_no_idle_link_needs_no_report_of_one() {
+    let mut spec = spec();
+    spec.each_code(&tailback_document::Path::root(), &mut |_, _, code| {
+        let loaded = code.loaded.as_mut().unwrap();
+        loaded.events = SchedulerEvent::Select.bit();
+    });
+    assert!(!spec.build(&site()).watches_idle());
+    spec.each_code(&tailback_document::Path::root(), &mut |_, _, code| {
+        code.loaded.as_mut().unwrap().events |= SchedulerEvent::Idle.bit();
+    });
+    assert!(spec.build(&site()).watches_idle());
 }

@@ -20,6 +20,7 @@ use tailback_user::{
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
     /// The scheduler: a class in Python derived from `tailback.Scheduler`, or one in a compiled language.
+    #[schemars(extend("x-fixed" = Code::FIXED))]
     pub scheduler: Code,
     /// Queues, at most 250; the scheduler knows them by their place in the list, 0 for the first.
     pub queues: Vec<Level>,

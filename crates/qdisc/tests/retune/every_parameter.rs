@@ -180,6 +180,14 @@ const ALONE: &[&str] = &[
     // `user.rs` changes these.
     "user class",
     "user file",
+    // `user_scheduler.rs` changes these: without a scheduler no packet is sent.
+    "user-scheduler default",
+    "user-scheduler queues[].discipline",
+    "user-scheduler queues[].limit",
+    "user-scheduler queues[].match",
+    "user-scheduler queues[].name",
+    "user-scheduler scheduler.class",
+    "user-scheduler scheduler.file",
 ];
 
 /// Parameters that are fixed, and the reason that the error gives.

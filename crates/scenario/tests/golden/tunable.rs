@@ -145,17 +145,18 @@ fn a_key_can_be_declared_tunable_if_the_schema_marks_it_and_other_keys_cannot() 
         assert!(differing.is_empty(), "{name}: {differing:#?}");
         refused.extend(others.iter().map(|place| place.id()));
     }
-    assert!(missing.is_empty(), "marked, but in no fixed scenario: {:#?}", missing.values());
+    let missing: Vec<&String> = missing.values().filter(|name| !name.ends_with("/queues")).collect();
+    assert!(missing.is_empty(), "marked, but in no fixed scenario: {missing:#?}");
     assert!(refused.len() > 300, "{}", refused.len());
 }
 
-/// Keys marked as tunable of which no change is accepted here: `file` needs another file, and `victim` inside another
-/// discipline is fixed by that discipline.
-const NOT_CHANGED: &[&str] = &["file", "victim"];
+/// Keys marked as tunable of which no change is accepted here: `file` needs another file, `victim` inside another
+/// discipline is fixed by that discipline, and `queues` of a user's scheduler are in no fixed scenario.
+const NOT_CHANGED: &[&str] = &["file", "queues", "victim"];
 
 /// Keys marked as fixed of which no other value is valid here; the tests of `tailback-qdisc` have other values. `class`,
-/// `file` and `parameters` of a user's law are in no fixed scenario.
-const NOT_REFUSED: &[&str] = &["average", "class", "default", "file", "name", "parameters", "parent"];
+/// `file` and `parameters` of a user's law, and the `scheduler` of `user-scheduler`, are in no fixed scenario.
+const NOT_REFUSED: &[&str] = &["average", "class", "default", "file", "name", "parameters", "parent", "scheduler"];
 
 /// Returns other values for a value that a property describes.
 fn others(place: &Place) -> Vec<Value> {
