@@ -163,7 +163,7 @@ fn site() -> impl Strategy<Value = Site> {
 fn is_fifo(spec: &Spec) -> bool {
     const BY_FLOW: [&str; 11] =
         ["drr", "sfq", "sfq-red", "wfq", "wf2q-plus", "virtual-clock", "scfq", "stfq", "fq-codel", "fq-pie", "fq"];
-    const BY_CLASS: [&str; 8] =
+    const BY_CLASS: [&str; 9] =
         ["priority", "class-based", "fair-queue", "fair-queue-wred", "wrr", "htb", "hfsc", "shaper", "user-scheduler"];
     !BY_CLASS.contains(&spec.kind()) && !BY_FLOW.contains(&spec.kind()) && !matches!(spec.kind(), "dualpi2")
 }
