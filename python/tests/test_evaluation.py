@@ -15,7 +15,7 @@ from conftest import Ran
 import tailback as package
 from tailback.errors import ScenarioError, UsageError
 from tailback.evaluation import criteria
-from tailback.evaluation.aqm import choices
+from tailback.evaluation.aqm import choices, sensitivity
 from tailback.evaluation.aqm.choices import CHOICES, flows_at
 from tailback.evaluation.aqm.guide import AQM
 from tailback.evaluation.aqm.network import dumbbell
@@ -35,7 +35,7 @@ from tailback.evaluation.subject import Subject, kinds, split, subject
 from tailback.results.intervals import Interval
 from tailback.results.report import Report
 from tailback.run.pool import Pool
-from tailback.scenario import source
+from tailback.scenario import Table, source
 
 Cli = Callable[..., Ran]
 
@@ -307,6 +307,18 @@ def test_lists_of_disciplines_are_separated_by_commas_outside_of_tables() -> Non
     assert split("codel, pie,red") == ["codel", "pie", "red"]
     text = '{ kind = "pie", target = "20ms" },{ kind = "red", adaptive = { kind = "floyd", interval = "1s" } },codel'
     assert [part[:14] for part in split(text)] == ['{ kind = "pie"', '{ kind = "red"', "codel"]
+
+
+def test_the_parameters_of_a_users_law_are_those_of_its_table() -> None:
+    table: Table = {"kind": "user", "file": "codel.py", "class": "Codel", "parameters": {"target": "4ms"}}
+    one = Subject("user", table, str(Path(__file__).with_name("laws")))
+    assert (one.parameters, one.parameters_given) == ({"target": "4ms"}, 1)
+    assert one.change("target", "8ms") == {"parameters": {"target": "8ms"}}
+    assert one.accepts(one.change("target", "8ms"))
+    assert not one.accepts(one.change("aim", "8ms"))
+    keys = [case.key for entry in sensitivity.entries(one) for case in entry.cases]
+    assert "8.3 target x0.5" in keys
+    assert "8.3 target x2" in keys
 
 
 def test_numeric_parameters_are_scaled_and_others_are_not() -> None:

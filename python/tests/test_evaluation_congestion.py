@@ -399,7 +399,9 @@ def test_a_user_defined_kind_is_wrapped_in_tcp_with_its_folder(tmp_path: Path) -
     table = TRANSPORT.whole({"kind": "user", "file": "cc.py", "class": "Mine"})
     assert table == {"kind": "tcp", "congestion-control": {"kind": "user", "file": "cc.py", "class": "Mine"}}
     found = Subject("user", table, str(tmp_path), TRANSPORT)
-    assert (found.kind, found.parameters["file"]) == ("user", "cc.py")
+    assert (found.kind, found.parameters) == ("user", {})
+    table = TRANSPORT.whole({"kind": "user", "file": "cc.py", "class": "Mine", "parameters": {"gain": 0.5}})
+    assert Subject("user", table, str(tmp_path), TRANSPORT).parameters == {"gain": 0.5}
 
 
 def test_dctcp_has_ecn_unless_the_table_says_otherwise() -> None:

@@ -135,6 +135,10 @@ TRANSPORT = Role(
 )
 
 
+_USERS = ("user",)
+"""Kinds whose parameters are in a table of their own."""
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """A discipline or a congestion control to evaluate or to compare with."""
@@ -169,11 +173,30 @@ class Subject:
         Scenario.from_document(self.role.document(self.table), self.folder).check()
 
     @property
+    def _own(self) -> Mapping[str, Value]:
+        """Table `parameters` of a user's component."""
+        return cast("Mapping[str, Value]", self.role.part(self.table).get("parameters", {}))
+
+    @property
+    def parameters_given(self) -> int:
+        """Number of parameters that the table gives."""
+        return len(self._own) if self.kind in _USERS else len(self.table) - 1
+
+    def change(self, name: str, value: Value) -> dict[str, Value]:
+        """Return the keys of the table by which the parameter `name` has this value."""
+        if self.kind in _USERS:
+            return {"parameters": {**self._own, name: value}}
+        return {name: value}
+
+    @property
     def parameters(self) -> dict[str, Value | None]:
         """Parameters with their values: those given, else the defaults; `None`: a parameter without a default.
 
-        A kind that the schema does not describe has only the parameters that are given.
+        A kind that the schema does not describe has only the parameters that are given, and a user's component those
+        of its table `parameters`.
         """
+        if self.kind in _USERS:
+            return dict(self._own)
         described = {
             name: value for name, value in _defaults(self.role.definition, self.kind).items() if name != "kind"
         }

@@ -43,6 +43,8 @@ def entries(subject: Subject) -> Iterable[Entry]:
     )
     if len(parameters) < 2:
         note += f"; {subject.kind} has no numeric parameter with a value"
+    if subject.kind == "user":
+        note += "; of a law of your own, the parameters that its table `parameters` has are varied"
     yield run("8.3", *cases, *parameters, note=note)
 
 
@@ -59,14 +61,14 @@ def _parameters(subject: Subject) -> Iterator[Case]:
     for name, value in subject.parameters.items():
         for factor in choices.FACTORS.value:
             changed = scaled(value, factor)
-            if changed is None or not subject.accepts({name: changed}):
+            if changed is None or not subject.accepts(subject.change(name, changed)):
                 continue
             yield Case(
                 f"8.3 {name} x{factor:g}",
                 f"{name}: {changed} instead of {value}",
                 base.build,
                 criteria,
-                variants={name: changed},
+                variants=subject.change(name, changed),
                 alone=True,
                 baseline=_DEFAULT,
             )
