@@ -24,6 +24,7 @@ __all__ = [
     "TraceReader",
     "abort_at_end_of_input",
     "capture",
+    "component_events",
     "digest_version",
     "explain",
     "export_router",
@@ -139,6 +140,9 @@ maths: _Maths
 
 class LawFault(RuntimeError):
     """A user-defined law has failed; the message names the law, its port, the call and the simulated time."""
+
+component_events: dict[str, list[str]]
+"""Methods of a component that the engine calls, by the role, in the order of their bits."""
 
 @disjoint_base
 class Component:

@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 from compiled import INCLUDE, WASM_TARGET, build, rust, write
-from test_laws import LAWS, NETWORK, drops, failure, law, marks, refusal, report, scenario, user
+from components import LAWS, drops, dumbbell, failure, marks, report
+from test_laws import law, refusal, scenario, user
 
 import tailback as core
 
@@ -341,7 +342,7 @@ ENDS = {
 def test_a_crash_or_an_endless_loop_leaves_a_note_of_the_law_the_call_and_the_time(body: str, tmp_path: Path) -> None:
     file = write(tmp_path, "so", when("so", body))
     toml = tmp_path / "scenario.toml"
-    toml.write_text(NETWORK.replace("DISCIPLINE", user(file, "Mine", "{ n = 4 }")))
+    toml.write_text(dumbbell(user(file, "Mine", "{ n = 4 }")))
     note = tmp_path / "last"
     # 64 words, as crates/compiled/src/last_call.rs says.
     note.write_bytes(bytes(512))
@@ -364,7 +365,7 @@ def test_a_crash_or_an_endless_loop_leaves_a_note_of_the_law_the_call_and_the_ti
 
 def test_without_a_fault_the_note_has_only_calls_that_have_ended(tmp_path: Path) -> None:
     toml = tmp_path / "scenario.toml"
-    toml.write_text(NETWORK.replace("DISCIPLINE", user(write(tmp_path, "so", ""), "Mine")))
+    toml.write_text(dumbbell(user(write(tmp_path, "so", ""), "Mine")))
     note = tmp_path / "last"
     note.write_bytes(bytes(512))
     environment = {**os.environ, "TAILBACK_LAST_CALL": str(note)}
@@ -442,7 +443,7 @@ def test_a_file_outside_the_folder_is_refused_unless_allowed(form: str, tmp_path
     (tmp_path / "b").mkdir()
     discipline = user(f"../a/mine.{form}", "Mine")
     assert "outside the scenario's folder" in str(refusal(tmp_path / "b", discipline))
-    text = NETWORK.replace("DISCIPLINE", discipline)
+    text = dumbbell(discipline)
     assert core.Scenario.from_toml(text, str(tmp_path / "b" / "s.toml"), allow_files=True).native.has_user_code
 
 

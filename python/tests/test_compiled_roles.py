@@ -11,34 +11,13 @@ from typing import Any
 import pytest
 import test_congestion_controls as controls
 from compiled import build
-from test_laws import LAWS, drops, failure, marks, report
+from components import LAWS, drops, dumbbell, failure, marks, read, report
 
 import tailback as core
 
 FORMS = ("so", "wat")
 
-NETWORK = """
-tailback = 1
-[run]
-duration = "3s"
-seed = 3
-sample = "100ms"
-[network]
-discipline = DISCIPLINE
-buffer = "60packets"
-[hosts]
-a = { count = 3 }
-b = {}
-[switches.s]
-[[links]]
-between = ["a*", "s"]
-rate = "100Mbit/s"
-delay = "10ms"
-[[links]]
-between = ["s", "b"]
-rate = "5Mbit/s"
-delay = "5ms"
-[[flows]]
+FLOWS = """[[flows]]
 name = "voice"
 from = "a*"
 to = "b"
@@ -88,8 +67,8 @@ def scenario(
     folder: Path, discipline: str = controls.DROP_TAIL, source: str = CBR, timeline: str = "", seconds: str = "3s"
 ) -> core.Scenario:
     """Return a dumbbell with three constant-rate flows and three connections."""
-    text = NETWORK.replace("DISCIPLINE", discipline).replace("SOURCE", source).replace("TIMELINE", timeline)
-    return core.Scenario.from_toml(text.replace('duration = "3s"', f'duration = "{seconds}"'), str(folder / "s.toml"))
+    flows = FLOWS.replace("SOURCE", source).replace("TIMELINE", timeline)
+    return read(dumbbell(discipline, flows, hosts=3, duration=seconds), folder)
 
 
 def trace(one: core.Scenario) -> tuple[int, str]:
@@ -166,7 +145,7 @@ def test_compiled_cbr_emits_as_the_built_in_one(form: str, timeline: str, engine
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("parallel", [2, 3])
 def test_several_threads_for_one_run_give_the_same_results(form: str, parallel: int, tmp_path: Path) -> None:
-    text = NETWORK.replace("DISCIPLINE", scheduler(put(tmp_path, "priority", form))).replace("TIMELINE", "")
+    text = dumbbell(scheduler(put(tmp_path, "priority", form)), FLOWS.replace("TIMELINE", ""), hosts=3, duration="3s")
     text = text.replace("SOURCE", control(put(tmp_path, "cbr", form), "Cbr"))
     reno = f'{{ kind = "tcp", congestion-control = {control(put(tmp_path, "reno", form))} }}'
     text = text.replace('{ kind = "tcp" }', reno)
@@ -382,7 +361,7 @@ application = { kind = "request-response", connections = "fresh", request = REQU
 @pytest.mark.parametrize("form", FORMS)
 def test_each_new_connection_has_a_control_without_earlier_calls(form: str, tmp_path: Path) -> None:
     file = write(tmp_path, form, "congestion", STARTS["congestion", form], events=1)
-    text = controls.NETWORK.replace("DISCIPLINE", controls.DROP_TAIL).replace("CONTROL", control(file, "Mine"))
+    text = dumbbell(controls.DROP_TAIL, controls.FLOWS.replace("CONTROL", control(file, "Mine")), duration="6s")
     text = text.replace('source = { kind = "bulk" }', FRESH)
     found = report(core.Scenario.from_toml(text, str(tmp_path / "scenario.toml")))
     assert found["applications"]["tcp"]["begun"] > 40

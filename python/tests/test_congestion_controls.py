@@ -7,34 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from components import LAWS, dumbbell, failure, read, report
 
 import tailback as core
 from tailback import _native
 
-LAWS = Path(__file__).with_name("laws")
-
-NETWORK = """
-tailback = 1
-[run]
-duration = "6s"
-seed = 3
-sample = "100ms"
-[network]
-discipline = DISCIPLINE
-buffer = "60packets"
-[hosts]
-a = { count = 4 }
-b = {}
-[switches.s]
-[[links]]
-between = ["a*", "s"]
-rate = "100Mbit/s"
-delay = "10ms"
-[[links]]
-between = ["s", "b"]
-rate = "5Mbit/s"
-delay = "5ms"
-[[flows]]
+FLOWS = """[[flows]]
 name = "tcp"
 from = "a*"
 to = "b"
@@ -49,8 +27,7 @@ RENO = '{ kind = "user", file = "reno.py", class = "Reno" }'
 
 def scenario(folder: Path, control: str, discipline: str = DROP_TAIL, keys: str = "") -> core.Scenario:
     """Return a dumbbell with four connections; files are in `folder`, `keys` are more keys of the transport."""
-    text = NETWORK.replace("DISCIPLINE", discipline).replace("CONTROL", control + keys)
-    return core.Scenario.from_toml(text, str(folder / "scenario.toml"))
+    return read(dumbbell(discipline, FLOWS.replace("CONTROL", control + keys), duration="6s"), folder)
 
 
 def written(folder: Path, body: str, keys: str = "", parameters: str = "{}", **options: str) -> core.Scenario:
@@ -62,19 +39,6 @@ def written(folder: Path, body: str, keys: str = "", parameters: str = "{}", **o
     )
     control = f'{{ kind = "user", file = "mine.py", class = "Mine", parameters = {parameters} }}'
     return scenario(folder, control, keys=keys, **options)
-
-
-def report(one: core.Scenario, seed: int = 3, engine: str | None = None) -> dict[str, Any]:
-    """Return the report of one replication."""
-    found: dict[str, Any] = json.loads(one.native.run(seed, None, None, engine))
-    return found
-
-
-def failure(one: core.Scenario) -> str:
-    """Return the message of a run that fails."""
-    with pytest.raises(core.RunError) as failed:
-        core.run(one, replications=1)
-    return str(failed.value)
 
 
 @pytest.mark.parametrize("engine", ["merged", "plain"])

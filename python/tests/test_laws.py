@@ -10,46 +10,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from components import LAWS, drops, dumbbell, failure, marks, read, report
 
 import tailback as core
 from tailback import maths
 from tailback.laws import watchdog
 
-LAWS = Path(__file__).with_name("laws")
-
-NETWORK = """
-tailback = 1
-[run]
-duration = "4s"
-seed = 3
-sample = "100ms"
-[network]
-discipline = DISCIPLINE
-buffer = "60packets"
-[hosts]
-a = { count = 4 }
-b = {}
-[switches.s]
-[[links]]
-between = ["a*", "s"]
-rate = "100Mbit/s"
-delay = "10ms"
-[[links]]
-between = ["s", "b"]
-rate = "5Mbit/s"
-delay = "5ms"
-[[flows]]
-name = "tcp"
-from = "a*"
-to = "b"
-source = { kind = "bulk" }
-transport = { kind = "tcp" }
-"""
-
 
 def scenario(folder: Path, discipline: str) -> core.Scenario:
     """Return a dumbbell whose switch has a discipline; files are in `folder`."""
-    return core.Scenario.from_toml(NETWORK.replace("DISCIPLINE", discipline), str(folder / "scenario.toml"))
+    return read(dumbbell(discipline), folder)
 
 
 def law(folder: Path, body: str, name: str = "Mine", parameters: str = "{}", head: str = "") -> core.Scenario:
@@ -65,29 +35,6 @@ def law(folder: Path, body: str, name: str = "Mine", parameters: str = "{}", hea
 def user(file: str, name: str, parameters: str = "{}") -> str:
     """Return a discipline of the kind `user`."""
     return f'{{ kind = "user", file = "{file}", class = "{name}", parameters = {parameters} }}'
-
-
-def report(one: core.Scenario, seed: int = 3, engine: str | None = None) -> dict[str, Any]:
-    """Return the report of one replication."""
-    found: dict[str, Any] = json.loads(one.native.run(seed, None, None, engine))
-    return found
-
-
-def drops(found: dict[str, Any]) -> int:
-    """Return the number of packets that all queues dropped."""
-    return sum(queue["dropped"]["packets"] for port in found["ports"] for queue in port["classes"])
-
-
-def marks(found: dict[str, Any]) -> int:
-    """Return the number of packets that all queues marked."""
-    return sum(queue["marked_packets"] for port in found["ports"] for queue in port["classes"])
-
-
-def failure(one: core.Scenario) -> str:
-    """Return the message of a run that fails."""
-    with pytest.raises(core.RunError) as failed:
-        core.run(one, replications=1)
-    return str(failed.value)
 
 
 def refusal(folder: Path, discipline: str) -> core.ScenarioError:
@@ -314,7 +261,7 @@ def test_a_file_outside_the_folder_is_refused_unless_allowed(tmp_path: Path) -> 
     (tmp_path / "b").mkdir()
     discipline = user("../a/mine.py", "Mine")
     assert "outside the scenario's folder" in str(refusal(tmp_path / "b", discipline))
-    text = NETWORK.replace("DISCIPLINE", discipline)
+    text = dumbbell(discipline)
     assert core.Scenario.from_toml(text, str(tmp_path / "b" / "s.toml"), allow_files=True).native.has_user_code
 
 
@@ -363,12 +310,12 @@ def test_the_pinned_functions_agree_with_those_of_the_platform() -> None:
 def test_a_run_from_the_command_line_reports_the_fault(tailback: Callable[..., Any], tmp_path: Path) -> None:
     law(tmp_path, "def arrive(self, call):\n    if call.now_ps > 10**12: raise ValueError('late')")
     file = tmp_path / "scenario.toml"
-    file.write_text(NETWORK.replace("DISCIPLINE", user("mine.py", "Mine")))
+    file.write_text(dumbbell(user("mine.py", "Mine")))
     failed = tailback("run", file, "--reps", "1")
     assert failed.code == 4
     assert "`Mine` of mine.py at " in failed.err
     assert "ValueError: late" in failed.err
-    file.write_text(NETWORK.replace("DISCIPLINE", user("mine.py", "Yours")))
+    file.write_text(dumbbell(user("mine.py", "Yours")))
     refused = tailback("validate", file)
     assert refused.code == 3
     assert "has no class `Yours`" in refused.err

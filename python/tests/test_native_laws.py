@@ -7,7 +7,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_laws import LAWS, drops, failure, law, refusal, report, scenario, user
+from components import LAWS, drops, failure, report
+from test_laws import law, refusal, scenario, user
 
 import tailback as core
 from tailback import _native

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 import pytest
+from components import LAWS, drops, failure, report
 
 import tailback as core
-
-LAWS = Path(__file__).with_name("laws")
 
 NETWORK = """
 tailback = 1
@@ -73,24 +70,6 @@ def scheduler(name: str, parameters: str = "{}", file: str = "schedulers.py", qu
     """Return a discipline with a scheduler of the user."""
     made = f'{{ file = "{file}", class = "{name}", parameters = {parameters} }}'
     return f'{{ kind = "user-scheduler", scheduler = {made}, queues = {queues} }}'
-
-
-def report(one: core.Scenario, seed: int = 3, engine: str | None = None) -> dict[str, Any]:
-    """Return the report of one replication."""
-    found: dict[str, Any] = json.loads(one.native.run(seed, None, None, engine))
-    return found
-
-
-def failure(one: core.Scenario) -> str:
-    """Return the message of a run that fails."""
-    with pytest.raises(core.RunError) as failed:
-        core.run(one, replications=1)
-    return str(failed.value)
-
-
-def drops(found: dict[str, Any]) -> int:
-    """Return the number of packets that all queues dropped."""
-    return sum(queue["dropped"]["packets"] for port in found["ports"] for queue in port["classes"])
 
 
 @pytest.mark.parametrize("engine", ["merged", "plain"])

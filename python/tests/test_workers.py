@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from components import dumbbell
 
 import tailback as core
 from tailback.laws import loading, watchdog, workers
@@ -23,38 +24,10 @@ from tailback.laws.last_call import Record
 from tailback.run.cost import replication_cost
 from tailback.study.store import read_runs
 
-LAWS = Path(__file__).with_name("laws")
-
 linux = pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="the states of processes are read from /proc")
 
-NETWORK = """
-tailback = 1
-[run]
-duration = "3s"
-seed = 3
-sample = "100ms"
-[network]
-discipline = { kind = "user", file = "mine.py", class = "Mine", parameters = { n = 0 } }
-buffer = "60packets"
-[hosts]
-a = { count = 2 }
-b = {}
-[switches.s]
-[[links]]
-between = ["a*", "s"]
-rate = "100Mbit/s"
-delay = "10ms"
-[[links]]
-between = ["s", "b"]
-rate = "5Mbit/s"
-delay = "5ms"
-[[flows]]
-name = "tcp"
-from = "a*"
-to = "b"
-source = { kind = "bulk" }
-transport = { kind = "tcp" }
-"""
+MINE = '{ kind = "user", file = "mine.py", class = "Mine", parameters = { n = 0 } }'
+NETWORK = dumbbell(MINE, hosts=2, duration="3s")
 
 LAW = """
 import ctypes, math, os, re, signal, sys, time

@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 use tailback_user::{
-    CongestionAnswer, CongestionCall, CongestionEvent, CongestionOptions, QueueAnswer, QueueCall, QueueEvent,
-    QueueState, Role, SchedulerAnswer, SchedulerCall, SchedulerEvent, SourceAnswer, SourceCall, SourceEvent, lasting,
+    CongestionAnswer, CongestionCall, CongestionOptions, QueueAnswer, QueueCall, QueueState, Role, SchedulerAnswer,
+    SchedulerCall, SchedulerEvent, SourceAnswer, SourceCall, SourceEvent, lasting,
 };
 
 /// Version of the interface; a component of another version is refused.
@@ -124,13 +124,12 @@ pub const fn role_number(role: Role) -> u32 {
 
 /// Returns the bits of the events that the classes of a role may be called for, and those that they must be called for.
 fn event_bits(role: Role) -> (u32, u32) {
-    let all = |count: usize| (1 << count) - 1;
-    match role {
-        Role::QueueLaw => (all(QueueEvent::ALL.len()), 0),
-        Role::Scheduler => (all(SchedulerEvent::ALL.len()), SchedulerEvent::Select.bit()),
-        Role::CongestionControl => (all(CongestionEvent::ALL.len()), 0),
-        Role::Source => (all(SourceEvent::ALL.len()), SourceEvent::Next.bit()),
-    }
+    let needed = match role {
+        Role::QueueLaw | Role::CongestionControl => 0,
+        Role::Scheduler => SchedulerEvent::Select.bit(),
+        Role::Source => SourceEvent::Next.bit(),
+    };
+    ((1 << role.events().len()) - 1, needed)
 }
 
 impl Description {

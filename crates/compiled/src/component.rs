@@ -6,9 +6,8 @@ use core::fmt::{self, Debug};
 use std::sync::Arc;
 use tailback_random::Rng;
 use tailback_user::{
-    CongestionAnswer, CongestionCall, CongestionEvent, CongestionLaw, QueueAnswer, QueueCall, QueueEvent, QueueLaw,
-    QueueState, SchedulerAnswer, SchedulerCall, SchedulerEvent, SchedulerLaw, SourceAnswer, SourceCall, SourceEvent,
-    SourceLaw,
+    CongestionAnswer, CongestionCall, CongestionLaw, QueueAnswer, QueueCall, QueueLaw, QueueState, Role,
+    SchedulerAnswer, SchedulerCall, SchedulerLaw, SourceAnswer, SourceCall, SourceLaw,
 };
 
 /// An instance of a class: a record in, a record out.
@@ -117,7 +116,7 @@ impl<I: Debug> Debug for Component<I> {
 
 impl<I: Instance> QueueLaw for Component<I> {
     fn placed(&mut self, name: &str) {
-        self.place(name, &QueueEvent::ALL.map(QueueEvent::name));
+        self.place(name, &Role::QueueLaw.events());
     }
     fn answer(&mut self, call: &QueueCall, wake_ps: u64, rng: &mut Rng) -> Result<QueueAnswer, String> {
         let mut answer = QueueAnswer { wake_ps, verdict: 0, reserved: 0 };
@@ -134,7 +133,7 @@ impl<I: Instance> QueueLaw for Component<I> {
 
 impl<I: Instance> SchedulerLaw for Component<I> {
     fn placed(&mut self, name: &str) {
-        self.place(name, &SchedulerEvent::ALL.map(SchedulerEvent::name));
+        self.place(name, &Role::Scheduler.events());
     }
     fn answer(
         &mut self,
@@ -164,7 +163,7 @@ impl<I: Instance> SchedulerLaw for Component<I> {
 
 impl<I: Instance> CongestionLaw for Component<I> {
     fn placed(&mut self, name: &str) {
-        self.place(name, &CongestionEvent::ALL.map(CongestionEvent::name));
+        self.place(name, &Role::CongestionControl.events());
     }
     fn answer(
         &mut self,
@@ -186,7 +185,7 @@ impl<I: Instance> CongestionLaw for Component<I> {
 
 impl<I: Instance> SourceLaw for Component<I> {
     fn placed(&mut self, name: &str) {
-        self.place(name, &SourceEvent::ALL.map(SourceEvent::name));
+        self.place(name, &Role::Source.events());
     }
     fn answer(&mut self, call: &SourceCall, rng: &mut Rng) -> Result<SourceAnswer, String> {
         let mut answer = SourceAnswer::NONE;

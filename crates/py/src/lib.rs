@@ -20,8 +20,10 @@ mod why;
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use std::collections::BTreeMap;
 use tailback_measure::statistics;
 use tailback_units::{QuantityError, parse_bytes as bytes, parse_duration as duration, parse_rate as rate};
+use tailback_user::Role;
 
 /// Returns the JSON Schema of the scenario document.
 #[pyfunction]
@@ -107,6 +109,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(languages::law_records, module)?)?;
     module.add_function(wrap_pyfunction!(languages::wat_to_wasm, module)?)?;
     module.add_submodule(&user::maths(module.py())?)?;
+    let events: BTreeMap<_, _> = Role::ALL.iter().map(|role| (role.name(), role.events())).collect();
+    module.add("component_events", events)?;
     module.add_function(wrap_pyfunction!(schema, module)?)?;
     module.add_function(wrap_pyfunction!(capture::capture, module)?)?;
     module.add_function(wrap_pyfunction!(router::import_router, module)?)?;

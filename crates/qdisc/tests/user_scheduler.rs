@@ -396,3 +396,20 @@ fn a_scheduler_that_handles_no_idle_link_needs_no_report_of_one() {
     });
     assert!(spec.build(&site()).watches_idle());
 }
+
+#[test]
+fn a_packet_for_which_its_queue_drops_another_is_reported() {
+    let mut changed = document();
+    changed["queues"][2] = json!({ "limit": "1packet", "discipline": { "kind": "drop-head" } });
+    let mut q = with_loaded_laws(tailback_document::decode(changed).unwrap()).build(&site());
+    let calls = Arc::new(Mutex::new(Vec::new()));
+    let (faults, mut rng) = (Faults::default(), Rng::named(1, "port"));
+    let made = Made(vec![(NONE, NEVER)], calls.clone());
+    q.each_user(&mut |user| user.install(&made, "s->b", &faults, &mut rng));
+    let mut rig = Rig { q, calls, faults, rng, dropped: Vec::new(), marked: 0 };
+    rig.events();
+    rig.arrive(10, 7, 5);
+    rig.arrive(20, 8, 5);
+    assert_eq!(rig.dropped.iter().map(|dropped| dropped.packet.seq).collect::<Vec<_>>(), [7]);
+    assert_eq!(rig.events().iter().map(|event| event.1).collect::<Vec<_>>(), [10, 20]);
+}

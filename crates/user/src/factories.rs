@@ -1,6 +1,9 @@
 //! Loading and making of user-defined components by the program around the core.
 
-use crate::{Code, CongestionLaw, Faults, Loaded, QueueLaw, SchedulerLaw, SourceLaw};
+use crate::{
+    Code, CongestionEvent, CongestionLaw, Faults, Loaded, QueueEvent, QueueLaw, SchedulerEvent, SchedulerLaw,
+    SourceEvent, SourceLaw,
+};
 use tailback_random::Rng;
 
 /// The interface that a component implements.
@@ -24,6 +27,19 @@ impl Role {
             Role::CongestionControl => "congestion-control",
             Role::Source => "source",
             Role::Scheduler => "scheduler",
+        }
+    }
+
+    /// All roles.
+    pub const ALL: [Role; 4] = [Role::QueueLaw, Role::CongestionControl, Role::Source, Role::Scheduler];
+
+    /// Returns the names of the events of the role's interface, in the order of their bits.
+    pub fn events(self) -> Vec<&'static str> {
+        match self {
+            Role::QueueLaw => QueueEvent::ALL.map(QueueEvent::name).into(),
+            Role::CongestionControl => CongestionEvent::ALL.map(CongestionEvent::name).into(),
+            Role::Source => SourceEvent::ALL.map(SourceEvent::name).into(),
+            Role::Scheduler => SchedulerEvent::ALL.map(SchedulerEvent::name).into(),
         }
     }
 }

@@ -35,23 +35,19 @@ class Interface:
     """Interface that a component implements."""
 
     base: type[Component]
-    events: tuple[str, ...]
-    """Methods that the engine calls, in the order of the bits of `Loaded.events`."""
     options: tuple[str, ...] = ()
     """Attributes of the class that are `True` or `False`, in the order of the bits of `Loaded.options`."""
     needed: str = ""
     """Method that the class must define; "": any of them."""
 
 
+_OPTIONS = ("paces", "owns_recovery", "handles_echoes", "samples_rate")
+
 INTERFACES = {
-    "queue-law": Interface(Law, ("start", "arrive", "depart", "empty", "timer", "idle")),
-    "congestion-control": Interface(
-        CongestionControl,
-        ("start", "acknowledged", "lost", "marked", "timeout", "sent", "timer", "spurious"),
-        ("paces", "owns_recovery", "handles_echoes", "samples_rate"),
-    ),
-    "scheduler": Interface(Scheduler, ("start", "arrived", "select", "sent", "timer", "idle"), needed="select"),
-    "source": Interface(Source, ("start", "next"), needed="next"),
+    "queue-law": Interface(Law),
+    "congestion-control": Interface(CongestionControl, options=_OPTIONS),
+    "scheduler": Interface(Scheduler, needed="select"),
+    "source": Interface(Source, needed="next"),
 }
 """Interfaces by the name of the role."""
 
@@ -94,7 +90,7 @@ def load(role: str, folder: Path, file: str, name: str, allow_files: bool, param
         end.
 
     """
-    interface = INTERFACES[role]
+    interface, known = INTERFACES[role], _native.component_events[role]
     path = folder / file
     problem = _refused(folder, path, allow_files)
     trial = _Trial(path.resolve(), name, parameters)
@@ -111,13 +107,13 @@ def load(role: str, folder: Path, file: str, name: str, allow_files: bool, param
     law = getattr(found.module, name, None)
     if not (isinstance(law, type) and issubclass(law, interface.base) and law is not interface.base):
         return _not_found(_no_class(found.module, path, name, law, interface.base))
-    handled = [event for event in interface.events if getattr(law, event) is not getattr(interface.base, event)]
+    handled = [event for event in known if getattr(law, event) is not getattr(interface.base, event)]
     if not handled:
-        advice = f"define at least one of {', '.join(interface.events)}"
+        advice = f"define at least one of {', '.join(known)}"
         return _not_found(("class", f"`{name}` handles no event", advice))
     if interface.needed and interface.needed not in handled:
         return _not_found(("class", f"`{name}` does not define `{interface.needed}`", f"define `{interface.needed}`"))
-    events = sum(1 << interface.events.index(event) for event in handled)
+    events = sum(1 << known.index(event) for event in handled)
     options = sum(1 << bit for bit, option in enumerate(interface.options) if getattr(law, option))
     return law, found.digest, events, bool(getattr(law, "marks", False)), options, None
 

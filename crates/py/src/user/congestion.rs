@@ -7,7 +7,7 @@ use core::fmt;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use tailback_random::Rng;
-use tailback_user::{Code, CongestionAnswer, CongestionCall, CongestionEvent, CongestionLaw};
+use tailback_user::{Code, CongestionAnswer, CongestionCall, CongestionLaw, Role};
 
 /// Arguments of a call of a congestion control, read-only.
 #[pyclass(frozen, name = "CongestionCall", module = "tailback._native")]
@@ -87,7 +87,7 @@ impl PyControl {
     }
 
     fn instance(class: &Bound<'_, PyType>, code: &Code) -> PyResult<Instance> {
-        let events = CongestionEvent::ALL.iter().map(|event| event.name());
+        let events = Role::CongestionControl.events();
         Instance::new(&made(class, code)?, ("tailback.laws.congestion", "CongestionControl"), events)
     }
 

@@ -26,11 +26,7 @@ pub struct Instance {
 impl Instance {
     /// Binds the methods of `instance` for the events called `events`. `base`: module and name of the class whose methods do
     /// nothing.
-    pub fn new(
-        instance: &Bound<'_, PyAny>,
-        base: (&str, &str),
-        events: impl Iterator<Item = &'static str>,
-    ) -> PyResult<Instance> {
+    pub fn new(instance: &Bound<'_, PyAny>, base: (&str, &str), events: Vec<&'static str>) -> PyResult<Instance> {
         let class = instance.get_type();
         let base = instance.py().import(base.0)?.getattr(base.1)?;
         let method = |event: &str| -> PyResult<Option<Py<PyAny>>> {
@@ -39,7 +35,6 @@ impl Instance {
         };
         let names: Vec<Bound<'_, PyString>> = instance.getattr("probes")?.extract()?;
         let probes = names.into_iter().map(|name| Ok((lasting(name.to_str()?), name.unbind())));
-        let events: Vec<&'static str> = events.collect();
         Ok(Instance {
             component: instance.cast::<Component>()?.clone().unbind(),
             methods: events.iter().map(|event| method(event)).collect::<PyResult<_>>()?,

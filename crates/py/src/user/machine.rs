@@ -12,7 +12,7 @@ use std::sync::Mutex;
 use tailback_compiled::native::{Answer, Made, NativeInstance, addresses};
 use tailback_compiled::{Instance, Parameters};
 use tailback_random::Rng;
-use tailback_user::{QueueAnswer, QueueCall, QueueEvent, QueueLaw};
+use tailback_user::{QueueAnswer, QueueCall, QueueLaw, Role};
 
 /// An instance of a class derived from `tailback.NativeLaw`.
 #[derive(Debug)]
@@ -52,7 +52,7 @@ pub fn queue_law(instance: &Bound<'_, PyAny>) -> PyResult<Box<dyn QueueLaw>> {
 
 impl QueueLaw for MachineLaw {
     fn placed(&mut self, name: &str) {
-        self.code.placed(name, &QueueEvent::ALL.map(QueueEvent::name));
+        self.code.placed(name, &Role::QueueLaw.events());
         self.object.placed(name);
     }
     fn answer(&mut self, call: &QueueCall, wake_ps: u64, rng: &mut Rng) -> Result<QueueAnswer, String> {

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt};
 use tailback_random::Rng;
-use tailback_user::{QueueAnswer, QueueCall, QueueEvent, QueueLaw};
+use tailback_user::{QueueAnswer, QueueCall, QueueLaw, Role};
 
 /// Arguments of a call of a queue law, read-only.
 #[pyclass(frozen, module = "tailback._native")]
@@ -79,7 +79,7 @@ pub struct PyLaw {
 impl PyLaw {
     /// Binds the methods of an instance.
     pub fn new(instance: &Bound<'_, PyAny>) -> PyResult<PyLaw> {
-        let events = QueueEvent::ALL.iter().map(|event| event.name());
+        let events = Role::QueueLaw.events();
         Ok(PyLaw {
             instance: Instance::new(instance, ("tailback.laws.law", "Law"), events)?,
             state_bytes: instance.getattr("state_bytes")?.extract()?,

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyTuple};
 use tailback_random::Rng;
-use tailback_user::{QueueState, SchedulerAnswer, SchedulerCall, SchedulerEvent, SchedulerLaw};
+use tailback_user::{QueueState, Role, SchedulerAnswer, SchedulerCall, SchedulerEvent, SchedulerLaw};
 
 /// Arguments of a call of a scheduler, read-only.
 #[pyclass(frozen, name = "SchedulerCall", module = "tailback._native")]
@@ -87,7 +87,7 @@ pub struct PyScheduler {
 impl PyScheduler {
     /// Binds the methods of an instance.
     pub fn new(instance: &Bound<'_, PyAny>) -> PyResult<PyScheduler> {
-        let events = SchedulerEvent::ALL.iter().map(|event| event.name());
+        let events = Role::Scheduler.events();
         Ok(PyScheduler {
             instance: Instance::new(instance, ("tailback.laws.scheduler", "Scheduler"), events)?,
             state_bytes: instance.getattr("state_bytes")?.extract()?,

@@ -7,7 +7,7 @@ use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyInt, PyTuple, PyType};
 use tailback_random::Rng;
-use tailback_user::{Code, SourceAnswer, SourceCall, SourceEvent, SourceLaw};
+use tailback_user::{Code, Role, SourceAnswer, SourceCall, SourceEvent, SourceLaw};
 
 /// Arguments of a call of a source, read-only.
 #[pyclass(frozen, name = "SourceCall", module = "tailback._native")]
@@ -47,7 +47,7 @@ impl PySource {
     }
 
     fn instance(class: &Bound<'_, PyType>, code: &Code) -> PyResult<Instance> {
-        let events = SourceEvent::ALL.iter().map(|event| event.name());
+        let events = Role::Source.events();
         Instance::new(&made(class, code)?, ("tailback.laws.source", "Source"), events)
     }
 

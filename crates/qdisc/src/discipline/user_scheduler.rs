@@ -173,10 +173,11 @@ impl Qdisc for UserScheduler {
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
         let queue = self.classes.class(&packet);
         let subject = Subject::new(queue, &packet);
-        let before = self.classes.backlog_of(queue).packets;
+        let (seq, dropped) = (packet.seq, cx.dropped.len());
         self.classes.enqueue(queue, now, packet, cx);
-        // Without more packets than before, the queue has dropped this one or others.
-        if self.classes.backlog_of(queue).packets > before {
+        // The queue may admit this packet and drop others for it.
+        let is_this = |packet: &Packet| packet.flow() == subject.flow && packet.seq == seq && packet.at == now;
+        if !cx.dropped[dropped..].iter().any(|dropped| is_this(&dropped.packet)) {
             self.read_states();
             self.call(SchedulerEvent::Arrived, now, Some(&subject), cx.rng);
         }

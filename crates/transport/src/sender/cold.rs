@@ -16,8 +16,6 @@ pub(super) struct Pace {
     pub release: Time,
     /// `true` if a segment waits only for `release`.
     pub holds: bool,
-    /// `true` if the control has a timer of its own.
-    pub wakes: bool,
     /// Sampler of the delivery rate; `None` if the control does not use it.
     pub sampler: Option<Box<Sampler>>,
 }
@@ -26,7 +24,7 @@ impl Pace {
     /// Returns the state that a control with this profile needs from the start; `None`: none.
     pub fn new(profile: &Profile) -> Option<Pace> {
         let sampler = profile.samples_rate.then(Box::default);
-        (profile.samples_rate || profile.wakes).then(|| Pace { wakes: profile.wakes, sampler, ..Pace::default() })
+        (profile.samples_rate || profile.wakes).then(|| Pace { sampler, ..Pace::default() })
     }
 }
 

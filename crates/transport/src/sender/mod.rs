@@ -163,13 +163,13 @@ impl Sender {
     /// the pacing changes; [`Time::NEVER`]: none.
     #[inline]
     fn paced_deadline(&self, pace: &Pace) -> Time {
-        let wake = if pace.wakes { self.control.wake() } else { Time::NEVER };
+        let wake = if self.profile.wakes { self.control.wake() } else { Time::NEVER };
         if pace.holds { wake.min(pace.release).min(self.pacing().changes_at) } else { wake }
     }
 
     /// Processes the timers that have expired by `now`.
     pub fn on_timer(&mut self, now: Time) {
-        if self.pace.as_ref().is_some_and(|pace| pace.wakes) && now >= self.control.wake() {
+        if self.profile.wakes && now >= self.control.wake() {
             self.control.on_timer(&mut self.window, now, Timer::Control);
         }
         if self.board.as_ref().is_some_and(|board| now >= board.probe.at) {
