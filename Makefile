@@ -26,9 +26,11 @@ unexport CONDA_PREFIX
 export CARGO_TERM_PROGRESS_WHEN ?= never
 
 RUST_SOURCES := $(shell find crates -type f -not -path '*/target/*') Cargo.toml Cargo.lock
-PYTHON_SOURCES := $(shell find python/tailback -type f -not -name '*.pyc' -not -name '*.so' 2>/dev/null)
+PYTHON_SOURCES := $(shell find python/tailback -type f -not -path '*/web/built/*' -not -name '*.pyc' -not -name '*.so' 2>/dev/null)
 # The Python extension cannot be linked into a test program without libpython; the Python tests cover it.
 TESTED_CRATES := --workspace --exclude tailback-py
+WEB_SOURCES := $(shell find web -type f -not -path '*/node_modules/*' 2>/dev/null)
+WEB := python/tailback/web/built
 WASM := $(TARGET)/wasm32-unknown-unknown/release/tailback_wasm.wasm
 
 .PHONY: help
@@ -56,11 +58,24 @@ $(VENV)/.tested: requirements/dev.txt | $(VENV)/.installed
 	$(BIN)/pip install --require-hashes -r requirements/dev.txt
 	@touch $@
 
+# Scripts and style sheets for browsers, which the package contains.
+web/node_modules/.installed: web/package.json web/package-lock.json
+	@command -v npm >/dev/null || { echo "Tailback's pages need Node.js 18 or newer with npm (Debian package npm)"; exit 1; }
+	cd web && npm ci --no-audit --no-fund --silent
+	@touch $@
+
+$(WEB)/report.js: $(WEB_SOURCES) web/node_modules/.installed
+	rm -rf $(WEB)
+	node web/build.mjs
+
+.PHONY: web
+web: $(WEB)/report.js ## Build the scripts and style sheets of the pages
+
 .PHONY: build
-build: $(VENV)/.installed ## Build and install the package into .venv
+build: $(VENV)/.installed $(WEB)/report.js ## Build and install the package into .venv
 
 .PHONY: quick
-quick: $(VENV)/.installed ## Build, and reproduce one experiment within a minute of the build
+quick: $(VENV)/.installed $(WEB)/report.js ## Build, and reproduce one experiment within a minute of the build
 	$(BIN)/tailback reproduce lan-a1 --quick --out $(OUT)/quick
 	@echo "The figures are in $(OUT)/quick/report.html"
 
@@ -68,7 +83,7 @@ quick: $(VENV)/.installed ## Build, and reproduce one experiment within a minute
 run: $(OUT)/.reproduced ## Reproduce every experiment (10 minutes on 2 cores); the report is out/report.html
 	@echo "The report is $(OUT)/report.html"
 
-$(OUT)/.reproduced: $(VENV)/.installed $(PYTHON_SOURCES)
+$(OUT)/.reproduced: $(VENV)/.installed $(WEB)/report.js $(PYTHON_SOURCES)
 	@echo "Reproducing every experiment at quick length: about 10 minutes on 2 cores."
 	$(BIN)/tailback reproduce all --quick --out $(OUT)
 	@touch $@
@@ -84,7 +99,7 @@ dev: $(VENV)/.needed ## Build the extension for development: rebuilds in seconds
 # pages show the verdicts.
 RUN ?= all
 .PHONY: results
-results: $(VENV)/.installed ## Reproduce every experiment at full length (hours) and write docs/results
+results: $(VENV)/.installed $(WEB)/report.js ## Reproduce every experiment at full length (hours) and write docs/results
 	$(BIN)/tailback reproduce $(RUN) --full --out $(OUT)/full || [ $$? -eq 5 ]
 	$(BIN)/python tools/docs_results.py $(OUT)/full
 
@@ -102,7 +117,7 @@ test-rust: ## Run the tests of the Rust crates
 	$(CARGO) test --locked --no-fail-fast $(TESTED_CRATES)
 
 .PHONY: test-python
-test-python: $(VENV)/.tested ## Run the tests of the Python package
+test-python: $(VENV)/.tested $(WEB)/report.js ## Run the tests of the Python package
 	$(BIN)/python -m pytest -m "not slow" -n 2 --dist worksteal
 
 .PHONY: test-wasm
@@ -113,7 +128,7 @@ test-wasm: $(VENV)/.installed ## Check that the WebAssembly module gives the sam
 	$(BIN)/python tools/wasm_digest.py $(WASM)
 
 .PHONY: check
-check: $(VENV)/.tested ## Check format, lints, types, stubs and Rust documentation; warnings are errors
+check: $(VENV)/.tested $(WEB)/report.js ## Check format, lints, types, stubs and Rust documentation; warnings are errors
 	@tools/rust_components.sh rustfmt clippy
 	$(CARGO) fmt --all --check
 	$(CARGO) clippy --locked --workspace --all-targets -- -D warnings
@@ -121,6 +136,7 @@ check: $(VENV)/.tested ## Check format, lints, types, stubs and Rust documentati
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/python -m mypy.stubtest tailback._native
+	cd web && npm run --silent check
 	RUSTDOCFLAGS="-D warnings" $(CARGO) doc --locked --workspace --no-deps --quiet
 
 .PHONY: format
@@ -142,7 +158,7 @@ check-bounds: $(VENV)/.installed ## Run the Python tests with the oldest depende
 	$(BIN)/python tools/check_bounds.py
 
 .PHONY: validate
-validate: $(VENV)/.tested ## Run the long tests too (random networks, every claim, TCP against ns-2, policies against Linux)
+validate: $(VENV)/.tested $(WEB)/report.js ## Run the long tests too (random networks, every claim, TCP against ns-2, policies against Linux)
 	$(CARGO) test --locked --profile validate $(TESTED_CRATES) -- --include-ignored
 	$(BIN)/python -m pytest -m "slow or not slow"
 	tools/fuzz.sh 60
@@ -205,7 +221,7 @@ bench-sweep: $(VENV)/.tested ## Measure the processor utilisation of a sweep, on
 # --- Packages ---------------------------------------------------------------------------------------------------
 
 .PHONY: wheel
-wheel: $(VENV)/.installed ## Build a wheel and a source package, and test the wheel without Rust
+wheel: $(VENV)/.installed $(WEB)/report.js ## Build a wheel and a source package, and test the wheel without Rust
 	rm -rf dist
 	$(BIN)/maturin build --release --locked --sdist --out dist
 	$(BIN)/python tools/check_wheel.py dist
@@ -213,5 +229,6 @@ wheel: $(VENV)/.installed ## Build a wheel and a source package, and test the wh
 .PHONY: clean
 clean: ## Remove all files that the other targets made
 	rm -rf $(VENV) $(OUT) dist target .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	rm -rf web/node_modules $(WEB)
 	rm -f python/tailback/_native*.so
 	find python tools -name __pycache__ -type d -prune -exec rm -rf {} +

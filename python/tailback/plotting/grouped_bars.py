@@ -58,7 +58,8 @@ def _bars(axes: Axes, series: Columns) -> None:
             [max(found[name].mean - found[name].lo, 0.0) for name in names],
             [max(found[name].hi - found[name].mean, 0.0) for name in names],
         ]
-        axes.bar(at, means, width=0.92 * share, label=label, color=colours[index % len(colours)])
+        bars = axes.bar(at, means, width=0.92 * share, label=label, color=colours[index % len(colours)])
+        plot.keep_intervals(bars[0], [found[name] for name in names])
         axes.errorbar(at, means, yerr=reach, fmt="none", ecolor="#333333", elinewidth=0.9, capsize=1.5)
     axes.set_xticks(range(len(names)), names, rotation=35, ha="right", fontsize=8)
 

@@ -9,13 +9,15 @@ import io
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
+from weakref import WeakKeyDictionary
 
 from tailback.errors import UsageError
 from tailback.results.intervals import Interval, mean_interval
 
 try:
     import matplotlib as mpl
+    from matplotlib.artist import Artist
     from matplotlib.figure import Figure
     from matplotlib.text import Text
     from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormatter
@@ -27,7 +29,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.backend_bases import RendererBase
 
-__all__ = ["COLOURS", "Scale", "curve", "finish", "image", "new", "ramp", "run_figure", "style", "to_bytes"]
+__all__ = ["COLOURS", "Scale", "curve", "finish", "image", "intervals_of", "keep_intervals", "new", "ramp", "run_figure", "style", "to_bytes"]
 
 Scale = Literal["linear", "log", "symlog"]
 """Scale of an axis; `symlog` is linear near zero and logarithmic above."""
@@ -148,7 +150,7 @@ def curve(
     means = [interval.mean for interval in y]
     below = [_bar(interval.mean - interval.lo) for interval in y]
     above = [_bar(interval.hi - interval.mean) for interval in y]
-    axes.errorbar(
+    drawn = axes.errorbar(
         [float(value) if isinstance(value, int | float) else value for value in x],
         means,
         yerr=[below, above],
@@ -160,6 +162,23 @@ def curve(
         clip_on=False,
         zorder=3,
     )
+    keep_intervals(cast("Artist", drawn.lines[0]), y)
+
+
+_INTERVALS: WeakKeyDictionary[Artist, Sequence[Interval]] = WeakKeyDictionary()
+
+
+def keep_intervals(artist: Artist, intervals: Sequence[Interval]) -> None:
+    """Keep the intervals of the points of a curve, or of the group of bars of which `artist` is the first.
+
+    Drawn bars can be cut at the edge of the axes, and do not say how many replications there are.
+    """
+    _INTERVALS[artist] = intervals
+
+
+def intervals_of(artist: Artist) -> Sequence[Interval] | None:
+    """Return the intervals kept for an artist; `None`: there are none."""
+    return _INTERVALS.get(artist)
 
 
 def _bar(length: float) -> float:

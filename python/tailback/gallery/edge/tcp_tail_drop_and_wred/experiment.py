@@ -272,7 +272,8 @@ def _draw(results: Results) -> Drawing:
         found = [grouped_bars.only(list(results.where(profile=n, flows=TEN)[metric].intervals())) for n in names]
         with plot.style():
             reach = [[max(i.mean - i.lo, 0) for i in found], [max(i.hi - i.mean, 0) for i in found]]
-            axes.bar(range(len(names)), [i.mean for i in found], color=plot.COLOURS[: len(names)])
+            bars = axes.bar(range(len(names)), [i.mean for i in found], color=plot.COLOURS[: len(names)])
+            plot.keep_intervals(bars[0], found)
             axes.errorbar(
                 range(len(names)), [i.mean for i in found], yerr=reach, fmt="none", ecolor="#333333", capsize=2
             )

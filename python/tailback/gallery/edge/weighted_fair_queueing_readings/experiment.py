@@ -249,7 +249,8 @@ def _draw(results: Results, what: str, y: str) -> Drawing:
         found = [grouped_bars.only(list(at[f"{what}_{group}"].intervals())) for group in ce.GROUPS]
         means = [i.mean for i in found]
         with plot.style():
-            axes.bar(range(len(found)), means, color=plot.COLOURS[0])
+            bars = axes.bar(range(len(found)), means, color=plot.COLOURS[0])
+            plot.keep_intervals(bars[0], found)
             reach = [[min(max(i.mean - i.lo, 0), 0.95 * i.mean) for i in found], [max(i.hi - i.mean, 0) for i in found]]
             axes.errorbar(
                 range(len(found)), means, yerr=reach, fmt="none", ecolor="#333333", elinewidth=0.9, capsize=1.5

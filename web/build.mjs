@@ -1,0 +1,33 @@
+// Bundles the browser parts of Tailback into python/tailback/web/built, from where the package reads them:
+//
+//     node build.mjs
+//
+// Each bundle is one script in an anonymous function, so that a page that was opened from a file can hold it in a <script>
+// element. The text of a bundle depends on the sources and the pinned packages only.
+
+import { build } from "esbuild";
+import { fileURLToPath } from "node:url";
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+
+/** Options of all bundles. */
+const common = {
+  bundle: true,
+  minify: true,
+  charset: "utf8",
+  target: ["chrome100", "firefox115", "safari16.4"],
+  legalComments: "inline",
+  logLevel: "warning",
+};
+
+const script = { ...common, format: "iife" };
+
+/** Bundles: the options of esbuild for each. */
+export const bundles = [
+  { ...script, entryPoints: { report: here("src/report/main.ts") } },
+  { ...common, entryPoints: { report: here("src/report/report.css") } },
+];
+
+for (const options of bundles) {
+  await build({ ...options, outdir: here("../python/tailback/web/built") });
+}
