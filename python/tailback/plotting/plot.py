@@ -29,7 +29,21 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.backend_bases import RendererBase
 
-__all__ = ["COLOURS", "Scale", "curve", "finish", "image", "intervals_of", "keep_intervals", "new", "ramp", "run_figure", "style", "to_bytes"]
+__all__ = [
+    "COLOURS",
+    "Scale",
+    "curve",
+    "finish",
+    "image",
+    "intervals_of",
+    "keep_intervals",
+    "new",
+    "ramp",
+    "run_figure",
+    "style",
+    "svg_with_text",
+    "to_bytes",
+]
 
 Scale = Literal["linear", "log", "symlog"]
 """Scale of an axis; `symlog` is linear near zero and logarithmic above."""
@@ -267,6 +281,15 @@ def to_bytes(figure: Figure, kind: Literal["svg", "png", "pdf"], about: str = ""
             buffer, format=kind, metadata={**dates[kind], **description}, dpi=dpi if kind == "png" else "figure"
         )
     return buffer.getvalue()
+
+
+def svg_with_text(figure: Figure) -> str:
+    """Return a figure as an SVG element for a page: its texts are texts, in the fonts of the reader."""
+    buffer = io.StringIO()
+    with getattr(figure, "in_style", style)(), mpl.rc_context({"svg.fonttype": "none"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
 
 
 def run_figure(
