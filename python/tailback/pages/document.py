@@ -206,8 +206,9 @@ def _packed(section: Section) -> str:
     verdicts = " ".join(word.replace(" ", "-") for word, n in section.counts.items() if n)
     state = " open" if section.is_open else ""
     return (
-        f'<details class="section" id="{section.id}" data-verdicts="{verdicts}"{state}><summary><h2>{_heading(section)}</h2>'
-        f'{_dots(section)}</summary><script type="text/plain">{_pack(content)}</script></details>'
+        f'<details class="section" id="{section.id}" data-verdicts="{verdicts}"{state}>'
+        f"<summary><h2>{_heading(section)}</h2>{_dots(section)}</summary>"
+        f'<script type="text/plain">{_pack(content)}</script></details>'
     )
 
 

@@ -14,8 +14,9 @@ __all__ = ["picture"]
 
 def picture(figure: Figure) -> Picture:
     """Return a drawing for a page. Its layout is computed here, and does not change afterwards."""
-    from tailback.plotting import chart, plot
+    from tailback.plotting import chart, placement, plot
 
+    placement.fix_legends(figure)
     with getattr(figure, "in_style", plot.style)():
         figure.draw_without_rendering()
         figure.set_layout_engine("none")

@@ -89,6 +89,7 @@ def _panel(axes: Axes, panels: Sequence[Axes]) -> Json:
         {
             "at": [place.rowspan.start, place.colspan.start, len(place.rowspan), len(place.colspan)],
             "title": axes.get_title() or axes.get_title("left"),
+            "note": axes.get_title("right"),
             "x": _axis(axes.xaxis, axes.get_xlim()),
             "y": _axis(axes.yaxis, axes.get_ylim()),
             **shares,
@@ -139,7 +140,9 @@ def _entry_colour(handle: Any) -> str:
         return _colour(handle.get_color())
     if isinstance(handle, Patch):
         return _colour(handle.get_facecolor())
-    faces: Any = getattr(handle, "get_facecolor", lambda: ())()
+    # The handle of a curve with intervals is a collection of lines.
+    name = "get_color" if isinstance(handle, LineCollection) else "get_facecolor"
+    faces: Any = getattr(handle, name, lambda: ())()
     return _colour(faces[0]) if len(faces) else "#666666"
 
 
@@ -335,13 +338,13 @@ def _scatter(collection: PathCollection) -> Json:
 
 
 def _text(axes: Axes, text: Text) -> list[Json]:
+    if isinstance(text, Annotation) and text.arrow_patch is not None:
+        raise _CannotShowError
     words = text.get_text()
     if not words:
         return []
     frame = None
     if isinstance(text, Annotation):
-        if text.arrow_patch is not None:
-            raise _CannotShowError
         coordinates, (x, y) = text.xycoords, text.xy
         names = coordinates if isinstance(coordinates, tuple) else (coordinates, coordinates)
         words_of = {"data": "d", "axes fraction": "a"}

@@ -102,6 +102,8 @@ export interface PanelData {
   /** Row, column, number of rows and of columns in the grid of the chart. */
   at: [number, number, number, number];
   title?: string;
+  /** Remark, such as which curves coincide. */
+  note?: string;
   x: AxisData;
   y: AxisData;
   /** Number of the first panel with the same axis; the panel's own if it shares none. */

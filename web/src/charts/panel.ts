@@ -39,11 +39,12 @@ export class Panel {
     this.element.ariaLabel = `${[name, data.title].filter(Boolean).join(", ")}: arrow keys go through the points, + and - zoom, 0 shows all`;
     this.element.addEventListener("keydown", (event) => this.key(event));
     this.element.addEventListener("blur", () => this.choose(undefined));
-    if (data.title) {
-      const title = document.createElement("div");
-      title.className = "panel-title";
-      title.textContent = data.title;
-      this.element.append(title);
+    for (const [name, text] of [["panel-title", data.title], ["panel-note", data.note]] as const) {
+      if (!text) continue;
+      const line = document.createElement("div");
+      line.className = name;
+      line.textContent = text;
+      this.element.append(line);
     }
     this.tip.className = "tip";
     this.tip.role = "status";
