@@ -110,7 +110,7 @@ cards: $(VENV)/.installed ## Evaluate disciplines and congestion controls, and w
 # --- Tests ------------------------------------------------------------------------------------------------------
 
 .PHONY: test
-test: test-rust test-python test-wasm ## Run all tests except the long ones, which `validate` runs
+test: test-rust test-python test-wasm test-web ## Run all tests except the long ones, which `validate` runs
 
 .PHONY: test-rust
 test-rust: ## Run the tests of the Rust crates
@@ -126,6 +126,10 @@ test-wasm: $(VENV)/.installed ## Check that the WebAssembly module gives the sam
 	set -x; \
 	$(CARGO) build --locked --release --target wasm32-unknown-unknown -p tailback-wasm; \
 	$(BIN)/python tools/wasm_digest.py $(WASM)
+
+.PHONY: test-web
+test-web: $(VENV)/.installed $(WEB)/report.js ## Test the pages in a browser (Debian package chromium); skipped without one
+	cd web && node --test test/*.test.mjs
 
 .PHONY: check
 check: $(VENV)/.tested $(WEB)/report.js ## Check format, lints, types, stubs and Rust documentation; warnings are errors

@@ -86,7 +86,7 @@ def settle(figure: Figure) -> None:
 
 
 def fix_legends(figure: Figure) -> None:
-    """Put legends that are inside their axes at one place; the search for the best one takes seconds for long curves."""
+    """Put legends inside their axes at one place, since the search for the best one takes seconds for long curves."""
     for axes in figure.axes:
         legend = axes.get_legend()
         if legend is not None and legend.get_bbox_to_anchor() is axes.bbox:
