@@ -129,6 +129,14 @@ def test_a_drawing_that_is_no_chart_has_no_data() -> None:
         assert chart(figure) is None
 
 
+def test_the_texts_of_an_svg_for_pages_are_texts() -> None:
+    figure = plot.new()
+    plot.finish(figure.axes[0], x="flows", y="loss (%)")
+    found = plot.svg_with_text(figure)
+    assert found.startswith("<svg")
+    assert ">loss (%)</text>" in found
+
+
 def unpack(packed: str) -> str:
     return gzip.decompress(base64.b64decode(packed)).decode()
 

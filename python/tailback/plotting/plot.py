@@ -287,7 +287,8 @@ def svg_with_text(figure: Figure) -> str:
     """Return a figure as an SVG element for a page: its texts are texts, in the fonts of the reader."""
     buffer = io.StringIO()
     with getattr(figure, "in_style", style)(), mpl.rc_context({"svg.fonttype": "none"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
+        # Not the method of `_Figure`, which would apply its own style again.
+        Figure.savefig(figure, buffer, format="svg", metadata={"Date": None})
     text = buffer.getvalue()
     return text[text.index("<svg") :]
 
