@@ -159,7 +159,7 @@ class Document:
 def write(document: Document, path: str | PathLike[str]) -> Path:
     """Write both forms of a page, and return the path of the interactive one.
 
-    The other one stands beside it: `report-static.html` for `report.html`.
+    The other one is next to it: `report-static.html` for `report.html`.
 
     Raises:
         UsageError: The script and the style sheet were not built.
