@@ -57,10 +57,8 @@ def test_a_library_that_ends_or_blocks_its_process_while_it_is_loaded_is_refused
 ) -> None:
     limit_calls(ENDS[end], monkeypatch)
     error = refused(tmp_path, "queue", write(tmp_path, "so", "queue", **{place: end}))
-    assert (
-        error.message
-        == f'mine.so cannot be loaded with the parameters {{"n":0}}: `Mine` of mine.so, in `{CALLS[place]}`: {ENDS[end]}'
-    )
+    call = f"`Mine` of mine.so, in `{CALLS[place]}`"
+    assert error.message == f'mine.so cannot be loaded with the parameters {{"n":0}}: {call}: {ENDS[end]}'
     assert error.path == "network.discipline.file"
     assert error.line == 8
 

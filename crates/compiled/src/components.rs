@@ -14,7 +14,7 @@ enum Class {
     WebAssembly(Arc<wasm::Class>),
 }
 
-/// Whether this process has loaded a class.
+/// Place of a class: this process, or a worker that has loaded it.
 #[derive(Clone, Debug)]
 enum Place {
     Here(Class),
