@@ -31,6 +31,7 @@ __all__ = [
     "host_functions",
     "import_router",
     "law_records",
+    "load_component",
     "maths",
     "mos",
     "names",
@@ -382,10 +383,10 @@ class LawMonitor:
     def calls(self) -> int:
         """Number of calls begun and ended: odd during a call."""
 
-def record_calls(call: memoryview, component: memoryview) -> None:
-    """Record the last call of a law in 4 and 60 words of memory; see `tailback.laws.last_call`.
+def record_calls(descriptor: int) -> None:
+    """Record the last call of a law in the file behind a descriptor; see `tailback.laws.last_call`.
 
-    Raises BufferError for another size, and ValueError if calls are recorded already.
+    Raises OSError if the file cannot be mapped, or if calls are recorded already.
     """
 
 def abort_at_end_of_input() -> None:
@@ -707,6 +708,15 @@ def host_functions() -> dict[str, int]:
 
 def law_records() -> dict[str, list[tuple[str, int]]]:
     """Return the fields of the records of compiled laws with their offsets; the last entry of each has the size."""
+
+def load_component(
+    role: str, folder: str, file: str, name: str, allow_files: bool, parameters: str, /
+) -> tuple[tuple[str, int, bool, int] | None, tuple[str, str, str] | None]:
+    """Load a component and make an instance; return its properties, or the problem (`tailback.laws.trial`).
+
+    `parameters` is JSON. Raises what the component raises if it is no `Exception`, and `ValueError` for an unknown role
+    and for other text than JSON.
+    """
 
 def wat_to_wasm(text: str) -> bytes:
     """Return a WebAssembly module in the binary format; raises `ValueError` for text that is no module."""

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from components import LAWS, drops, failure, report
+from faults import AFTER_PS, FAULTY, check, limit_calls, with_component
 from test_laws import law, refusal, scenario, user
 
 import tailback as core
@@ -16,7 +17,7 @@ from tailback.laws import native, records
 
 # A function of Python behind a C function: as slow as Python, but with the interface of compiled ones.
 BY_CTYPES = """
-import ctypes
+import ctypes, os
 import numpy as np
 import tailback
 from tailback import DROP
@@ -26,7 +27,7 @@ class Call(ctypes.Structure):
 class Answer(ctypes.Structure):
     _fields_ = [("wake_ps", ctypes.c_uint64), ("verdict", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
 class State(ctypes.Structure):
-    _fields_ = [("limit", ctypes.c_uint64), ("arrivals", ctypes.c_uint64)]
+    _fields_ = [("limit", ctypes.c_uint64), ("arrivals", ctypes.c_uint64), ("n", ctypes.c_uint64)]
 
 P = ctypes.POINTER
 @ctypes.CFUNCTYPE(ctypes.c_int32, P(State), P(Call), P(Answer), P(ctypes.c_void_p))
@@ -42,8 +43,8 @@ class Mine(tailback.NativeLaw):
     events = ("arrive",)
     answer = ctypes.cast(decide, ctypes.c_void_p).value
     probes = ("arrivals",)
-    def __init__(self, limit=20):
-        self.state = np.array([(limit, 0)], dtype=[("limit", "u8"), ("arrivals", "u8")])
+    def __init__(self, limit=20, n=0):
+        self.state = np.array([(limit, 0, n)], dtype=[("limit", "u8"), ("arrivals", "u8"), ("n", "u8")])
     @property
     def arrivals(self):
         return int(self.state["arrivals"][0])
@@ -67,23 +68,64 @@ def test_a_law_behind_a_c_function_decides_as_the_same_law_in_python(tmp_path: P
     assert drops(ours) > 10
 
 
-STATE = 'self.state = np.array([(limit, 0)], dtype=[("limit", "u8"), ("arrivals", "u8")])'
+STATE = 'self.state = np.array([(limit, 0, n)], dtype=[("limit", "u8"), ("arrivals", "u8"), ("n", "u8")])'
 FAULTS = {
     "return 3": "the component returned the status 3",
     "answer[0].verdict = 9": "the verdict 9 is neither",
     "answer[0].wake_ps = now - 1": "is before now",
+    "ctypes.string_at(0)": "its process was ended by SIGSEGV",
+    "os.abort()": "its process was ended by SIGABRT",
+    "while True: pass": "the call did not return within 0.5 s, and its process was ended",
 }
 
 
 @pytest.mark.parametrize("line", FAULTS)
-def test_a_fault_ends_its_cell_of_a_sweep_and_the_other_nine_finish(line: str, tmp_path: Path) -> None:
-    one = by_ctypes(tmp_path, f"if now > 10**12 and state[0].limit == 14: {line}", "{ limit = 10 }")
-    with pytest.raises(core.FailedRuns, match="1 of 10 runs failed") as failed:
-        core.sweep(one, {"network.discipline.parameters.limit": range(10, 20)}, replications=1, seed=1)
-    assert sum(len(runs) for runs in failed.value.sweep.runs.values()) == 9
-    message = failure(one.set({"network.discipline.parameters.limit": 14}))
-    for part in ("`Mine` of mine.py at ", "in `arrive` at 1.000", FAULTS[line]):
-        assert part in message
+def test_a_fault_ends_its_cell_and_the_other_nine_finish(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    limit_calls(FAULTS[line], monkeypatch)
+    fault = f"if now >= {AFTER_PS} and state[0].n == {FAULTY}:\n        {line}"
+    (tmp_path / "mine.py").write_text(BY_CTYPES.replace("BODY", fault))
+    check(with_component(tmp_path, "queue", "mine.py", "{ n = 0, limit = 1000 }"), "queue", "mine.py", FAULTS[line])
+
+
+NUMBA = """
+import numpy as np
+from numba import carray, cfunc, from_dtype, types
+import tailback
+from tailback.laws.records import ANSWER, CALL
+
+@cfunc(types.int32(types.CPointer(types.int64), types.CPointer(from_dtype(CALL)), types.CPointer(from_dtype(ANSWER)),
+       types.CPointer(types.uintp)))
+def decide(state, calls, answers, host):
+    call, answer = carray(calls, 1)[0], carray(answers, 1)[0]
+    if carray(state, 1)[0] == FAULTY and call.now_ps >= AFTER_PS:
+        FAULT
+    return 0
+
+class Mine(tailback.NativeLaw):
+    events = ("arrive",)
+    answer = decide.address
+    def __init__(self, n=0): self.state = np.array([n], dtype=np.int64)
+"""
+NUMBA_FAULTS = {
+    "return 3": "the component returned the status 3",
+    "answer.verdict = 9": "the verdict 9 is neither",
+    "answer.wake_ps = call.now_ps - 1": "is before now",
+    "carray(state, 1 << 44)[1 << 43] = 1": "its process was ended by SIGSEGV",
+    "while answer.verdict == 0: carray(answers, 1)[0].verdict = 0": "the call did not return within 0.5 s",
+}
+
+
+@pytest.mark.parametrize("line", NUMBA_FAULTS)
+def test_a_fault_of_numba_ends_its_cell_and_the_other_nine_finish(
+    line: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("numba")
+    limit_calls(NUMBA_FAULTS[line], monkeypatch)
+    text = NUMBA.replace("FAULTY", f"{FAULTY}").replace("AFTER_PS", f"{AFTER_PS}").replace("FAULT", line)
+    (tmp_path / "mine.py").write_text(text)
+    check(with_component(tmp_path, "queue", "mine.py"), "queue", "mine.py", NUMBA_FAULTS[line])
 
 
 def test_a_law_without_an_address_or_a_state_is_refused(tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 //! Factories of components in all languages; the suffix of a file is its language.
 
-use crate::user::PyFactories;
+use crate::interrupt::take_interrupt;
+use crate::user::{PyFactories, failure, load_error, parameters};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -27,6 +28,40 @@ impl Languages {
     }
 }
 
+/// Properties of a component that a worker process has loaded, as [`Loaded`] without the index, or the problem as key, message
+/// and advice.
+type Found = (Option<(String, u32, bool, u32)>, Option<(String, String, String)>);
+
+impl Languages {
+    /// Loads a component in machine code in a worker process, so that this process is not ended if the library crashes. `None`:
+    /// the component is in WebAssembly, or this process is the one that runs it.
+    fn elsewhere(&self, role: Role, code: &Code) -> Result<Option<Loaded>, LoadError> {
+        if code.language() != Some(Language::Native) {
+            return Ok(None);
+        }
+        let found = Python::attach(|py| {
+            let tried = || -> PyResult<Option<Found>> {
+                let trial = py.import("tailback.laws.trial")?;
+                let arguments =
+                    (role.name(), &self.folder, &code.file, &code.class, self.allow_files, parameters(code));
+                trial.call_method1("of_library", arguments)?.extract()
+            };
+            tried().map_err(|error| LoadError {
+                key: "file",
+                message: failure(py, error),
+                help: "a worker process loads the library first".to_owned(),
+            })
+        });
+        match found? {
+            Some((_, Some(problem))) => Err(load_error(problem)),
+            Some((Some((digest, events, marks, options)), None)) => {
+                Ok(Some(Loaded { index: 0, digest, events, marks, options }))
+            }
+            Some((None, None)) | None => Ok(None),
+        }
+    }
+}
+
 impl Factories for Languages {
     fn load(&self, role: Role, code: &Code) -> Result<Loaded, LoadError> {
         let refused = |message, help: &str| LoadError { key: "file", message, help: help.to_owned() };
@@ -41,7 +76,10 @@ impl Factories for Languages {
                 if let Err(message) = inside(&self.folder, &path, self.allow_files) {
                     return Err(refused(format!("`{}`: {message}", path.display()), "its code would run"));
                 }
-                self.compiled.load(role, code, &path)
+                match self.elsewhere(role, code)? {
+                    Some(loaded) => Ok(self.compiled.add_elsewhere(role, code, path, loaded)),
+                    None => self.compiled.load(role, code, &path),
+                }
             }
             None => Err(refused(
                 format!("`{}` is not Python source, a native library or a WebAssembly module", code.file),
@@ -101,6 +139,33 @@ pub fn inside(folder: &Path, path: &Path, allow_files: bool) -> Result<(), Strin
         return Err("it is not a regular file".to_owned());
     }
     Ok(())
+}
+
+/// Loads a component and makes an instance, as the loading of a scenario does. The arguments are the role, the folder of the
+/// scenario, the keys of the component in it (the parameters as JSON), and whether files outside the folder are permitted.
+/// Returns the properties of the component or the problem. Raises what the component raises if it is no `Exception`, and
+/// `ValueError` for an unknown role and for other text than JSON.
+#[pyfunction]
+pub fn load_component(
+    role: &str,
+    folder: PathBuf,
+    file: String,
+    class: String,
+    allow_files: bool,
+    parameters: &str,
+) -> PyResult<Found> {
+    let unknown = || PyValueError::new_err(format!("there is no role `{role}`"));
+    let role = Role::ALL.into_iter().find(|known| known.name() == role).ok_or_else(unknown)?;
+    let parameters = serde_json::from_str(parameters).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let code = Code { file, class, parameters, loaded: None };
+    let found = Languages::new(folder, allow_files).load(role, &code);
+    if let Some(interrupt) = take_interrupt() {
+        return Err(interrupt);
+    }
+    Ok(match found {
+        Ok(loaded) => (Some((loaded.digest, loaded.events, loaded.marks, loaded.options)), None),
+        Err(error) => (None, Some((error.key.to_owned(), error.message, error.help))),
+    })
 }
 
 /// Returns a WebAssembly module in the binary format. Raises `ValueError` for text that is no module.

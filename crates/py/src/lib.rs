@@ -107,6 +107,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(user::record_calls, module)?)?;
     module.add_function(wrap_pyfunction!(user::host_functions, module)?)?;
     module.add_function(wrap_pyfunction!(languages::law_records, module)?)?;
+    module.add_function(wrap_pyfunction!(languages::load_component, module)?)?;
     module.add_function(wrap_pyfunction!(languages::wat_to_wasm, module)?)?;
     module.add_submodule(&user::maths(module.py())?)?;
     let events: BTreeMap<_, _> = Role::ALL.iter().map(|role| (role.name(), role.events())).collect();

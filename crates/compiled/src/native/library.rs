@@ -5,6 +5,7 @@
 
 use super::elf::check_complete;
 use crate::digest;
+use crate::last_call::outside_a_run;
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -25,11 +26,12 @@ pub struct Library {
 static LIBRARIES: Mutex<BTreeMap<String, Arc<Library>>> = Mutex::new(BTreeMap::new());
 
 impl Library {
-    /// Loads a library, unless a file with the same content has been loaded.
+    /// Loads a library, unless a file with the same content has been loaded. `full_name` is the name in messages of the component
+    /// that is wanted from it.
     ///
     /// # Errors
     /// If the file cannot be read, or is no library for this platform.
-    pub fn load(path: &Path) -> Result<Arc<Library>, String> {
+    pub fn load(path: &Path, full_name: &str) -> Result<Arc<Library>, String> {
         let content = std::fs::read(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
         let platform = format!("native {} {}", std::env::consts::ARCH, std::env::consts::OS);
         let digest = digest::of(&platform, &content);
@@ -37,7 +39,10 @@ impl Library {
         if let Some(known) = libraries.get(&digest) {
             return Ok(known.clone());
         }
+        // The functions that the library runs at its loading may crash, or not return.
+        let noted = outside_a_run(full_name, "dlopen");
         let handle = open(path, &content)?;
+        drop(noted);
         let library = Arc::new(Library { handle, digest: digest.clone(), classes: crate::abi::classes(&content) });
         libraries.insert(digest, library.clone());
         Ok(library)

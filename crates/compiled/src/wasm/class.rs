@@ -26,15 +26,6 @@ impl Class {
         let properties = Arc::new(description.checked(role)?);
         Ok(Some(Class { module: module.clone(), name: name.to_owned(), role, properties }))
     }
-
-    /// Returns the name of the class.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-    /// Returns the hash of the module.
-    pub fn digest(&self) -> &str {
-        self.module.digest()
-    }
 }
 
 impl Make for Class {

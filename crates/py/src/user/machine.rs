@@ -44,7 +44,7 @@ pub fn queue_law(instance: &Bound<'_, PyAny>) -> PyResult<Box<dyn QueueLaw>> {
     let this = state.buf_ptr();
     // The buffer keeps the memory of the state in its place. It is only dropped, which the lock makes `Sync`.
     let owner = Box::new(Mutex::new(state));
-    let make = |_: &_| (Made { this, answer, probe: None, destroy: None, owner }, 0);
+    let make = |_: &_| (Made { name: String::new(), this, answer, probe: None, destroy: None, owner }, 0);
     // SAFETY: as above.
     let code = unsafe { NativeInstance::new(Parameters::default(), make) }.map_err(PyValueError::new_err)?;
     Ok(Box::new(MachineLaw { object, code }))

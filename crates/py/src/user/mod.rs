@@ -17,6 +17,7 @@ mod source;
 
 pub use base::{Component, CongestionControl};
 pub use congestion::Call as CongestionCall;
+pub use failure::failure;
 pub use lifeline::abort_at_end_of_input;
 pub use machine::host_functions;
 pub use maths::module as maths;
@@ -25,7 +26,7 @@ pub use queue::Call;
 pub use scheduler::{Call as SchedulerCall, State as QueueState};
 pub use source::Call as SourceCall;
 
-use failure::{failure, traceback};
+use failure::traceback;
 use instance::made;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
@@ -67,8 +68,14 @@ impl PyFactories {
 }
 
 /// Returns the parameters of a component as JSON.
-fn parameters(code: &Code) -> String {
+pub fn parameters(code: &Code) -> String {
     serde_json::Value::Object(code.parameters.clone()).to_string()
+}
+
+/// Returns the error of a problem as key, message and advice.
+pub fn load_error((key, message, help): (String, String, String)) -> LoadError {
+    let key = ["class", "parameters"].into_iter().find(|known| *known == key).unwrap_or("file");
+    LoadError { key, message, help }
 }
 
 impl Factories for PyFactories {
@@ -89,9 +96,8 @@ impl Factories for PyFactories {
             let found = load().map_err(|error| refused("file", &error))?;
             let (class, digest, events, marks, options, problem): Found =
                 found.extract().map_err(|error| refused("file", &error))?;
-            if let Some((key, message, help)) = problem {
-                let key = ["class", "parameters"].into_iter().find(|known| *known == key).unwrap_or("file");
-                return Err(LoadError { key, message, help });
+            if let Some(problem) = problem {
+                return Err(load_error(problem));
             }
             let Some(class) = class else {
                 return Err(LoadError { key: "class", message: "there is no class".to_owned(), help: String::new() });
