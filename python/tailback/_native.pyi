@@ -24,6 +24,7 @@ __all__ = [
     "TraceReader",
     "abort_at_end_of_input",
     "capture",
+    "compiled_role",
     "component_events",
     "digest_version",
     "explain",
@@ -707,6 +708,12 @@ def host_functions() -> dict[str, int]:
 
 def law_records() -> dict[str, list[tuple[str, int]]]:
     """Return the fields of the records of compiled laws with their offsets; the last entry of each has the size."""
+
+def compiled_role(file: str, name: str) -> str | None:
+    """Return the role of a class of a library or module, such as "queue-law"; None: there is no such class.
+
+    Raises ValueError for a file that cannot be loaded.
+    """
 
 def wat_to_wasm(text: str) -> bytes:
     """Return a WebAssembly module in the binary format; raises `ValueError` for text that is no module."""

@@ -1,4 +1,4 @@
-"""Schedulers, congestion controls and traffic sources that the user has written in C and in WebAssembly."""
+"""Schedulers, congestion controls and traffic sources that the user has compiled, and their faults."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 import test_congestion_controls as controls
-from compiled import build
+from compiled import FORMS as COMPILED
+from compiled import WASM_TARGET, build, put, rust
 from components import LAWS, drops, dumbbell, failure, marks, read, report
 
 import tailback as core
@@ -41,15 +42,6 @@ QUEUES = """[
     { match = { dscp = 0 }, limit = "30packets", discipline = { kind = "codel", target = "2ms" } },
     { name = "last" },
 ]"""
-
-
-def put(folder: Path, name: str, form: str) -> str:
-    """Put a component of the folder `laws` into a folder; return the name of the file."""
-    if form == "so":
-        build((LAWS / f"{name}.c").read_text(), folder / f"{name}.so")
-    else:
-        shutil.copy(LAWS / f"{name}.wat", folder)
-    return f"{name}.{form}"
 
 
 def control(file: str, name: str = "Reno", parameters: str = "{}") -> str:
@@ -87,7 +79,7 @@ TRANSPORTS = [
 ]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", COMPILED)
 @pytest.mark.parametrize("engine", ["merged", "plain"])
 @pytest.mark.parametrize(("discipline", "keys", "parameters"), TRANSPORTS)
 def test_compiled_reno_decides_as_the_built_in_one_about_every_segment(
@@ -101,7 +93,7 @@ def test_compiled_reno_decides_as_the_built_in_one_about_every_segment(
     assert drops(ours) + marks(ours) > 10
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", COMPILED)
 def test_a_parameter_of_compiled_reno_has_the_effect_that_it_has_in_python(form: str, tmp_path: Path) -> None:
     shutil.copy(LAWS / "reno.py", tmp_path)
     files = ("reno.py", put(tmp_path, "reno", form))
@@ -110,7 +102,7 @@ def test_a_parameter_of_compiled_reno_has_the_effect_that_it_has_in_python(form:
     assert ours["digest"] == theirs["digest"] != default["digest"]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", COMPILED)
 def test_compiled_reno_gives_the_same_packet_trace(form: str, tmp_path: Path) -> None:
     user = control(put(tmp_path, "reno", form))
     theirs, ours = (trace(controls.scenario(tmp_path, one)) for one in ('{ kind = "reno" }', user))
@@ -118,7 +110,7 @@ def test_compiled_reno_gives_the_same_packet_trace(form: str, tmp_path: Path) ->
     assert ours[0] > 10_000
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", COMPILED)
 @pytest.mark.parametrize("engine", ["merged", "plain"])
 def test_compiled_priority_chooses_as_the_built_in_one_at_every_transmission(
     form: str, engine: str, tmp_path: Path
@@ -131,7 +123,7 @@ def test_compiled_priority_chooses_as_the_built_in_one_at_every_transmission(
     assert trace(ours) == trace(theirs)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", COMPILED)
 @pytest.mark.parametrize("timeline", ["", RESTARTS])
 @pytest.mark.parametrize("engine", ["merged", "plain"])
 def test_compiled_cbr_emits_as_the_built_in_one(form: str, timeline: str, engine: str, tmp_path: Path) -> None:
@@ -328,6 +320,57 @@ def test_a_control_that_declares_it_sets_the_pacing_rate(form: str, tmp_path: Pa
     # The initial window of 10 segments, then 50 segments/s from the first round trip of 30 ms on, for 6 s.
     assert [abs(flow["offered"]["packets"] - 308) < 10 for flow in found["flows"]] == [True] * 4
     assert drops(found) == 0
+
+
+RUST_FORM = """
+#![allow(dead_code)]
+mod tailback_law;
+use tailback_law::*;
+
+struct Mine { n: f64, texts: Vec<String> }
+
+impl Component for Mine {
+    type Role = @name@::Role;
+    const EVENTS: u32 = @events@;
+    fn new(host: &Host) -> Result<Mine, String> {
+        Ok(Mine { n: host.number("n", 0.0), texts: vec!["one".to_owned()] })
+    }
+    fn answer(&mut self, call: &@name@::Call, answer: &mut @name@::Answer, _: &Host) -> Result<(), String> {
+        @before@
+        if call.now_ps >= 1_000_000_000_000 { @body@ }
+        Ok(())
+    }
+}
+component!(Mine);
+"""
+RUST_BEFORE = {
+    "scheduler": "answer.queue = [1u32, 0].into_iter().find(|n| call.queues[*n as usize].ready == 1).unwrap_or(2);",
+    "congestion": "answer.cwnd = call.cwnd;",
+    "source": "*answer = source::Answer { at_ps: call.now_ps + 10_000_000_000, bytes: 100 };",
+}
+RUST_FAULTS = {
+    'return Err(format!("it is odd: {}", self.n))': "it is odd: 0",
+    "self.texts[1].clear()": "the len is 1 but the index is 1",
+    "self.n = self.texts[0].parse().unwrap()": "ParseFloatError",
+    'panic!("at {}", call.now_ps / 1_000_000_000_000)': "at 1",
+}
+
+
+@pytest.mark.parametrize("target", [None, WASM_TARGET])
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("body", RUST_FAULTS)
+def test_an_error_and_a_panic_in_rust_are_faults_with_their_messages(
+    body: str, role: str, target: str | None, tmp_path: Path
+) -> None:
+    file = "mine.wasm" if target else "mine.so"
+    text = RUST_FORM
+    parts = {"name": role, "events": ROLES[role][1], "before": RUST_BEFORE[role], "body": body}
+    for name, part in parts.items():
+        text = text.replace(f"@{name}@", str(part))
+    (tmp_path / file).write_bytes(rust(text, target))
+    message = failure(with_mine(tmp_path, role, file))
+    for part in (f"`Mine` of {file} at ", CALLS[role], RUST_FAULTS[body]):
+        assert part in message
 
 
 STARTS = {

@@ -107,69 +107,120 @@ def test_the_layouts_are_those_of_the_engine() -> None:
         assert [*fields, ("", dtype.itemsize)] == _native.law_records()[record]
 
 
-@pytest.mark.parametrize("engine", ["merged", "plain"])
-@pytest.mark.parametrize(
-    ("built_in", "parameters"),
-    [
-        ('{ kind = "codel" }', "{}"),
-        ('{ kind = "codel", target = "1ms", interval = "20ms" }', '{ target = "1ms", interval = "20ms" }'),
-        ('{ kind = "codel", target = "20ms", mtu = "9kB" }', '{ target = "20ms", mtu = 9000 }'),
-    ],
-)
-def test_codel_compiled_by_numba_decides_as_the_built_in_one_about_every_packet(
-    engine: str, built_in: str, parameters: str, tmp_path: Path
-) -> None:
-    pytest.importorskip("numba")
-    (tmp_path / "codel.py").write_text((LAWS / "codel_numba.py").read_text())
-    theirs = report(scenario(tmp_path, built_in), engine=engine)
-    ours = report(scenario(tmp_path, user("codel.py", "Codel", parameters)), engine=engine)
-    assert ours["digest"] == theirs["digest"]
-    assert drops(ours) > 10
-
-
-def test_codel_compiled_by_numba_gives_the_same_packet_trace_and_time_series(tmp_path: Path) -> None:
-    pytest.importorskip("numba")
-    (tmp_path / "codel.py").write_text((LAWS / "codel_numba.py").read_text())
-    found = []
-    for discipline in ('{ kind = "codel" }', user("codel.py", "Codel")):
-        one = scenario(tmp_path, discipline).native
-        text, rows, trace_hash = _native.trace(one, 3, lambda *_: None, ([], [], [], [], None, None))
-        found.append((rows, trace_hash, json.loads(text)["series"]))
-    assert found[0] == found[1]
-    assert found[0][0] > 10_000
-
-
-NUMBA_DRAWS = """
-import llvmlite.binding
-import numpy as np
-from numba import carray, cfunc, from_dtype, types
+DRAWS = {
+    "random": ("random(host[0]) < 0.05", "self.random() < 0.05"),
+    "below": ("below(host[0], 20) == 3", "self.below(20) == 3"),
+    "exponential": ("exponential(host[0], 0.5) > 1.5", "self.exponential(0.5) > 1.5"),
+    "normal": ("normal(host[0]) > 1.6", "self.normal() > 1.6"),
+    "ln": ("ln(calls[0].size) < 5", "maths.ln(call.size) < 5"),
+    "pow": ("pow(calls[0].size, 0.5) < 10", "maths.power(call.size, 0.5) < 10"),
+}
+"""Conditions in compiled code and in Python, by the function of the host that they use."""
+OF_CTYPES = """
+import ctypes
 import tailback
-from tailback.laws.native import host_functions
-from tailback.laws.records import ANSWER, CALL
+from tailback.laws.native import host_function
 
-llvmlite.binding.add_symbol("tailback_random", host_functions()["random"])
-random = types.ExternalFunction("tailback_random", types.float64(types.uintp))
+class Call(ctypes.Structure):
+    _fields_ = [("head", ctypes.c_uint64 * 7), ("event", ctypes.c_uint32), ("size", ctypes.c_uint32)]
+class Answer(ctypes.Structure):
+    _fields_ = [("wake_ps", ctypes.c_uint64), ("verdict", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
 
-@cfunc(types.int32(types.CPointer(types.uint8), types.CPointer(from_dtype(CALL)), types.CPointer(from_dtype(ANSWER)),
-       types.CPointer(types.uintp)))
+NAME = host_function("NAME")
+P = ctypes.POINTER
+@ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, P(Call), P(Answer), P(ctypes.c_size_t))
 def decide(state, calls, answers, host):
-    if random(host[0]) < 0.05:
+    if CONDITION:
+        answers[0].verdict = 2
+    return 0
+
+class Mine(tailback.NativeLaw):
+    events = ("arrive",)
+    answer = ctypes.cast(decide, ctypes.c_void_p).value
+"""
+OF_NUMBA = """
+import tailback
+from numba import carray, cfunc, from_dtype, types
+from tailback.laws.native import host_function
+from tailback.laws.records import QUEUE_ANSWER, QUEUE_CALL
+
+NAME = host_function("NAME")
+
+@cfunc(types.int32(types.voidptr, types.CPointer(from_dtype(QUEUE_CALL)), types.CPointer(from_dtype(QUEUE_ANSWER)),
+       types.CPointer(types.uintp)))
+def decide(state, pointer, answers, host):
+    calls = carray(pointer, 1)
+    if CONDITION:
         carray(answers, 1)[0].verdict = 2
     return 0
 
 class Mine(tailback.NativeLaw):
     events = ("arrive",)
     answer = decide.address
-    def __init__(self): self.state = bytearray(8)
 """
 
 
-def test_draws_of_numba_are_those_of_a_law_in_python(tmp_path: Path) -> None:
-    pytest.importorskip("numba")
-    theirs = report(law(tmp_path / "a", "def arrive(self, call):\n    return DROP if self.random() < 0.05 else PASS"))
-    (tmp_path / "mine.py").write_text(NUMBA_DRAWS)
+@pytest.mark.parametrize("text", [OF_CTYPES, OF_NUMBA], ids=["ctypes", "numba"])
+@pytest.mark.parametrize("name", DRAWS)
+def test_draws_and_functions_of_the_host_are_those_of_a_law_in_python(name: str, text: str, tmp_path: Path) -> None:
+    if text is OF_NUMBA:
+        pytest.importorskip("numba")
+    compiled, python = DRAWS[name]
+    body = f"def arrive(self, call): return DROP if {python} else PASS"
+    theirs = report(law(tmp_path / "a", body, head="from tailback import maths"))
+    (tmp_path / "mine.py").write_text(text.replace("NAME", name).replace("CONDITION", compiled))
     ours = report(scenario(tmp_path, user("mine.py", "Mine")))
     assert ours["digest"] == theirs["digest"]
+    assert drops(theirs) > 10
+
+
+def test_a_function_of_the_host_that_compiled_code_cannot_call_is_refused() -> None:
+    for name in ("parameter", "fail", "arctan"):
+        with pytest.raises(ValueError, match=f"there is no function `{name}`"):
+            native.host_function(name)
+    assert native.host_function("ln")(math.e) == 1.0
+    assert native.host_function("pow")(2.0, 10.0) == 1024.0
+
+
+# Components of the other roles behind functions of Python: what reno, priority and cbr do in `laws`.
+ROLES_OF_CTYPES = """
+import ctypes
+import numpy as np
+import tailback
+from tailback.laws import records
+from tailback.laws.native import host_function
+
+below = host_function("below")
+P = ctypes.c_void_p
+
+def component(role, events, call, answer):
+    def made(decide):
+        def work(state, calls, answers, host):
+            view = lambda kind, at: np.ctypeslib.as_array((ctypes.c_uint8 * kind.itemsize).from_address(at)).view(kind)[0]
+            # Of the states behind the call of a scheduler only some exist.
+            kind = np.dtype(call.descr[:-1]) if "states" in call.names else call
+            return decide(state, view(kind, calls), view(answer, answers), host)
+        return ctypes.CFUNCTYPE(ctypes.c_int32, P, P, P, P)(work)
+    return made
+
+@component("congestion", 0, records.CONGESTION_CALL, records.CONGESTION_ANSWER)
+def reno(state, call, answer, host):
+    after_timeout = ctypes.c_uint64.from_address(state)
+    if call["event"] == 1:
+        if call["window_limited"] and call["advanced"]:
+            if call["cwnd"] < call["ssthresh"]:
+                answer["cwnd"] += min(int(call["advanced"]), 1 if after_timeout.value else 2)
+                if answer["cwnd"] >= call["ssthresh"]:
+                    after_timeout.value = 0
+            else:
+                answer["cwnd"] += int(call["advanced"]) / call["cwnd"]
+    elif call["event"] == 3:
+        answer["ssthresh"], answer["cwnd"] = max(call["cwnd"] * 0.5, 2.0), max(call["cwnd"] * 0.5, 1.0)
+    else:
+        after_timeout.value |= call["event"] == 4
+        answer["ssthresh"] = max(int(call["in_flight"]) * 0.5, 2.0)
+    return 0
+"""
 
 
 def test_the_functions_of_the_host_have_addresses() -> None:

@@ -1,5 +1,6 @@
 //! Components by the language of their file.
 
+use crate::abi::role_number;
 use crate::{Component, Make, Parameters, native, wasm};
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -51,6 +52,21 @@ impl Components {
         };
         class.tried(Parameters::new(&code.parameters)).map_err(|message| refused("parameters", message, HELP))?;
         Ok(self.add(class))
+    }
+
+    /// Returns the role of the class `name` of the file at `path`; `None`: there is no such class, or its description has
+    /// another number.
+    ///
+    /// # Errors
+    /// If the file cannot be loaded.
+    pub fn role(path: &Path, name: &str) -> Result<Option<Role>, String> {
+        let description = if Language::of(&path.to_string_lossy()) == Some(Language::WebAssembly) {
+            wasm::Class::described(&wasm::Module::load(path)?, Role::QueueLaw, name)?
+        } else {
+            native::Class::described(&*native::Library::load(path)?, name)
+        };
+        let number = description.map(|found| found.role);
+        Ok(Role::ALL.into_iter().find(|role| number == Some(role_number(*role))))
     }
 
     /// Adds a class, unless it is in the list; returns its properties.
