@@ -18,7 +18,7 @@ WASM_TARGET = "wasm32-unknown-unknown"
 INCLUDE = Path(core.__file__).parent / "include"
 COMPILER = shutil.which("cc")
 
-FORMS = {"so": "so", "wat": "wat", "rust": "so", "rust for wasm": "wasm", "numba": "py"}
+FORMS = {"so": "so", "wat": "wat", "rust": "so", "rust for wasm": "wasm", "numba": "py", "ctypes": "py"}
 """Forms of the components in the folder `laws`, with the suffix of the file that scenarios name."""
 
 
@@ -33,6 +33,9 @@ def put(folder: Path, name: str, form: str) -> str:
     elif form == "numba":
         pytest.importorskip("numba")
         shutil.copy(LAWS / f"{name}_numba.py", folder / file)
+    elif form == "ctypes":
+        build((LAWS / f"{name}.c").read_text(), folder / f"{name}.so")
+        shutil.copy(LAWS / "by_ctypes.py", folder / file)
     elif form == "wat":
         shutil.copy(LAWS / file, folder)
     else:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
+import math
 from pathlib import Path
 
 import numpy as np
 import pytest
-from components import LAWS, drops, failure, report
+from components import drops, failure, report
 from test_laws import law, refusal, scenario, user
 
 import tailback as core
@@ -86,7 +86,7 @@ def test_a_fault_ends_its_cell_of_a_sweep_and_the_other_nine_finish(line: str, t
         assert part in message
 
 
-def test_a_law_without_an_address_or_a_state_is_refused(tmp_path: Path) -> None:
+def test_a_component_without_an_address_or_with_an_unknown_event_is_refused(tmp_path: Path) -> None:
     one = by_ctypes(tmp_path)
     text = (tmp_path / "mine.py").read_text()
     assert report(one)["digest"]
@@ -97,14 +97,33 @@ def test_a_law_without_an_address_or_a_state_is_refused(tmp_path: Path) -> None:
     ):
         (tmp_path / "mine.py").write_text(text.replace(old, new))
         assert message in failure(scenario(tmp_path, user("mine.py", "Mine")))
-    (tmp_path / "mine.py").write_text(text.replace('events = ("arrive",)', 'events = ("arive",)'))
-    assert "there is no event `arive`" in str(refusal(tmp_path, user("mine.py", "Mine")))
+    # `select` is an event of schedulers, and `random` a method without an event.
+    for event in ("arive", "select", "random"):
+        (tmp_path / "mine.py").write_text(text.replace('events = ("arrive",)', f'events = ("{event}",)'))
+        assert f"there is no event `{event}`" in str(refusal(tmp_path, user("mine.py", "Mine")))
+
+
+def test_a_component_without_a_state_gets_a_null_pointer(tmp_path: Path) -> None:
+    by_ctypes(tmp_path)
+    text = (tmp_path / "mine.py").read_text().replace(STATE, "pass")
+    text = text.replace("    now, _, packets", "    return 7 if not state else 8\n    now, _, packets")
+    (tmp_path / "mine.py").write_text(text)
+    assert "returned the status 7" in failure(scenario(tmp_path, user("mine.py", "Mine")))
 
 
 def test_the_layouts_are_those_of_the_engine() -> None:
-    for record, dtype in (("tailback_queue_call", records.CALL), ("tailback_queue_answer", records.ANSWER)):
-        fields = [(name, dtype.fields[name][1]) for name in dtype.names or ()] if dtype.fields else []
-        assert [*fields, ("", dtype.itemsize)] == _native.law_records()[record]
+    layouts = _native.law_records()
+    roles = ("queue", "scheduler", "congestion", "source")
+    names = [f"{role}_{kind}" for role in roles for kind in ("call", "answer")] + ["queue_state"]
+    assert {name.upper() for name in names} == set(records.__all__)
+    for name in names:
+        dtype = getattr(records, name.upper())
+        found = [(field, dtype.fields[field][1]) for field in dtype.names]
+        expected = layouts[f"tailback_{name}"]
+        if name == "scheduler_call":
+            # The states of up to 250 queues follow the record.
+            expected = [*expected[:-1], ("states", expected[-1][1]), ("", expected[-1][1] + 250 * 24)]
+        assert [*found, ("", dtype.itemsize)] == expected
 
 
 DRAWS = {
@@ -180,47 +199,6 @@ def test_a_function_of_the_host_that_compiled_code_cannot_call_is_refused() -> N
             native.host_function(name)
     assert native.host_function("ln")(math.e) == 1.0
     assert native.host_function("pow")(2.0, 10.0) == 1024.0
-
-
-# Components of the other roles behind functions of Python: what reno, priority and cbr do in `laws`.
-ROLES_OF_CTYPES = """
-import ctypes
-import numpy as np
-import tailback
-from tailback.laws import records
-from tailback.laws.native import host_function
-
-below = host_function("below")
-P = ctypes.c_void_p
-
-def component(role, events, call, answer):
-    def made(decide):
-        def work(state, calls, answers, host):
-            view = lambda kind, at: np.ctypeslib.as_array((ctypes.c_uint8 * kind.itemsize).from_address(at)).view(kind)[0]
-            # Of the states behind the call of a scheduler only some exist.
-            kind = np.dtype(call.descr[:-1]) if "states" in call.names else call
-            return decide(state, view(kind, calls), view(answer, answers), host)
-        return ctypes.CFUNCTYPE(ctypes.c_int32, P, P, P, P)(work)
-    return made
-
-@component("congestion", 0, records.CONGESTION_CALL, records.CONGESTION_ANSWER)
-def reno(state, call, answer, host):
-    after_timeout = ctypes.c_uint64.from_address(state)
-    if call["event"] == 1:
-        if call["window_limited"] and call["advanced"]:
-            if call["cwnd"] < call["ssthresh"]:
-                answer["cwnd"] += min(int(call["advanced"]), 1 if after_timeout.value else 2)
-                if answer["cwnd"] >= call["ssthresh"]:
-                    after_timeout.value = 0
-            else:
-                answer["cwnd"] += int(call["advanced"]) / call["cwnd"]
-    elif call["event"] == 3:
-        answer["ssthresh"], answer["cwnd"] = max(call["cwnd"] * 0.5, 2.0), max(call["cwnd"] * 0.5, 1.0)
-    else:
-        after_timeout.value |= call["event"] == 4
-        answer["ssthresh"] = max(int(call["in_flight"]) * 0.5, 2.0)
-    return 0
-"""
 
 
 def test_the_functions_of_the_host_have_addresses() -> None:

@@ -34,7 +34,9 @@ Exit codes: 0 written, 2 unknown kind, language or template, 4 a file exists or 
 )
 @click.argument("kind", metavar="KIND", type=click.Choice(KINDS))
 @click.argument("name", metavar="NAME")
-@click.option("--in", "language", type=click.Choice(tuple(LANGUAGES)), default="python", show_default=True, help="Language.")
+@click.option(
+    "--in", "language", type=click.Choice(tuple(LANGUAGES)), default="python", show_default=True, help="Language."
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Directory of the files. Default: the name in lower case.")
 @quiet_option
 def new(kind: str, name: str, language: str, out: Path | None, quiet: bool) -> None:
