@@ -21,7 +21,8 @@ use tailback_user::{Code, lasting};
 /// A class derived from `tailback.laws.native.NativeComponent`, with the parameters of its instances.
 #[derive(Debug)]
 struct Class {
-    class: Py<PyType>,
+    /// The class in Python.
+    python: Py<PyType>,
     code: Code,
     properties: Arc<Properties>,
 }
@@ -40,7 +41,7 @@ pub fn component(class: &Bound<'_, PyType>, code: &Code) -> Result<Option<Compon
     let py = class.py();
     let properties = properties(class, code).map_err(|error| traceback(py, &error))?;
     let Some(properties) = properties else { return Ok(None) };
-    let class = Class { class: class.clone().unbind(), code: code.clone(), properties: Arc::new(properties) };
+    let class = Class { python: class.clone().unbind(), code: code.clone(), properties: Arc::new(properties) };
     Component::of(&Arc::new(class), Parameters::default()).map(Some)
 }
 
@@ -102,7 +103,7 @@ impl Make for Class {
     /// The object reads the parameters of the class, which are not those of the argument.
     fn instance(&self, _: Parameters) -> Result<Machine, String> {
         Python::attach(|py| {
-            let machine = made(self.class.bind(py), &self.code).and_then(|instance| Machine::new(&instance));
+            let machine = made(self.python.bind(py), &self.code).and_then(|instance| Machine::new(&instance));
             machine.map_err(|error| traceback(py, &error))
         })
     }
