@@ -30,7 +30,7 @@ Examples:
   tailback new congestion-control my-tcp            my_tcp/ with a congestion control
 
 \b
-Exit codes: 0 written, 2 unknown kind, language or template, 4 a file exists or could not be written.""",
+Exit codes: 0 written, 2 unknown kind or language, 4 a file exists or could not be written.""",
 )
 @click.argument("kind", metavar="KIND", type=click.Choice(KINDS))
 @click.argument("name", metavar="NAME")

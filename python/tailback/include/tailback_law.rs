@@ -241,7 +241,7 @@ pub mod scheduler {
         pub packets: u64,
         /// Buffer bytes of these packets.
         pub bytes: u64,
-        /// 1: the queue may be chosen; 0: no packet waits, or none of them may leave now.
+        /// 1: the queue may be chosen; 0: no packet waits, or no packet may leave now.
         pub ready: u32,
         /// Zero.
         pub reserved: u32,

@@ -84,9 +84,15 @@ def host_functions() -> dict[str, int]:
     return _native.host_functions()
 
 
-_REAL, _WORD = ctypes.c_double, ctypes.c_uint64
-_DRAWS = {"random": (_REAL,), "below": (_WORD, _WORD), "exponential": (_REAL, _REAL), "normal": (_REAL,)}
-"""Types of the result and of the arguments behind the context."""
+_REAL = ctypes.c_double
+_CONTEXT = ctypes.c_size_t
+_DRAWS = {
+    "random": ctypes.CFUNCTYPE(_REAL, _CONTEXT),
+    "below": ctypes.CFUNCTYPE(ctypes.c_uint64, _CONTEXT, ctypes.c_uint64),
+    "exponential": ctypes.CFUNCTYPE(_REAL, _CONTEXT, _REAL),
+    "normal": ctypes.CFUNCTYPE(_REAL, _CONTEXT),
+}
+"""Types of the functions that draw random numbers."""
 
 
 def host_function(name: str) -> Callable[..., Any]:
@@ -104,6 +110,5 @@ def host_function(name: str) -> Callable[..., Any]:
     if address is None or name in ("fail", "parameter"):
         raise ValueError(f"there is no function `{name}` for compiled code of Python")
     if name in _DRAWS:
-        result, *arguments = _DRAWS[name]
-        return ctypes.CFUNCTYPE(result, ctypes.c_size_t, *arguments)(address)
+        return _DRAWS[name](address)
     return ctypes.CFUNCTYPE(_REAL, *[_REAL] * (2 if name == "pow" else 1))(address)
