@@ -153,14 +153,19 @@ def build(source: str, library: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@cache
-def rust(source: str, target: str | None) -> bytes:
-    """Compile a law in Rust, for this machine or for WASM_TARGET; skip the test if there is no compiler."""
+def need_rust(target: str | None) -> None:
+    """Skip the test if there is no compiler of Rust for this machine, or for WASM_TARGET."""
     if RUSTC is None:
         pytest.skip("laws in Rust need rustc")
     sysroot = subprocess.run([RUSTC, "--print", "sysroot"], check=True, capture_output=True, text=True).stdout.strip()
     if target and not (Path(sysroot) / "lib" / "rustlib" / target).is_dir():
         pytest.skip(f"laws in Rust for WebAssembly need the target {target}")
+
+
+@cache
+def rust(source: str, target: str | None) -> bytes:
+    """Compile a law in Rust, for this machine or for WASM_TARGET; skip the test if there is no compiler."""
+    need_rust(target)
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(INCLUDE / "tailback_law.rs", folder)
         (Path(folder) / "law.rs").write_text(source)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from compiled import WASM_TARGET, rust
+from compiled import WASM_TARGET, need_rust
 
 import tailback as core
 from tailback.errors import UsageError
@@ -32,10 +32,15 @@ def made(kind: str, language: str, tailback: Callable[..., Any]) -> Path:
         pytest.skip(need)
     folder = Path("my_own")
     if language in ("c", "rust"):
-        path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-        environment = {**os.environ, "PATH": path, "PYTHONPATH": PACKAGE}
-        subprocess.run(["make"], cwd=folder, check=True, capture_output=True, env=environment)
+        make(folder)
     return folder
+
+
+def make(folder: Path, *targets: str) -> None:
+    """Run `make` in the folder of a component."""
+    path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "PYTHONPATH": PACKAGE}
+    subprocess.run(["make", *targets], cwd=folder, check=True, capture_output=True, env=environment)
 
 
 @pytest.mark.parametrize("kind", new.KINDS)
@@ -88,8 +93,8 @@ def test_a_component_in_rust_decides_equally_as_a_webassembly_module(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     folder = made(kind, "rust", tailback)
-    module = rust((folder / "my_own.rs").read_text(), WASM_TARGET)
-    (folder / "my_own.wasm").write_bytes(module)
+    need_rust(WASM_TARGET)
+    make(folder, "my_own.wasm")
     text = (folder / "scenario.toml").read_text()
     scenarios = [text, text.replace("my_own.so", "my_own.wasm")]
     assert scenarios[0] != scenarios[1]
@@ -108,7 +113,8 @@ def test_what_a_language_needs_is_named_if_it_is_missing(
         assert f"a component in {language} needs" in done.err
         assert text in done.err
     for language in ("python", "wat"):
-        assert "a component in" not in tailback("new", "source", "x", "--in", language, "--out", tmp_path / language).err
+        done = tailback("new", "source", "x", "--in", language, "--out", tmp_path / language)
+        assert "a component in" not in done.err
 
 
 def test_a_component_of_numba_without_numba_is_refused_with_the_way_to_install_it(

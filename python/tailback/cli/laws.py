@@ -47,9 +47,9 @@ def new(kind: str, name: str, language: str, out: Path | None, quiet: bool) -> N
     found = create(kind, name, language, out)
     for path in found:
         print_line(str(path))
-    if (need := missing(language)) is not None:
-        print_note(need)
     if not quiet:
+        if (need := missing(language)) is not None:
+            print_note(need)
         print_note(f"the next commands are in {found[-1]}")
 
 
