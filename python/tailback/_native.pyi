@@ -24,6 +24,7 @@ __all__ = [
     "TraceReader",
     "abort_at_end_of_input",
     "capture",
+    "compiled_role",
     "component_events",
     "digest_version",
     "explain",
@@ -716,6 +717,12 @@ def load_component(
 
     `parameters` is JSON. Raises what the component raises if it is no `Exception`, and `ValueError` for an unknown role
     and for other text than JSON.
+    """
+
+def compiled_role(file: str, name: str) -> str | None:
+    """Return the role of a class of a library or module, such as "queue-law"; None: there is no such class.
+
+    This process loads the file: see `tailback.laws.trial.role_of`. Raises ValueError for a file that cannot be loaded.
     """
 
 def wat_to_wasm(text: str) -> bytes:

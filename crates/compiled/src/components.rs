@@ -1,6 +1,6 @@
 //! Components by the language of their file.
 
-use crate::abi::Properties;
+use crate::abi::{Properties, role_number};
 use crate::{Component, Make, Parameters, native, wasm};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -55,6 +55,23 @@ impl Components {
     /// process executes the library only for a run of its own.
     pub fn add_elsewhere(&self, role: Role, code: &Code, path: PathBuf, loaded: Loaded) -> Loaded {
         self.add(&code.class, Place::Elsewhere(role, path), loaded)
+    }
+
+    /// Returns the role of the class `name` of the file at `path`, which this process loads; `None`: there is no such class, or
+    /// its description has another number.
+    ///
+    /// # Errors
+    /// If the file cannot be loaded.
+    pub fn role(path: &Path, name: &str) -> Result<Option<Role>, String> {
+        let file = path.to_string_lossy();
+        let description = if Language::of(&file) == Some(Language::WebAssembly) {
+            wasm::Class::described(&wasm::Module::load(path)?, Role::QueueLaw, name)?
+        } else {
+            let full_name = format!("`{name}` of {}", path.file_name().unwrap_or_default().display());
+            native::Class::described(&*native::Library::load(path, &full_name)?, name, &full_name)
+        };
+        let number = description.map(|found| found.role);
+        Ok(Role::ALL.into_iter().find(|role| number == Some(role_number(*role))))
     }
 
     /// Adds a class, unless it is in the list; returns its properties with its index.

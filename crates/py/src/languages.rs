@@ -180,3 +180,11 @@ pub fn wat_to_wasm<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBy
 pub fn law_records() -> BTreeMap<&'static str, Vec<(&'static str, usize)>> {
     tailback_compiled::abi::layouts()
 }
+
+/// Returns the role of the class `name` of a library or WebAssembly module, such as "queue-law"; `None`: the file has no such
+/// class, or its description has another number. The file is loaded. Raises `ValueError` for a file that cannot be loaded.
+#[pyfunction]
+pub fn compiled_role(file: PathBuf, name: &str) -> PyResult<Option<&'static str>> {
+    let role = Components::role(&file, name).map_err(PyValueError::new_err)?;
+    Ok(role.map(Role::name))
+}

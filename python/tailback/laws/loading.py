@@ -18,6 +18,7 @@ from tailback.laws import workers
 from tailback.laws.component import Component
 from tailback.laws.congestion import CongestionControl
 from tailback.laws.law import Law
+from tailback.laws.new import missing
 from tailback.laws.scheduler import Scheduler
 from tailback.laws.source import Source
 from tailback.laws.trial import ADVICE, Problem, Trial
@@ -98,7 +99,7 @@ def load(role: str, folder: Path, file: str, name: str, allow_files: bool, param
                 trial.passed(found.digest, tried)
         except Exception as error:
             message = f"{path} does not run:\n{traceback_text(error)}"
-            return _not_found(("file", message, ADVICE))
+            return _not_found(("file", message, _advice(error)))
     law = getattr(found.module, name, None)
     if not (isinstance(law, type) and issubclass(law, interface.base) and law is not interface.base):
         return _not_found(_no_class(found.module, path, name, law, interface.base))
@@ -111,6 +112,12 @@ def load(role: str, folder: Path, file: str, name: str, allow_files: bool, param
     events = sum(1 << all_events.index(event) for event in handled)
     options = sum(1 << bit for bit, option in enumerate(interface.options) if getattr(law, option))
     return law, found.digest, events, bool(getattr(law, "marks", False)), options, None
+
+
+def _advice(error: Exception) -> str:
+    """Return the advice for a file that does not run because of an exception."""
+    lacks_numba = isinstance(error, ModuleNotFoundError) and error.name == "numba"
+    return (missing("numba") if lacks_numba else None) or ADVICE
 
 
 def _not_found(problem: Problem) -> Found:

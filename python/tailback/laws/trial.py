@@ -12,7 +12,7 @@ from pathlib import Path
 from tailback import _native
 from tailback.laws import workers
 
-__all__ = ["ADVICE", "Problem", "Trial", "of_library"]
+__all__ = ["ADVICE", "Problem", "Trial", "of_library", "role_of"]
 
 Problem = tuple[str, str, str]
 """Key of the document that is wrong ("file", "class" or "parameters"), message, and advice."""
@@ -93,3 +93,22 @@ def of_library(role: str, folder: Path, file: str, name: str, allow_files: bool,
     if found[1] is None:
         trial.passed(digest, found)
     return found
+
+
+def role_of(file: Path, name: str) -> str | None:
+    """Return the role of a class of a library or module; `None`: the file cannot be loaded, or has no such class.
+
+    A worker loads the file, as that of a scenario.
+    """
+    try:
+        return workers.called(_role, file, name, limit_s=LOAD_LIMIT_S) if workers.is_needed() else _role(file, name)
+    except workers.WorkerError:
+        return None
+
+
+def _role(file: Path, name: str, *_: object) -> str | None:
+    """Return the role of a class of a file that this process loads; `None`: it cannot, or there is no such class."""
+    try:
+        return _native.compiled_role(str(file), name)
+    except ValueError:
+        return None

@@ -15,7 +15,7 @@ mod queue;
 mod scheduler;
 mod source;
 
-pub use base::{Component, CongestionControl};
+pub use base::{Component as Base, CongestionControl};
 pub use congestion::Call as CongestionCall;
 pub use failure::failure;
 pub use lifeline::abort_at_end_of_input;
@@ -28,10 +28,12 @@ pub use source::Call as SourceCall;
 
 use failure::traceback;
 use instance::made;
+use machine::Machine;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
+use tailback_compiled::Component;
 use tailback_user::{Code, CongestionLaw, Factories, LoadError, Loaded, QueueLaw, Role, SchedulerLaw, SourceLaw};
 
 /// Factories of components in Python whose files are in a folder.
@@ -64,6 +66,22 @@ impl PyFactories {
         let classes = self.classes.lock().unwrap_or_else(PoisonError::into_inner);
         let class = classes.get(index).map(|class| class.class.clone_ref(py));
         class.ok_or_else(|| format!("`{}` is not loaded", code.class))
+    }
+
+    /// Makes an instance of a component that has been loaded: `machine` if its decisions are machine code, else `python`.
+    fn instance<L: ?Sized>(
+        &self,
+        code: &Code,
+        machine: impl FnOnce(Component<Machine>) -> Box<L>,
+        python: impl FnOnce(&Bound<'_, PyType>, &Code) -> PyResult<Box<L>>,
+    ) -> Result<Box<L>, String> {
+        Python::attach(|py| {
+            let class = self.class(py, code)?;
+            match machine::component(class.bind(py), code)? {
+                Some(found) => Ok(machine(found)),
+                None => python(class.bind(py), code).map_err(|error| traceback(py, &error)),
+            }
+        })
     }
 }
 
@@ -115,35 +133,35 @@ impl Factories for PyFactories {
     }
 
     fn queue_law(&self, code: &Code) -> Result<Box<dyn QueueLaw>, String> {
-        Python::attach(|py| {
-            let class = self.class(py, code)?;
-            let law = made(class.bind(py), code).and_then(|instance| machine::queue_law(&instance));
-            law.map_err(|error| traceback(py, &error))
-        })
+        self.instance::<dyn QueueLaw>(
+            code,
+            |machine| Box::new(machine),
+            |class, code| Ok(Box::new(queue::PyLaw::new(&made(class, code)?)?)),
+        )
     }
 
     fn congestion_control(&self, code: &Code) -> Result<Box<dyn CongestionLaw>, String> {
-        Python::attach(|py| {
-            let class = self.class(py, code)?;
-            let control = congestion::PyControl::new(class.bind(py), code);
-            control.map(|control| Box::new(control) as Box<dyn CongestionLaw>).map_err(|error| traceback(py, &error))
-        })
+        self.instance::<dyn CongestionLaw>(
+            code,
+            |machine| Box::new(machine),
+            |class, code| Ok(Box::new(congestion::PyControl::new(class, code)?)),
+        )
     }
 
     fn source(&self, code: &Code) -> Result<Box<dyn SourceLaw>, String> {
-        Python::attach(|py| {
-            let class = self.class(py, code)?;
-            let source = source::PySource::new(class.bind(py), code);
-            source.map(|source| Box::new(source) as Box<dyn SourceLaw>).map_err(|error| traceback(py, &error))
-        })
+        self.instance::<dyn SourceLaw>(
+            code,
+            |machine| Box::new(machine),
+            |class, code| Ok(Box::new(source::PySource::new(class, code)?)),
+        )
     }
 
     fn scheduler(&self, code: &Code) -> Result<Box<dyn SchedulerLaw>, String> {
-        Python::attach(|py| {
-            let class = self.class(py, code)?;
-            let made = made(class.bind(py), code).and_then(|instance| scheduler::PyScheduler::new(&instance));
-            made.map(|scheduler| Box::new(scheduler) as Box<dyn SchedulerLaw>).map_err(|error| traceback(py, &error))
-        })
+        self.instance::<dyn SchedulerLaw>(
+            code,
+            |machine| Box::new(machine),
+            |class, code| Ok(Box::new(scheduler::PyScheduler::new(&made(class, code)?)?)),
+        )
     }
 }
 

@@ -14,10 +14,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast
 
 from tailback.errors import UsageError
-from tailback.laws import workers
+from tailback.laws import trial, workers
 from tailback.run.conformance.networks import CASES, MARKED, Law, Role
 from tailback.run.conformance.observe import Run, Strange, observed, strange_calls
 from tailback.scenario import Value, load
@@ -118,7 +118,14 @@ def law_of(path: str | PathLike[str], name: str | None, parameters: Mapping[str,
             there = f"the classes {', '.join(roles)}" if roles else "no class that is found by its base tailback.Law"
             raise UsageError(f"{file.name} has {there}; name the class with --class")
         (name,) = roles
-    return Law(file, name, parameters, roles.get(name, "law"))
+    role = roles.get(name, "law") if file.suffix == ".py" else _compiled_role(file, name)
+    return Law(file, name, parameters, role)
+
+
+def _compiled_role(file: Path, name: str) -> Role:
+    """Return the interface of a class of a library or module; "law" for one that the loader refuses with its reason."""
+    role = trial.role_of(file, name)
+    return "law" if role is None or role == "queue-law" else cast("Role", role)
 
 
 _BASES: dict[str, Role] = {
@@ -127,7 +134,7 @@ _BASES: dict[str, Role] = {
     "Scheduler": "scheduler",
     "Source": "source",
 }
-"""Interfaces by the name of the base class."""
+"""Interfaces by the name of the base class, also behind the prefix "Native"."""
 
 
 def _roles(file: Path) -> dict[str, Role]:
@@ -144,7 +151,7 @@ def _roles(file: Path) -> dict[str, Role]:
         for base in node.bases if isinstance(node, ast.ClassDef) else ():
             name = ast.unparse(base).rpartition(".")[2]
             # A class may be derived from another one of the file.
-            if isinstance(node, ast.ClassDef) and (role := _BASES.get(name) or found.get(name)):
+            if isinstance(node, ast.ClassDef) and (role := _BASES.get(name.removeprefix("Native")) or found.get(name)):
                 found[node.name] = role
     return found
 
