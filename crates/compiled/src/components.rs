@@ -75,6 +75,14 @@ impl Components {
         loaded
     }
 
+    /// Returns the content of the file of a component that has been loaded. `None`: it has not.
+    pub fn content(&self, code: &Code) -> Option<Vec<u8>> {
+        Some(match self.class(code).ok()? {
+            Class::Native(class) => class.content().to_vec(),
+            Class::WebAssembly(class) => class.content().to_vec(),
+        })
+    }
+
     /// Returns the class of `code`, which has been loaded.
     fn class(&self, code: &Code) -> Result<Class, String> {
         let index = code.loaded.as_ref().map_or(0, |loaded| loaded.index as usize);

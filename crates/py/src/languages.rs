@@ -50,6 +50,14 @@ impl Factories for Languages {
         }
     }
 
+    /// The sources of components in Python are kept by `tailback.laws.loading`.
+    fn content(&self, code: &Code) -> Option<Vec<u8>> {
+        match code.language() {
+            Some(Language::Native | Language::WebAssembly) => self.compiled.content(code),
+            Some(Language::Python) | None => None,
+        }
+    }
+
     fn queue_law(&self, code: &Code) -> Result<Box<dyn QueueLaw>, String> {
         match code.language() {
             Some(Language::Native | Language::WebAssembly) => self.compiled.queue_law(code),

@@ -68,6 +68,10 @@ impl Class {
     pub fn name(&self) -> &str {
         &self.name
     }
+    /// Returns the content of the file.
+    pub fn content(&self) -> &[u8] {
+        self.library.content()
+    }
     /// Returns the hash of the library.
     pub fn digest(&self) -> &str {
         self.library.digest()

@@ -18,6 +18,7 @@ pub struct Library {
     handle: libloading::Library,
     digest: String,
     classes: Vec<String>,
+    content: Vec<u8>,
 }
 
 /// Libraries by the hash of their files. They stay loaded until the process ends: threads that a library has started, and
@@ -38,7 +39,8 @@ impl Library {
             return Ok(known.clone());
         }
         let handle = open(path, &content)?;
-        let library = Arc::new(Library { handle, digest: digest.clone(), classes: crate::abi::classes(&content) });
+        let classes = crate::abi::classes(&content);
+        let library = Arc::new(Library { handle, digest: digest.clone(), classes, content });
         libraries.insert(digest, library.clone());
         Ok(library)
     }
@@ -46,6 +48,10 @@ impl Library {
     /// Returns the hash of the file, the version of the interface and the platform.
     pub fn digest(&self) -> &str {
         &self.digest
+    }
+    /// Returns the content of the file.
+    pub fn content(&self) -> &[u8] {
+        &self.content
     }
     /// Returns the names of the library's classes.
     pub fn classes(&self) -> &[String] {

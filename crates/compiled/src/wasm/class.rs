@@ -31,6 +31,10 @@ impl Class {
     pub fn name(&self) -> &str {
         &self.name
     }
+    /// Returns the content of the file.
+    pub fn content(&self) -> &[u8] {
+        self.module.content()
+    }
     /// Returns the hash of the module.
     pub fn digest(&self) -> &str {
         self.module.digest()
