@@ -411,6 +411,12 @@ class Scenario:
     @property
     def user_languages(self) -> list[str]:
         """Languages of the user-defined laws that the scenario names: "python", "native" and "wasm"."""
+    @property
+    def user_files(self) -> list[tuple[str, str, bytes | None]]:
+        """File, hash and content of each user-defined component that the scenario names, as they were loaded.
+
+        The content of files in Python is `None`: `tailback.laws.loading.sources` has it by the hash.
+        """
     def to_json(self) -> str:
         """Return the canonical document with all defaults filled in."""
     def to_toml(self) -> str:

@@ -20,7 +20,7 @@ class _Core:
     If `fails`, the run fails after its first part. Unless `moves`, it reports no progress.
     """
 
-    has_user_code = False
+    user_languages = ()
     run_config = {"seed": 7}  # noqa: RUF012
 
     def __init__(self, build: float, steps: list[float], fails: bool = False, moves: bool = True) -> None:

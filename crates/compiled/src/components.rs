@@ -18,8 +18,9 @@ enum Class {
 #[derive(Clone, Debug)]
 enum Place {
     Here(Class),
-    /// Another process has loaded the class from the library at this path; this one does it for the first instance.
-    Elsewhere(Role, PathBuf),
+    /// Another process has loaded the class from the library at this path, which has this content; this one does it for the
+    /// first instance.
+    Elsewhere(Role, PathBuf, Arc<[u8]>),
 }
 
 /// A class that is known.
@@ -53,8 +54,16 @@ impl Components {
 
     /// Adds a class of the library at `path` that another process has loaded, with the properties that it has found there. This
     /// process executes the library only for a run of its own.
-    pub fn add_elsewhere(&self, role: Role, code: &Code, path: PathBuf, loaded: Loaded) -> Loaded {
-        self.add(&code.class, Place::Elsewhere(role, path), loaded)
+    ///
+    /// # Errors
+    /// If the file cannot be read, or has changed since the other process has loaded it.
+    pub fn add_elsewhere(&self, role: Role, code: &Code, path: PathBuf, loaded: Loaded) -> Result<Loaded, LoadError> {
+        let refused = |message| LoadError { key: "file", message, help: HELP.to_owned() };
+        let content = native::Library::content_of(&path).map_err(refused)?;
+        if native::Library::digest_of(&content) != loaded.digest {
+            return Err(refused(format!("{} has changed while it was loaded; load the scenario again", path.display())));
+        }
+        Ok(self.add(&code.class, Place::Elsewhere(role, path, content.into()), loaded))
     }
 
     /// Returns the role of the class `name` of the file at `path`, which this process loads; `None`: there is no such class, or
@@ -86,6 +95,16 @@ impl Components {
         loaded
     }
 
+    /// Returns the content of the file of a component as it was loaded, here or elsewhere. `None`: it has not been.
+    pub fn content(&self, code: &Code) -> Option<Vec<u8>> {
+        let classes = self.classes.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = classes.get(code.loaded.as_ref()?.index as usize)?;
+        Some(match &known.place {
+            Place::Here(class) => class.content().to_vec(),
+            Place::Elsewhere(_, _, content) => content.to_vec(),
+        })
+    }
+
     /// Returns the class of `code`, which has been loaded here or elsewhere.
     fn class(&self, code: &Code) -> Result<Class, String> {
         let index = code.loaded.as_ref().map_or(0, |loaded| loaded.index as usize);
@@ -97,7 +116,7 @@ impl Components {
         };
         let (role, path, digest) = match place(&|_| ())? {
             (Place::Here(class), _) => return Ok(class),
-            (Place::Elsewhere(role, path), digest) => (role, path, digest),
+            (Place::Elsewhere(role, path, _), digest) => (role, path, digest),
         };
         // The list is not locked while code of the library is executed.
         let (class, loaded) = found(role, code, &path).map_err(|error| error.message)?;
@@ -176,6 +195,13 @@ impl Class {
         match self {
             Class::Native(class) => class.properties().clone(),
             Class::WebAssembly(class) => class.properties().clone(),
+        }
+    }
+    /// Returns the content of the file.
+    fn content(&self) -> &[u8] {
+        match self {
+            Class::Native(class) => class.content(),
+            Class::WebAssembly(class) => class.content(),
         }
     }
     /// Makes an instance with these parameters, and drops it.

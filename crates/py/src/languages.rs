@@ -77,7 +77,7 @@ impl Factories for Languages {
                     return Err(refused(format!("`{}`: {message}", path.display()), "its code would run"));
                 }
                 match self.elsewhere(role, code)? {
-                    Some(loaded) => Ok(self.compiled.add_elsewhere(role, code, path, loaded)),
+                    Some(loaded) => self.compiled.add_elsewhere(role, code, path, loaded),
                     None => self.compiled.load(role, code, &path),
                 }
             }
@@ -85,6 +85,14 @@ impl Factories for Languages {
                 format!("`{}` is not Python source, a native library or a WebAssembly module", code.file),
                 "write the path of a file that ends with .py, .so, .dylib, .dll, .wasm or .wat",
             )),
+        }
+    }
+
+    /// The sources of components in Python are kept by `tailback.laws.loading`.
+    fn content(&self, code: &Code) -> Option<Vec<u8>> {
+        match code.language() {
+            Some(Language::Native | Language::WebAssembly) => self.compiled.content(code),
+            Some(Language::Python) | None => None,
         }
     }
 

@@ -66,6 +66,12 @@ pub trait Factories: Send + Sync {
     /// If the file cannot be read, or has no such component, or if the component refuses the parameters.
     fn load(&self, role: Role, code: &Code) -> Result<Loaded, LoadError>;
 
+    /// Returns the content of the file of a component as it was loaded, so that a copy of it is the one that
+    /// [`Loaded::digest`] stands for. `None`: the factories do not keep it.
+    fn content(&self, _code: &Code) -> Option<Vec<u8>> {
+        None
+    }
+
     /// Makes an instance of a queue law that has been loaded.
     ///
     /// # Errors

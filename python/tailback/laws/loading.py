@@ -23,7 +23,7 @@ from tailback.laws.scheduler import Scheduler
 from tailback.laws.source import Source
 from tailback.laws.trial import ADVICE, Problem, Trial
 
-__all__ = ["load", "loaded", "local_modules", "traceback_text"]
+__all__ = ["load", "loaded", "local_modules", "sources", "traceback_text"]
 
 
 @dataclass(frozen=True)
@@ -66,6 +66,8 @@ class _Module:
 
 
 _MODULES: dict[Path, _Module] = {}
+_RUN: dict[str, _Module] = {}
+"""All modules that have been run, by hash: also those whose file has changed since."""
 _LOCAL: dict[str, Path] = {}
 """Modules of users' folders in `sys.modules`, with their files."""
 
@@ -196,8 +198,17 @@ def _module(path: Path) -> _Module:
     _LOCAL.update(local_modules(path.parent, before))
     sources = {path: text, **{source: _read(source) for source in _LOCAL.values()}}
     made = _Module(module, _digest(path.parent, sources), sources)
-    _MODULES[path] = made
+    _MODULES[path] = _RUN[made.digest] = made
     return made
+
+
+def sources(digest: str, name: str) -> dict[str, bytes]:
+    """Return the sources with this hash, by path relative to the folder of the file, which is the first.
+
+    The file gets the `name`: that of a link to it may be another one than its own.
+    """
+    (path, text), *others = _RUN[digest].sources.items()
+    return {name: text, **{other.relative_to(path.parent).as_posix(): content for other, content in others}}
 
 
 def local_modules(folder: Path, before: set[str]) -> dict[str, Path]:

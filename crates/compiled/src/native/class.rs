@@ -74,6 +74,11 @@ impl Class {
             destroy,
         }))
     }
+
+    /// Returns the content of the file.
+    pub fn content(&self) -> &[u8] {
+        self.library.content()
+    }
 }
 
 impl Make for Class {

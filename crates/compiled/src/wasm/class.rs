@@ -35,6 +35,11 @@ impl Class {
         let properties = Arc::new(description.checked(role)?);
         Ok(Some(Class { module: module.clone(), name: name.to_owned(), role, properties }))
     }
+
+    /// Returns the content of the file.
+    pub fn content(&self) -> &[u8] {
+        self.module.content()
+    }
 }
 
 impl Make for Class {
