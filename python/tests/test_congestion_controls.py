@@ -297,7 +297,7 @@ def lost(self, call):
         ('{ kind = "user", file = "none.py", class = "Reno" }', "there is no file"),
         (
             '{ kind = "user", file = "reno.py", class = "Reno", parameters = { limits = 2 } }',
-            "unexpected keyword argument 'limits'",
+            "did you mean `limit`?",
         ),
     ],
 )

@@ -28,7 +28,7 @@ impl Components {
     /// # Errors
     /// If the file cannot be loaded, or has no such class, or if the class refuses the parameters.
     pub fn load(&self, role: Role, code: &Code, path: &Path) -> Result<Loaded, LoadError> {
-        let refused = |key, message, help: &str| LoadError { key, message, help: help.to_owned() };
+        let refused = |key, message, help: &str| LoadError::new(key, message, help);
         let in_file = |message| refused("file", message, HELP);
         let in_class = |message| refused("class", format!("`{}` of {}: {message}", code.class, path.display()), HELP);
         let unknown = |classes: &[String]| {

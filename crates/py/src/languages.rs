@@ -29,7 +29,7 @@ impl Languages {
 
 impl Factories for Languages {
     fn load(&self, role: Role, code: &Code) -> Result<Loaded, LoadError> {
-        let refused = |message, help: &str| LoadError { key: "file", message, help: help.to_owned() };
+        let refused = |message, help: &str| LoadError::new("file", message, help);
         match code.language() {
             Some(Language::Python) => self.python.load(role, code),
             Some(Language::Native | Language::WebAssembly) => {

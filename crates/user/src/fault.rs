@@ -21,7 +21,7 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fault { component, call, at, message } = self;
-        write!(f, "{component}, in `{call}` at {} s: {message}", at.as_secs())
+        write!(f, "{component}, in `{call}` at {at}: {message}")
     }
 }
 

@@ -138,7 +138,7 @@ fn instance(role: Role, code: &Code) -> Result<Component<HostLaw>, String> {
 impl Factories for HostLaws {
     fn load(&self, role: Role, code: &Code) -> Result<Loaded, LoadError> {
         let help = "the host of this program provides the laws";
-        let refused = |key, message| LoadError { key, message, help: help.to_owned() };
+        let refused = |key, message| LoadError::new(key, message, help);
         if role != Role::QueueLaw {
             return Err(refused("file", "of the user's components only queue laws are supported here".to_owned()));
         }

@@ -270,7 +270,8 @@ def _digest(folder: Path, sources: dict[Path, bytes]) -> str:
 
 
 def traceback_text(error: BaseException) -> str:
-    """Return the traceback of an exception, without the frames of this module."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    """Return the traceback of an exception, without the frames of this package's `laws`."""
+    own = Path(__file__).parent
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent != own]
     lines = [*traceback.format_list(frames), *traceback.format_exception_only(error)]
     return "".join(lines).rstrip()

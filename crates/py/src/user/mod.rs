@@ -25,13 +25,17 @@ pub use queue::Call;
 pub use scheduler::{Call as SchedulerCall, State as QueueState};
 pub use source::Call as SourceCall;
 
+use crate::error::Cancelled;
 use failure::{failure, traceback};
 use instance::made;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
-use tailback_user::{Code, CongestionLaw, Factories, LoadError, Loaded, QueueLaw, Role, SchedulerLaw, SourceLaw};
+use tailback_user::{
+    Code, CongestionLaw, Factories, LoadError, Loaded, Parameter, QueueLaw, Role, SchedulerLaw, SourceLaw,
+};
 
 /// Factories of components in Python whose files are in a folder.
 pub struct PyFactories {
@@ -71,14 +75,31 @@ fn parameters(code: &Code) -> String {
     serde_json::Value::Object(code.parameters.clone()).to_string()
 }
 
+/// Advice for a component that does not follow the interface.
+const HELP: &str = "the page docs/laws.md has the rules for laws";
+
+/// Returns the error of a class that has refused its parameters with an exception.
+///
+/// # Errors
+/// If the exception is no error, such as Ctrl-C.
+fn wrong_parameters(class: &Bound<'_, PyType>, code: &Code, error: &PyErr) -> PyResult<LoadError> {
+    let py = class.py();
+    if !error.is_instance_of::<PyException>(py) || error.is_instance_of::<Cancelled>(py) {
+        return Err(error.clone_ref(py));
+    }
+    // `into_value` attaches the traceback, which `value` does not before Python 3.12.
+    let arguments = (class, parameters(code), error.clone_ref(py).into_value(py));
+    let found = py.import("tailback.laws.parameters")?.call_method1("refusal", arguments)?;
+    let (message, help, name, is_known): (String, Option<String>, Option<String>, bool) = found.extract()?;
+    let kind = if is_known { Parameter::Invalid } else { Parameter::Unknown };
+    let help = help.unwrap_or_else(|| HELP.to_owned());
+    Ok(LoadError { parameter: name.map(kind), ..LoadError::new("parameters", message, help) })
+}
+
 impl Factories for PyFactories {
     fn load(&self, role: Role, code: &Code) -> Result<Loaded, LoadError> {
         Python::attach(|py| {
-            let refused = |key: &'static str, error: &PyErr| LoadError {
-                key,
-                message: failure(py, error.clone_ref(py)),
-                help: "the page docs/laws.md has the rules for laws".to_owned(),
-            };
+            let refused = |key, error: &PyErr| LoadError::new(key, failure(py, error.clone_ref(py)), HELP);
             let load = || -> PyResult<_> {
                 let loading = py.import("tailback.laws.loading")?;
                 loading.call_method1(
@@ -91,12 +112,15 @@ impl Factories for PyFactories {
                 found.extract().map_err(|error| refused("file", &error))?;
             if let Some((key, message, help)) = problem {
                 let key = ["class", "parameters"].into_iter().find(|known| *known == key).unwrap_or("file");
-                return Err(LoadError { key, message, help });
+                return Err(LoadError::new(key, message, help));
             }
             let Some(class) = class else {
-                return Err(LoadError { key: "class", message: "there is no class".to_owned(), help: String::new() });
+                return Err(LoadError::new("class", "there is no class", ""));
             };
-            made(class.bind(py), code).map_err(|error| refused("parameters", &error))?;
+            made(class.bind(py), code).map_err(|error| {
+                let found = wrong_parameters(class.bind(py), code, &error);
+                found.unwrap_or_else(|_| refused("parameters", &error))
+            })?;
             let mut classes = self.classes.lock().unwrap_or_else(PoisonError::into_inner);
             let known = classes.iter().find(|known| known.class.is(&class));
             if let Some(known) = known {
