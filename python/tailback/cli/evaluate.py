@@ -125,13 +125,13 @@ def _print(found: Card) -> None:
         ]
         for row in found.rows
     ]
-    heads = ("", "section", "status", *(["limits"] if judged else []), *found.against)
+    heads = ("", "section", "status", *(["limits"] if judged else []), *(f"against {one}" for one in found.against))
     screen.print(table(f"{found.subject} by {found.guide.name}", heads, rows, words=4 if judged else 3))
     if judged:
         print_line(f"limits: {', '.join(f'{count} {outcome}' for outcome, count in found.outcomes.items())}")
     for other in found.against:
-        counts = ", ".join(f"{count} {word}" for word, count in found.words(other).items())
-        print_line(f"against {other}: {counts}")
+        counts = ", ".join(f"{word} {count}" for word, count in found.words(other).items())
+        print_line(f"{found.subject} against {other}, number of criteria: {counts}")
 
 
 def _limits(row: Row) -> str:
