@@ -206,9 +206,7 @@ def sweep(
     return EXIT_SCENARIO if strict and found.warnings else EXIT_OK
 
 
-def _write(
-    found: Sweep, directory: Path | None, single: Path | None, metrics: Sequence[str], quiet: bool
-) -> None:
+def _write(found: Sweep, directory: Path | None, single: Path | None, metrics: Sequence[str], quiet: bool) -> None:
     if not quiet:
         for note in found.notes:
             print_note(note)

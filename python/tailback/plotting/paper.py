@@ -21,7 +21,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["STYLE", "WIDTHS", "Logarithmic", "Size", "figure_of", "has_height", "inches", "label", "legend_beside", "paper_style"]
+__all__ = [
+    "STYLE",
+    "WIDTHS",
+    "Logarithmic",
+    "Size",
+    "figure_of",
+    "has_height",
+    "inches",
+    "label",
+    "legend_beside",
+    "paper_style",
+]
 
 STYLE = Path(__file__).with_name("tailback.mplstyle")
 """Style file of matplotlib."""
@@ -129,9 +140,7 @@ def _plain_ticks(axes: Axes, log: Logarithmic) -> None:
             axis.set_minor_formatter(NullFormatter())
 
 
-def legend_beside(
-    figure: Figure, axes: Axes, *, title: str = "", columns: int = 3, may_grow: bool = False
-) -> None:
+def legend_beside(figure: Figure, axes: Axes, *, title: str = "", columns: int = 3, may_grow: bool = False) -> None:
     """Draw the legend below the axes, where it covers no data, if there is more than one curve or a title.
 
     It has at most `columns` columns, and fewer if it would be wider than the figure; then long labels are wrapped. With

@@ -77,6 +77,7 @@ TRANSFERS = {
 _PROBE = "probe."
 """Beginning of the name of a state variable: of a discipline or, with `probe`, of a congestion control."""
 
+
 def _split(text: str) -> tuple[str, str]:
     """Return name and pattern of a quantity; the pattern is empty if there is none. Raises UsageError."""
     match = re.fullmatch(r"\s*([A-Za-z_][\w.-]*)\s*(?:\[(.+)\])?\s*", text)
@@ -94,7 +95,7 @@ def _unknown(name: str, known: Sequence[str]) -> UsageError:
 def xy(run: Run, x: str, y: str, *, size: Size = "column", log: Logarithmic = "") -> Figure:
     """Draw one quantity of a run against another, and return the figure.
 
-    - `x` is `time` and `y` one of `SAMPLED` or a state variable, such as `probe.count`: the first replication over time.
+    - `x` is `time` and `y` one of `SAMPLED` or a state variable such as `probe.count`: the first replication over time.
     - `y` is `cdf` and `x` one of these or of `TRANSFERS`: the distribution, after the warm-up.
     - both are of `TRANSFERS`: a point for each complete transfer.
     - both are metrics of the summary: a point with intervals for each group.
