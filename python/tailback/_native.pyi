@@ -718,7 +718,7 @@ def law_records() -> dict[str, list[tuple[str, int]]]:
 
 def load_component(
     role: str, folder: str, file: str, name: str, allow_files: bool, parameters: str, /
-) -> tuple[tuple[str, int, bool, int] | None, tuple[str, str, str] | None]:
+) -> tuple[tuple[str, int, bool, int] | None, tuple[str, str, str, tuple[str, bool] | None] | None]:
     """Load a component and make an instance; return its properties, or the problem (`tailback.laws.trial`).
 
     `parameters` is JSON. Raises what the component raises if it is no `Exception`, and `ValueError` for an unknown role

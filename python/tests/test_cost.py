@@ -104,6 +104,8 @@ def test_run_with_estimate_prints_the_estimate_and_writes_no_results(
     assert done.code == 0
     assert "one replication: about" in done.out
     assert "7 replications on 2 threads: about" in done.out
+    # A short run takes less time than the start of the program and the figures.
+    assert "not included: start of the program, tables and figures" in done.out
     assert not out.exists()
 
 

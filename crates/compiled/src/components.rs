@@ -47,7 +47,7 @@ impl Components {
     /// If the file cannot be loaded, or has no such class, or if the class refuses the parameters.
     pub fn load(&self, role: Role, code: &Code, path: &Path) -> Result<Loaded, LoadError> {
         let (class, loaded) = found(role, code, path)?;
-        let refused = |message| LoadError { key: "parameters", message, help: HELP.to_owned() };
+        let refused = |message| LoadError::new("parameters", message, HELP);
         class.tried(Parameters::new(&code.parameters)).map_err(refused)?;
         Ok(self.add(&code.class, Place::Here(class), loaded))
     }
@@ -58,10 +58,13 @@ impl Components {
     /// # Errors
     /// If the file cannot be read, or has changed since the other process has loaded it.
     pub fn add_elsewhere(&self, role: Role, code: &Code, path: PathBuf, loaded: Loaded) -> Result<Loaded, LoadError> {
-        let refused = |message| LoadError { key: "file", message, help: HELP.to_owned() };
+        let refused = |message| LoadError::new("file", message, HELP);
         let content = native::Library::content_of(&path).map_err(refused)?;
         if native::Library::digest_of(&content) != loaded.digest {
-            return Err(refused(format!("{} has changed while it was loaded; load the scenario again", path.display())));
+            return Err(refused(format!(
+                "{} has changed while it was loaded; load the scenario again",
+                path.display()
+            )));
         }
         Ok(self.add(&code.class, Place::Elsewhere(role, path, content.into()), loaded))
     }
@@ -133,7 +136,7 @@ impl Components {
 /// # Errors
 /// If the file cannot be loaded, or has no such class.
 fn found(role: Role, code: &Code, path: &Path) -> Result<(Class, Loaded), LoadError> {
-    let refused = |key, message, help: &str| LoadError { key, message, help: help.to_owned() };
+    let refused = |key, message, help: &str| LoadError::new(key, message, help);
     let in_file = |message| refused("file", message, HELP);
     let in_class = |message| refused("class", format!("`{}` of {}: {message}", code.class, path.display()), HELP);
     let unknown = |classes: &[String]| {

@@ -1,7 +1,7 @@
 //! Factories of components in all languages; the suffix of a file is its language.
 
 use crate::interrupt::take_interrupt;
-use crate::user::{PyFactories, failure, load_error, parameters};
+use crate::user::{Problem, PyFactories, failure, load_error, parameters, problem};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -28,9 +28,8 @@ impl Languages {
     }
 }
 
-/// Properties of a component that a worker process has loaded, as [`Loaded`] without the index, or the problem as key, message
-/// and advice.
-type Found = (Option<(String, u32, bool, u32)>, Option<(String, String, String)>);
+/// Properties of a component that a worker process has loaded, as [`Loaded`] without the index, or the problem.
+type Found = (Option<(String, u32, bool, u32)>, Option<Problem>);
 
 impl Languages {
     /// Loads a component in machine code in a worker process, so that this process is not ended if the library crashes. `None`:
@@ -46,14 +45,11 @@ impl Languages {
                     (role.name(), &self.folder, &code.file, &code.class, self.allow_files, parameters(code));
                 trial.call_method1("of_library", arguments)?.extract()
             };
-            tried().map_err(|error| LoadError {
-                key: "file",
-                message: failure(py, error),
-                help: "a worker process loads the library first".to_owned(),
-            })
+            let help = "a worker process loads the library first";
+            tried().map_err(|error| LoadError::new("file", failure(py, error), help))
         });
         match found? {
-            Some((_, Some(problem))) => Err(load_error(problem)),
+            Some((_, Some(found))) => Err(load_error(found)),
             Some((Some((digest, events, marks, options)), None)) => {
                 Ok(Some(Loaded { index: 0, digest, events, marks, options }))
             }
@@ -64,7 +60,7 @@ impl Languages {
 
 impl Factories for Languages {
     fn load(&self, role: Role, code: &Code) -> Result<Loaded, LoadError> {
-        let refused = |message, help: &str| LoadError { key: "file", message, help: help.to_owned() };
+        let refused = |message, help: &str| LoadError::new("file", message, help);
         match code.language() {
             Some(Language::Python) => self.python.load(role, code),
             Some(Language::Native | Language::WebAssembly) => {
@@ -172,7 +168,7 @@ pub fn load_component(
     }
     Ok(match found {
         Ok(loaded) => (Some((loaded.digest, loaded.events, loaded.marks, loaded.options)), None),
-        Err(error) => (None, Some((error.key.to_owned(), error.message, error.help))),
+        Err(error) => (None, Some(problem(error))),
     })
 }
 

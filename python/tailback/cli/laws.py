@@ -10,7 +10,7 @@ import click
 
 from tailback.cli.options import SETTINGS, allow_files_option, json_option, quiet_option
 from tailback.cli.output import print_json, print_line, print_note, watch_bar
-from tailback.errors import EXIT_CLAIM, EXIT_OK, UsageError
+from tailback.errors import EXIT_CLAIM, EXIT_OK, ScenarioError, UsageError, unreadable
 from tailback.laws.new import KINDS, LANGUAGES, create, missing
 
 if TYPE_CHECKING:
@@ -106,13 +106,26 @@ def check(
             if bar is not None:
                 bar(text, 0, 0)
 
-        found = [check_law(law, watch) for law in laws]
+        try:
+            found = [check_law(law, watch) for law in laws]
+        except ScenarioError as error:
+            raise _at_option(error) from None
     if as_json:
         print_json(found[0].as_json() if len(found) == 1 else [one.as_json() for one in found])
     else:
         for one in found:
             _print(one)
     return EXIT_OK if all(one.passed for one in found) else EXIT_CLAIM
+
+
+def _at_option(error: ScenarioError) -> ScenarioError:
+    """Return an error of a small network with the option that caused it; other errors are unchanged."""
+    _, found, key = error.path.partition(".parameters")
+    if not found:
+        return error
+    return unreadable(
+        f"--parameters{', ' if key else ''}{key.removeprefix('.')}", error.message, error.suggestion or ""
+    )
 
 
 def _chosen(laws: list[Law], name: str | None) -> list[Law]:

@@ -26,15 +26,19 @@ pub use queue::Call;
 pub use scheduler::{Call as SchedulerCall, State as QueueState};
 pub use source::Call as SourceCall;
 
+use crate::error::Cancelled;
 use failure::traceback;
 use instance::made;
 use machine::Machine;
+use pyo3::exceptions::PyException;
 use pyo3::prelude::*;
 use pyo3::types::PyType;
 use std::path::PathBuf;
 use std::sync::{Mutex, PoisonError};
 use tailback_compiled::Component;
-use tailback_user::{Code, CongestionLaw, Factories, LoadError, Loaded, QueueLaw, Role, SchedulerLaw, SourceLaw};
+use tailback_user::{
+    Code, CongestionLaw, Factories, LoadError, Loaded, Parameter, QueueLaw, Role, SchedulerLaw, SourceLaw,
+};
 
 /// Factories of components in Python whose files are in a folder.
 pub struct PyFactories {
@@ -45,8 +49,8 @@ pub struct PyFactories {
 }
 
 /// Result of `tailback.laws.loading.load`: the class, the hash of its sources, its events, whether it marks, its options, and a
-/// problem as key, message and advice.
-type Found = (Option<Py<PyType>>, String, u32, bool, u32, Option<(String, String, String)>);
+/// problem.
+type Found = (Option<Py<PyType>>, String, u32, bool, u32, Option<Problem>);
 
 /// A class that has been loaded.
 struct Class {
@@ -90,20 +94,50 @@ pub fn parameters(code: &Code) -> String {
     serde_json::Value::Object(code.parameters.clone()).to_string()
 }
 
-/// Returns the error of a problem as key, message and advice.
-pub fn load_error((key, message, help): (String, String, String)) -> LoadError {
+/// A problem in Python: key of the document, message, advice, and the parameter that is wrong, with whether the class has it.
+pub type Problem = (String, String, String, Option<(String, bool)>);
+
+/// Returns the error of a problem.
+pub fn load_error((key, message, help, parameter): Problem) -> LoadError {
     let key = ["class", "parameters"].into_iter().find(|known| *known == key).unwrap_or("file");
-    LoadError { key, message, help }
+    let parameter =
+        parameter.map(|(name, is_known)| if is_known { Parameter::Invalid(name) } else { Parameter::Unknown(name) });
+    LoadError { parameter, ..LoadError::new(key, message, help) }
+}
+
+/// Returns the problem of an error.
+pub fn problem(error: LoadError) -> Problem {
+    let parameter = error.parameter.map(|parameter| match parameter {
+        Parameter::Invalid(name) => (name, true),
+        Parameter::Unknown(name) => (name, false),
+    });
+    (error.key.to_owned(), error.message, error.help, parameter)
+}
+
+/// Advice for a component that does not follow the interface.
+const HELP: &str = "the page docs/laws.md has the rules for laws";
+
+/// Returns the error of a class that has refused its parameters with an exception.
+///
+/// # Errors
+/// If the exception is no error, such as Ctrl-C.
+fn wrong_parameters(class: &Bound<'_, PyType>, code: &Code, error: &PyErr) -> PyResult<LoadError> {
+    let py = class.py();
+    if !error.is_instance_of::<PyException>(py) || error.is_instance_of::<Cancelled>(py) {
+        return Err(error.clone_ref(py));
+    }
+    // `into_value` attaches the traceback, which `value` does not before Python 3.12.
+    let arguments = (class, parameters(code), error.clone_ref(py).into_value(py));
+    let found = py.import("tailback.laws.parameters")?.call_method1("refusal", arguments)?;
+    let (message, help, name, is_known): (String, Option<String>, Option<String>, bool) = found.extract()?;
+    let help = help.unwrap_or_else(|| HELP.to_owned());
+    Ok(load_error(("parameters".to_owned(), message, help, name.map(|name| (name, is_known)))))
 }
 
 impl Factories for PyFactories {
     fn load(&self, role: Role, code: &Code) -> Result<Loaded, LoadError> {
         Python::attach(|py| {
-            let refused = |key: &'static str, error: &PyErr| LoadError {
-                key,
-                message: failure(py, error.clone_ref(py)),
-                help: "the page docs/laws.md has the rules for laws".to_owned(),
-            };
+            let refused = |key, error: &PyErr| LoadError::new(key, failure(py, error.clone_ref(py)), HELP);
             let load = || -> PyResult<_> {
                 let loading = py.import("tailback.laws.loading")?;
                 loading.call_method1(
@@ -118,9 +152,12 @@ impl Factories for PyFactories {
                 return Err(load_error(problem));
             }
             let Some(class) = class else {
-                return Err(LoadError { key: "class", message: "there is no class".to_owned(), help: String::new() });
+                return Err(LoadError::new("class", "there is no class", ""));
             };
-            made(class.bind(py), code).map_err(|error| refused("parameters", &error))?;
+            made(class.bind(py), code).map_err(|error| {
+                let found = wrong_parameters(class.bind(py), code, &error);
+                found.unwrap_or_else(|_| refused("parameters", &error))
+            })?;
             let mut classes = self.classes.lock().unwrap_or_else(PoisonError::into_inner);
             let known = classes.iter().find(|known| known.class.is(&class));
             if let Some(known) = known {

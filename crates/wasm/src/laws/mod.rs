@@ -230,7 +230,7 @@ fn component(role: Role, code: &Code) -> Result<Box<Component<HostLaw>>, String>
 impl Factories for HostLaws {
     fn load(&self, role: Role, code: &Code) -> Result<Loaded, LoadError> {
         let help = "the host of this program provides the laws";
-        let refused = |(key, message)| LoadError { key, message, help: help.to_owned() };
+        let refused = |(key, message)| LoadError::new(key, message, help);
         let (class, digest) = Class::load(role, code).map_err(refused)?;
         class.instance(Parameters::new(&code.parameters)).map_err(|message| refused(("parameters", message)))?;
         let Properties { events, marks, options, .. } = *class.properties;
