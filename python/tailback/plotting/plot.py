@@ -161,8 +161,8 @@ def curve(
 ) -> None:
     """Draw means with their intervals as bars; a mean whose interval is unbounded has no bar.
 
-    `index` chooses the marker, the dashes unless `dashed` and, without `colour`, the colour. Values of x that are words are
-    not connected by lines.
+    `index` chooses the marker, the dashes unless `dashed` and, without `colour`, the colour. Values of x that are words
+    are not connected by lines.
     """
     # A line between words would suggest values between them.
     line = "none" if any(isinstance(value, str) for value in x) else "--" if dashed else look(index).dashes
