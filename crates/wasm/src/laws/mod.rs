@@ -14,7 +14,7 @@ pub use services::*;
 
 use core::ffi::c_void;
 use core::mem::offset_of;
-use std::cell::{Cell, RefCell};
+use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
 use tailback_compiled::abi::{Description, Properties, Record, Space};
 use tailback_compiled::{Component, Instance, Make, Parameters, State};
@@ -99,8 +99,6 @@ struct Found {
 
 thread_local! {
     static HOST: Cell<Option<LawHost>> = const { Cell::new(None) };
-    /// State of the instance that the host works for.
-    static CURRENT: RefCell<Option<State>> = const { RefCell::new(None) };
 }
 
 /// Gives the host a task for an instance with this state.
@@ -109,11 +107,11 @@ thread_local! {
 /// If there is no host, or if the task failed; the message describes the failure.
 fn work(task: Task, number: u32, input: &[u8], result: *mut c_void, state: &mut Option<State>) -> Result<(), String> {
     let host = HOST.get().ok_or("the program has not set a host of laws")?;
-    CURRENT.set(state.take());
+    services::CURRENT.set(state.take());
     // SAFETY: the host keeps to its contract; input and result live during the call, and the result has the size that belongs
     // to the task.
     let status = unsafe { host(task as u32, number, input.as_ptr(), input.len(), result) };
-    *state = CURRENT.take();
+    *state = services::CURRENT.take();
     state.as_mut().map_or(Ok(()), |state| state.outcome(status))
 }
 

@@ -1,9 +1,14 @@
 //! Exports for the host during a task: what a law asks of the simulator.
 
-use super::CURRENT;
 use crate::memory::{RESULT, text_at};
+use std::cell::RefCell;
 use tailback_compiled::{Failed, State};
 use tailback_random::maths;
+
+thread_local! {
+    /// State of the instance that the host works for.
+    pub(super) static CURRENT: RefCell<Option<State>> = const { RefCell::new(None) };
+}
 
 /// Calls `work` with the state of the instance that the host works for; returns 0 if `work` fails, and outside a task.
 fn current<T: Default>(work: impl FnOnce(&mut State) -> Result<T, Failed>) -> T {
