@@ -1,0 +1,155 @@
+// The worker in which the engine runs: answers requests, and sends pictures while it plays.
+
+import { Engine } from "./engine.ts";
+import type { Answer, Event, Request, Requests } from "./protocol.ts";
+import { Run } from "./run.ts";
+
+/** Milliseconds between two pictures. */
+const PERIOD = 33;
+/** Milliseconds of work after which a picture is sent, although the chosen time is not reached. */
+const MOST_WORK = 60;
+
+let coloured = false;
+let engine: Engine | null = null;
+let runs: Run[] = [];
+let watched = { port: 0, flow: "" };
+/** Work under way: playing at a speed, or moving to a time; null: none. */
+let work: { goal: number; speed: number | null; last: number } | null = null;
+let timer: ReturnType<typeof setTimeout> | undefined;
+
+const send = (message: Answer | Event) => postMessage(message);
+
+function pictures(attained: number | null = null): void {
+  const made = runs.map((run) => run.picture(watched.port, watched.flow, attained));
+  send({ event: "pictures", pictures: made, playing: work !== null });
+}
+
+/** Advances all runs to `at` together as far as `MOST_WORK` allows; returns `true` when all are there. */
+function advance(at: number): boolean {
+  const until = performance.now() + MOST_WORK;
+  return runs.map((run) => run.advance(at, until)).every((there) => there);
+}
+
+function tick(): void {
+  timer = undefined;
+  if (work === null) return;
+  try {
+    const started = performance.now();
+    const elapsed = Math.min(started - work.last, 100);
+    const goal = work.speed === null ? work.goal : Math.min(work.goal, slowest() + work.speed * elapsed * 1e9);
+    const before = slowest();
+    const there = advance(goal);
+    work.last = started;
+    const attained = there || work.speed === null ? null : ((slowest() - before) * 1e-9) / (performance.now() - started);
+    if (runs.every((run) => run.now >= Math.min(work!.goal, run.end))) work = null;
+    pictures(attained);
+    if (work !== null) timer = setTimeout(tick, Math.max(0, PERIOD - (performance.now() - started)));
+  } catch (error) {
+    work = null;
+    send({ event: "failed", error: error instanceof Error ? error.message : String(error) });
+  }
+}
+
+/** Time of the run that is furthest behind. */
+const slowest = () => Math.min(...runs.map((run) => run.now));
+
+function begin(goal: number, speed: number | null): void {
+  clearTimeout(timer);
+  work = { goal, speed, last: performance.now() };
+  timer = setTimeout(tick, 0);
+}
+
+function halt(): void {
+  clearTimeout(timer);
+  work = null;
+}
+
+/** Decodes gzip in base64. */
+async function unpacked(text: string): Promise<ArrayBuffer> {
+  const packed = Uint8Array.from(atob(text), (letter) => letter.charCodeAt(0));
+  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  return new Response(stream).arrayBuffer();
+}
+
+const loaded = (): Engine => {
+  if (engine === null) throw new Error("the engine is not loaded yet");
+  return engine;
+};
+
+const at = (variant: number): Run => {
+  const run = runs[variant];
+  if (run === undefined) throw new Error("there is no such variant");
+  return run;
+};
+
+type Handlers = { [K in keyof Requests]: (argument: Requests[K]["argument"]) => Requests[K]["answer"] | Promise<Requests[K]["answer"]> };
+
+const handlers: Handlers = {
+  async load({ wasm }) {
+    const started = performance.now();
+    engine = await Engine.load(typeof wasm === "string" ? await unpacked(wasm) : wasm);
+    return { milliseconds: performance.now() - started };
+  },
+  check: ({ text }) => loaded().check(text),
+  schema: () => loaded().schema(),
+  open({ variants, seed, at }) {
+    halt();
+    const before = runs;
+    // All variants are opened before the present runs end, so that a refused scenario leaves them as they are.
+    const opened = variants.map((variant) => new Run(loaded(), variant, BigInt(seed)));
+    before.forEach((run) => run.close());
+    runs = opened;
+    runs.forEach((run) => (run.byClass = coloured));
+    if (at > 0) begin(at, null);
+    else pictures();
+    return runs.map((run) => run.opened);
+  },
+  watch({ port, flow }) {
+    watched = { port, flow };
+    runs.forEach((run) => run.resend());
+    if (work === null) pictures();
+    return {};
+  },
+  colour({ byClass }) {
+    coloured = byClass;
+    runs.forEach((run) => (run.byClass = byClass));
+    if (work === null) pictures();
+    return {};
+  },
+  play({ speed }) {
+    begin(Infinity, speed);
+    return {};
+  },
+  pause() {
+    halt();
+    pictures();
+    return {};
+  },
+  step({ span }) {
+    halt();
+    const now = slowest();
+    const goal = span === null ? Math.min(...runs.map((run) => run.nextEvent)) : now + span;
+    begin(Math.min(Math.max(goal, now), Math.max(...runs.map((run) => run.end))), null);
+    return {};
+  },
+  jump({ at }) {
+    halt();
+    for (const run of runs) if (at < run.now) run.restart(at);
+    begin(at, null);
+    return {};
+  },
+  change({ variant, lines }) {
+    return { at: at(variant).change(lines), lines };
+  },
+  scenario: ({ variant }) => at(variant).scenario(),
+  table: ({ variant }) => at(variant).table(watched.port, watched.flow),
+};
+
+onmessage = async ({ data }: MessageEvent<Request>) => {
+  try {
+    const handler = handlers[data.name] as (argument: unknown) => unknown;
+    send({ id: data.id, answer: await handler(data.argument) });
+  } catch (error) {
+    send({ id: data.id, error: error instanceof Error ? error.message : String(error) });
+  }
+};
