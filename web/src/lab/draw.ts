@@ -4,8 +4,6 @@ import type { Network } from "./engine.ts";
 import type { Layout, Line } from "./layout.ts";
 import type { Picture } from "./protocol.ts";
 
-/** Colours of flows or classes (Okabe and Ito's palette, without black), for both themes. */
-export const COLOURS = ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#b8a800", "#7f7f7f"];
 /** Frames on a line above which their density is drawn. */
 const MOST_DOTS = 200;
 /** Kinds of frames that stop or inform a neighbour: the indices from PAUSE on. */

@@ -41,7 +41,12 @@ export function makeEditor(parent: HTMLElement, text: string, host: Host): Edito
     lintGutter(),
     EditorView.contentAttributes.of({ "aria-label": "Scenario in TOML" }),
   ];
-  return new EditorView({ parent, state: EditorState.create({ doc: text, extensions }) });
+  const view = new EditorView({ parent, state: EditorState.create({ doc: text, extensions }) });
+  // The region that scrolls must be reachable by the keyboard.
+  view.scrollDOM.tabIndex = 0;
+  view.scrollDOM.setAttribute("aria-label", "Scenario text, scrolls");
+  view.scrollDOM.setAttribute("role", "region");
+  return view;
 }
 
 /** Keys that are possible at the cursor, or the words that the schema has for the key. */

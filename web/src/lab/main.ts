@@ -1,9 +1,10 @@
 // The page: connects the controls, the drawing, the plots and the editor with the worker.
 
 import { Client, gallery, start, type Entry } from "./client.ts";
-import { COLOURS, Drawing } from "./draw.ts";
+import { COUNT, colourOf } from "./colours.ts";
+import { Drawing } from "./draw.ts";
 import { makeEditor, setText } from "./editor.ts";
-import type { Check } from "./engine.ts";
+import type { Check, Tunable } from "./engine.ts";
 import { csv, download, parquet, png, svg } from "./exports.ts";
 import first from "./first.toml";
 import { layOut } from "./layout.ts";
@@ -54,6 +55,7 @@ let schema: Schema | null = null;
 let editor: EditorView | null = null;
 let variants: Variant[] = [];
 let opened: Opened[] = [];
+let generation = 0;
 let drawings: Drawing[] = [];
 let pictures: Picture[] = [];
 let playing = false;
@@ -78,20 +80,20 @@ function heard(event: Event): void {
     showControls();
     return problem("The run has failed.", event.error);
   }
-  if (event.pictures.length !== drawings.length) return;
+  if (event.generation !== generation) return;
   pictures = event.pictures.map((picture, i) => ({ ...picture, drops: [...(pictures[i]?.drops ?? []), ...picture.drops] }));
   event.pictures.forEach((picture, i) => plots.add(i, picture.series));
   playing = event.playing;
   if (frame === 0) frame = requestAnimationFrame(show);
 }
 
-const colourOf = (key: number) => (key < 0 ? "#7f7f7f" : COLOURS[key % COLOURS.length]!);
-
 /** Colour of a flow: that of its group, if there are several groups. */
 let colourOfFlow = colourOf;
 
 function show(): void {
   frame = 0;
+  // The network was replaced after this picture was asked for.
+  if (pictures.length === 0 || pictures.length !== drawings.length) return;
   const byClass = ui.colours.value === "class";
   drawings.forEach((drawing, i) => drawing.draw(pictures[i]!, byClass ? colourOf : colourOfFlow, byClass));
   // Drops flash once.
@@ -100,6 +102,7 @@ function show(): void {
   if (!dragging) ui.time.value = String(Math.round((1000 * latest.now) / latest.end));
   ui.time.setAttribute("aria-valuetext", time(latest.now));
   ui.now.textContent = time(latest.now);
+  ui.now.dataset["place"] = playing ? "" : String(Math.round((1000 * latest.now) / latest.end));
   find("state").textContent = pictures
     .map((picture, i) => `${pictures.length > 1 ? `${"AB"[i]}: ` : ""}${drawings[i]!.described(picture)}`)
     .join(" · ");
@@ -117,7 +120,7 @@ function showControls(latest: Picture | undefined = pictures[0]): void {
   ui.slower.disabled ||= speed === 0;
   ui.faster.disabled ||= speed === SPEEDS.length - 1;
   const attained = playing ? (latest?.attained ?? null) : null;
-  ui.speed.textContent = attained === null ? `${time(SPEEDS[speed]! * 1e12).replace(/\.?0+ /, " ")} per s` : `${time(attained * 1e12)} per s (full)`;
+  ui.speed.textContent = attained === null ? `${time(SPEEDS[speed]! * 1e12).replace(/\.?0+ /, " ")} per second` : `${time(attained * 1e12)} per second (limit)`;
 }
 
 /** Opens the variants at a time; on an error the present run stays. */
@@ -127,7 +130,7 @@ async function open(next: Variant[], at: number): Promise<boolean> {
   try {
     const answer = await client.ask("open", { variants: next, seed: ui.seed.value || "0", at });
     variants = next;
-    opened = answer;
+    ({ opened, generation } = answer);
   } catch (error) {
     problem("The simulator refuses this scenario:", error instanceof Error ? error.message : String(error));
     return false;
@@ -201,7 +204,7 @@ function busiest({ check, names }: Opened): number {
 }
 
 function legend(groups: string[], flows: string[]): void {
-  const items = (groups.length > 1 ? groups : flows).slice(0, COLOURS.length);
+  const items = (groups.length > 1 ? groups : flows).slice(0, COUNT);
   const byClass = ui.colours.value === "class";
   const shown = byClass ? Array.from({ length: 8 }, (_, i) => `class ${i}`).slice(0, classes()) : items;
   const entry = (text: string, style: string, kind = "") => {
@@ -212,12 +215,23 @@ function legend(groups: string[], flows: string[]): void {
     item.append(mark, text);
     return item;
   };
-  const marks = [entry("queue", "", "queue"), entry("PAUSE or other control frame", "", "square"), entry("stopped", "", "stop")];
-  find("legend").replaceChildren(...shown.map((text, i) => entry(text, COLOURS[i]!)), ...marks);
+  const signs = { queue: "queue", square: "PAUSE or other control frame", stop: "stopped port", cross: "drop" };
+  const marks = Object.entries(signs).map(([kind, text]) => entry(text, "", kind));
+  find("legend").replaceChildren(...shown.map((text, i) => entry(text, colourOf(i))), ...marks);
 }
 
 /** Number of traffic classes. */
 const classes = () => Math.max(1, Number(/^classes\s*=\s*(\d)/m.exec(opened[0]?.toml ?? "")?.[1] ?? 1));
+
+/** The help of a value, with what it belongs to: `links[2]` alone says little. */
+function helpOf({ path, help }: Tunable): string {
+  const [, list, index] = /^(links|flows)\[(\d+)\]/.exec(path) ?? [];
+  const text = help.replaceAll("`", "");
+  if (list === undefined) return text;
+  const part = opened[0]!.toml.split(/^\[\[/m).filter((one) => one.startsWith(`${list}]]`))[Number(index)];
+  const name = /^(?:between|name)\s*=\s*(.*)$/m.exec(part ?? "")?.[1]?.replace(/["[\]]/g, "").replace(", ", " – ");
+  return name === undefined ? text : `${list === "links" ? "Link" : "Flow"} ${name}. ${text}`;
+}
 
 /** Makes the sliders of the values that can change. */
 function controls(): void {
@@ -226,7 +240,7 @@ function controls(): void {
   const all = check.tunable ?? [];
   const declared = all.filter((value) => value.declared);
   const current = declared.map((value) => {
-    const control = slider(value, columns, async (variant, text) => {
+    const control = slider({ ...value, help: helpOf(value) }, columns, async (variant, text) => {
       try {
         const change = await client.ask("change", { variant, lines: [`${value.path}=${text}`] });
         variants[variant]!.timeline.push(change);
@@ -271,11 +285,11 @@ async function choose(entry: Entry): Promise<void> {
   if (await open([plain(entry.toml)], 0)) suitableSpeed();
 }
 
-/** A speed at which the longest flight of a frame takes about half a second, but a run at most some minutes. */
+/** A speed at which the longest flight of a frame takes about a third of a second, but a run at most some minutes. */
 function suitableSpeed(): void {
   const { check, end } = opened[0]!;
   const flights = check.network!.links.map((link) => link.delay_s + 12000 / Math.max(...link.rate_bps, 1));
-  const wanted = Math.max(2 * Math.max(...flights), (end * 1e-12) / 240);
+  const wanted = Math.max(3.5 * Math.max(...flights), (end * 1e-12) / 240);
   speed = SPEEDS.reduce((best, one, i) => (Math.abs(Math.log(one / wanted)) < Math.abs(Math.log(SPEEDS[best]! / wanted)) ? i : best), 0);
   showControls();
 }

@@ -1,6 +1,7 @@
 // Plots of one port and one flow over time, with a crosshair in common.
 
 import uPlot from "uplot";
+import { colourOf } from "./colours.ts";
 import type { Series } from "./protocol.ts";
 
 /** A plot: its title, and the series that it shows (a name, or a beginning of names that ends with `: `). */
@@ -19,8 +20,6 @@ const PANELS: Panel[] = [
   { id: "state", title: "State of the queue discipline", show: "state: " },
   { id: "flow", title: "State of the sender", show: "flow: " },
 ];
-
-const COLOURS = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f"];
 
 /** Samples of all variants, by the name of the series. */
 interface Data {
@@ -124,7 +123,7 @@ export class Plots {
       names.map((name, i): uPlot.Series => {
         const letter = this.#data.length > 1 ? `${"AB"[variant]} ` : "";
         const dash = variant > 0 ? { dash: [6, 4] } : {};
-        const colour = this.#data.length > 1 && names.length === 1 ? COLOURS[variant]! : COLOURS[i % COLOURS.length]!;
+        const colour = this.#data.length > 1 && names.length === 1 ? colourOf(variant) : colourOf(i);
         return { label: `${letter}${label(name)}`, stroke: colour, width: 1.5, points: { show: false }, ...dash };
       }),
     );

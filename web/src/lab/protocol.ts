@@ -87,7 +87,7 @@ export interface Requests {
   load: { argument: { wasm: ArrayBuffer | string }; answer: { milliseconds: number } };
   check: { argument: { text: string }; answer: Check };
   schema: { argument: object; answer: unknown };
-  open: { argument: { variants: Variant[]; seed: string; at: number }; answer: Opened[] };
+  open: { argument: { variants: Variant[]; seed: string; at: number }; answer: { generation: number; opened: Opened[] } };
   watch: { argument: { port: number; flow: string }; answer: object };
   colour: { argument: { byClass: boolean }; answer: object };
   play: { argument: { speed: number }; answer: object };
@@ -103,5 +103,5 @@ export interface Requests {
 export type Request = { [K in keyof Requests]: { id: number; name: K; argument: Requests[K]["argument"] } }[keyof Requests];
 export type Answer = { id: number; answer?: unknown; error?: string };
 export type Event =
-  | { event: "pictures"; pictures: Picture[]; playing: boolean }
+  | { event: "pictures"; generation: number; pictures: Picture[]; playing: boolean }
   | { event: "failed"; error: string };

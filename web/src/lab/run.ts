@@ -17,6 +17,12 @@ const MOST_LISTED = 4000;
 /** Events between two looks at the clock. */
 const BUDGET = 4000;
 
+/** Intervals between samples over which a rate is the mean. */
+const RATE_OVER = 5;
+
+/** State variables that are not plotted: the memory that a discipline takes in an implementation. */
+const NOT_PLOTTED = ["state_bytes"];
+
 /** Names of the reasons of drops, in the order of the engine. */
 export const REASONS = [
   "buffer full",
@@ -130,7 +136,8 @@ export class Run {
 
   /** Advances to `at`, or until the wall clock is at `until`; returns `true` when `at` is reached. */
   advance(at: number, until: number): boolean {
-    const goal = Math.min(at, this.end);
+    // Times of the engine are whole picoseconds.
+    const goal = Math.min(Math.round(at), this.end);
     while (this.now < goal) {
       const sampleAt = (Math.floor(this.now / this.interval) + 1) * this.interval;
       const next = Math.min(goal, sampleAt);
@@ -212,7 +219,7 @@ export class Run {
 
   #sample(): void {
     const view = this.#view();
-    this.#samples.push({ time: view.time_ps * 1e-12, view, causes: { ...this.#causes, marked: this.#marks } });
+    this.#samples.push({ time: view.time_ps / 1e12, view, causes: { ...this.#causes, marked: this.#marks } });
   }
 
   #view(): View {
@@ -297,7 +304,7 @@ export class Run {
     const samples = this.#samples.slice(from);
     const values: Series["values"] = {};
     const column = (key: string, read: (sample: Sample, before: Sample | undefined) => number | null | undefined) => {
-      values[key] = samples.map((sample, i) => read(sample, this.#samples[from + i - 1]) ?? null);
+      values[key] = samples.map((sample, i) => read(sample, this.#samples[Math.max(0, from + i - RATE_OVER)]) ?? null);
     };
     column("queue", (s) => s.view.ports[name]!.queue_bytes / 1000);
     column("delay", (s) => (8000 * s.view.ports[name]!.queue_bytes) / s.view.ports[name]!.rate_bps);
@@ -305,7 +312,7 @@ export class Run {
     for (const reason of REASONS) column(`drops: ${reason}`, (s) => s.causes[reason]);
     column("marks", (s) => s.causes["marked"]);
     const states = this.#samples.at(-1)?.view.ports[name]?.state ?? {};
-    for (const key of Object.keys(states)) column(`state: ${key}`, (s) => s.view.ports[name]!.state[key]);
+    for (const key of Object.keys(states).filter((name) => !NOT_PLOTTED.includes(name))) column(`state: ${key}`, (s) => s.view.ports[name]!.state[key]);
     const sender = this.#samples.at(-1)?.view.flows[flow]?.sender?.state ?? {};
     for (const key of Object.keys(sender)) column(`flow: ${key}`, (s) => s.view.flows[flow]?.sender?.state[key]);
     column("goodput", (s, before) => rate(s, before, (v) => v.flows[flow]?.delivered.bytes ?? 0));

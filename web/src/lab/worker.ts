@@ -12,6 +12,8 @@ const MOST_WORK = 60;
 let coloured = false;
 let engine: Engine | null = null;
 let runs: Run[] = [];
+/** Number of openings so far: pictures of earlier runs may be under way when the page has replaced them. */
+let generation = 0;
 let watched = { port: 0, flow: "" };
 /** Work under way: playing at a speed, or moving to a time; null: none. */
 let work: { goal: number; speed: number | null; last: number } | null = null;
@@ -21,7 +23,7 @@ const send = (message: Answer | Event) => postMessage(message);
 
 function pictures(attained: number | null = null): void {
   const made = runs.map((run) => run.picture(watched.port, watched.flow, attained));
-  send({ event: "pictures", pictures: made, playing: work !== null });
+  send({ event: "pictures", generation, pictures: made, playing: work !== null });
 }
 
 /** Advances all runs to `at` together as far as `MOST_WORK` allows; returns `true` when all are there. */
@@ -99,10 +101,11 @@ const handlers: Handlers = {
     const opened = variants.map((variant) => new Run(loaded(), variant, BigInt(seed)));
     before.forEach((run) => run.close());
     runs = opened;
+    generation += 1;
     runs.forEach((run) => (run.byClass = coloured));
     if (at > 0) begin(at, null);
     else pictures();
-    return runs.map((run) => run.opened);
+    return { generation, opened: runs.map((run) => run.opened) };
   },
   watch({ port, flow }) {
     watched = { port, flow };
