@@ -56,14 +56,15 @@ const held = (id, type, text) => `<script type="${type}" id="${id}">${text.repla
 export async function lab(module) {
   const wasm = await readFile(module);
   const packed = gzipSync(wasm, { level: 9 });
-  const [page, style, main, worker] = await Promise.all([
+  const [page, style, main, editor, worker] = await Promise.all([
     readFile(here("src/lab/index.html"), "utf8"),
     bundled("src/lab/lab.css"),
     bundled("src/lab/main.ts"),
+    bundled("src/lab/editor.ts"),
     bundled("src/lab/worker.ts"),
   ]);
   const scenarios = JSON.stringify(await gallery());
-  const code = gzipSync(main).length + gzipSync(worker).length + gzipSync(style).length + gzipSync(page).length;
+  const code = [main, editor, worker, style, page].reduce((sum, text) => sum + gzipSync(text).length, 0);
   const kilobytes = (bytes) => String(Math.round(bytes / 1000));
   const sized = page
     .replaceAll("{{engine}}", kilobytes(packed.length))
@@ -75,6 +76,7 @@ export async function lab(module) {
   const whole =
     held("lab-gallery", "application/json", scenarios) +
     held("lab-worker", "text/plain", worker) +
+    held("lab-editor", "text/plain", editor) +
     held("lab-engine", "text/plain", packed.toString("base64")) +
     `<script>${main.replaceAll("</script", "<\\/script")}</script>\n`;
   const put = (text, head, body) => text.replace("<!-- style -->", () => head).replace("<!-- parts -->", () => body);
@@ -83,6 +85,7 @@ export async function lab(module) {
     "site/index.html": put(sized, '<link rel="stylesheet" href="lab.css">', '<script src="main.js" defer></script>\n'),
     "site/lab.css": style,
     "site/main.js": main,
+    "site/editor.js": editor,
     "site/worker.js": worker,
     "site/gallery.json": scenarios,
     "site/tailback.wasm": wasm,

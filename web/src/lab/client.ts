@@ -1,5 +1,6 @@
 // The page's side of the worker: requests with answers, and the pictures that it sends.
 
+import type { EditorParts } from "./editor.ts";
 import type { Answer, Event, Requests } from "./protocol.ts";
 
 export class Client {
@@ -54,4 +55,22 @@ export interface Entry {
 export async function gallery(): Promise<Entry[]> {
   const text = part("lab-gallery") ?? (await (await fetch("gallery.json")).text());
   return JSON.parse(text) as Entry[];
+}
+
+/** Loads the editor, which is a script of its own since most of the page's code is in it. */
+export async function loadEditor(): Promise<EditorParts> {
+  const script = document.createElement("script");
+  const text = part("lab-editor");
+  if (text === null) {
+    script.src = "editor.js";
+    await new Promise((done, failed) => {
+      script.onload = done;
+      script.onerror = () => failed(new Error("the editor cannot be loaded"));
+      document.head.append(script);
+    });
+  } else {
+    script.textContent = text;
+    document.head.append(script);
+  }
+  return globalThis.tailbackEditor;
 }

@@ -11,6 +11,7 @@ const FIRST_CONTROL = 4;
 const ACKS = [1, 2, 3];
 const QUEUE_LENGTH = 46;
 const LANE = 6;
+const FONT = "600 12px system-ui, sans-serif";
 
 /** Colours of the page's theme. */
 interface Theme {
@@ -28,8 +29,17 @@ interface Point {
   y: number;
 }
 
-/** Distance from the centre of a symbol at which its ports begin. */
-const radius = (kind: string) => (kind === "host" ? 15 : 19);
+/** Half the height of a symbol. */
+const SIZE = { host: 14, switch: 17 };
+/** Pixels between the rows of symbols of full size, and the height around them. */
+const ROW = 44;
+const MARGIN = 84;
+
+/** Height of the canvas, pixels; on a narrow page the columns are rows. */
+export function heightFor({ rows, columns }: Layout, width: number): number {
+  if (width < 560) return Math.min(Math.max(430, MARGIN + columns * 70), 640);
+  return Math.min(Math.max(330, MARGIN + rows * ROW), 640);
+}
 
 export class Drawing {
   readonly #canvas: HTMLCanvasElement;
@@ -40,6 +50,8 @@ export class Drawing {
   #largest: number[] = [];
   #flash = new Map<number, number>();
   #size = { width: 0, height: 0 };
+  /** Half the width and height of each symbol. */
+  #boxes: Point[] = [];
   /** Port whose data is plotted. */
   selected = 0;
 
@@ -61,16 +73,29 @@ export class Drawing {
     this.#canvas.getContext("2d")!.setTransform(ratio, 0, 0, ratio, 0, 0);
     this.#size = { width, height };
     this.#theme = theme(this.#canvas);
+    const { symbols, rows } = this.#layout;
+    const scale = this.#upright ? 1 : Math.min(1, Math.max(0.55, (height - MARGIN) / Math.max(rows - 1, 1) / ROW));
+    const context = this.#canvas.getContext("2d")!;
+    context.font = FONT;
+    this.#boxes = symbols.map(({ kind, label }) => {
+      const half = SIZE[kind as keyof typeof SIZE] * scale;
+      return { x: Math.max(half, context.measureText(label).width / 2 + 6), y: half };
+    });
+  }
+
+  /** `true`: the columns of the layout are rows. */
+  get #upright(): boolean {
+    const { width, height } = this.#size;
+    return height > 1.05 * width && this.#layout.columns > 3;
   }
 
   /** Centre of a symbol; on a narrow and high canvas the columns are rows. */
   #centre(index: number): Point {
     const { width, height } = this.#size;
     const { x, y } = this.#layout.symbols[index]!;
-    const upright = height > 1.15 * width && this.#layout.columns > 3;
-    const side = 46;
-    const [across, down] = upright ? [y, x] : [x, y];
-    return { x: side + across * (width - 2 * side), y: 40 + down * (height - 84) };
+    const side = Math.max(30, ...this.#boxes.map((box) => box.x)) + 10;
+    const [across, down] = this.#upright ? [y, x] : [x, y];
+    return { x: side + across * (width - 2 * side), y: MARGIN / 2 + down * (height - MARGIN) };
   }
 
   /** Start and end of the lane in which `side` of a line sends. */
@@ -79,7 +104,9 @@ export class Drawing {
     const [a, b] = [this.#centre(first), this.#centre(last)];
     const length = Math.hypot(b.x - a.x, b.y - a.y) || 1;
     const [ux, uy] = [(b.x - a.x) / length, (b.y - a.y) / length];
-    const [start, end] = [first, last].map((i) => radius(this.#layout.symbols[i]!.kind) + 4) as [number, number];
+    // Where the line leaves the boxes.
+    const edge = (i: number) => 4 + Math.min(this.#boxes[i]!.x / Math.abs(ux), this.#boxes[i]!.y / Math.abs(uy));
+    const [start, end] = [edge(first), edge(last)];
     const shift = { x: -uy * LANE, y: ux * LANE };
     const at = (along: number) => ({ x: a.x + ux * along + shift.x, y: a.y + uy * along + shift.y });
     return [at(start), at(length - end)];
@@ -242,26 +269,21 @@ export class Drawing {
   }
 
   #symbol(context: CanvasRenderingContext2D, index: number): void {
-    const symbol = this.#layout.symbols[index]!;
+    const { kind, label, names } = this.#layout.symbols[index]!;
     const { x, y } = this.#centre(index);
-    const size = radius(symbol.kind);
+    const half = this.#boxes[index]!;
+    const corner = kind === "host" ? half.y : 4;
     context.fillStyle = this.#theme.surface;
     context.strokeStyle = this.#theme.text;
-    context.lineWidth = 1.5;
+    context.lineWidth = names.length > 1 ? 3 : 1.5;
     context.beginPath();
-    if (symbol.kind === "host") context.arc(x, y, size, 0, 2 * Math.PI);
-    else context.roundRect(x - size, y - size, 2 * size, 2 * size, 5);
+    context.roundRect(x - half.x, y - half.y, 2 * half.x, 2 * half.y, corner);
     context.fill();
     context.stroke();
     context.fillStyle = this.#theme.text;
     context.textAlign = "center";
-    context.font = "600 12px system-ui, sans-serif";
-    const inside = symbol.names.length > 1 ? `×${symbol.names.length}` : symbol.label.length <= 4 ? symbol.label : "";
-    context.fillText(inside, x, y + 4);
-    if (inside !== symbol.label) {
-      context.font = "11px system-ui, sans-serif";
-      context.fillText(symbol.label, x, y + size + 14);
-    }
+    context.font = FONT;
+    context.fillText(label, x, y + 4);
   }
 
   /** Text about the picture, for readers who do not see it. */

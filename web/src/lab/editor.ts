@@ -19,6 +19,16 @@ export interface Host {
   checked(check: Check, text: string): void;
 }
 
+/** What this script leaves for the page. */
+export interface EditorParts {
+  makeEditor(parent: HTMLElement, text: string, host: Host): EditorView;
+  setText(view: EditorView, text: string): void;
+}
+
+declare global {
+  var tailbackEditor: EditorParts;
+}
+
 const style = HighlightStyle.define([
   { tag: tags.comment, color: "var(--muted)" },
   { tag: [tags.string, tags.special(tags.string)], color: "var(--text-string)" },
@@ -26,7 +36,7 @@ const style = HighlightStyle.define([
   { tag: [tags.propertyName, tags.heading], color: "var(--text-key)" },
 ]);
 
-export function makeEditor(parent: HTMLElement, text: string, host: Host): EditorView {
+function makeEditor(parent: HTMLElement, text: string, host: Host): EditorView {
   const extensions = [
     lineNumbers(),
     history(),
@@ -113,6 +123,8 @@ async function diagnose(view: EditorView, host: Host): Promise<Diagnostic[]> {
 }
 
 /** Replaces the text. */
-export function setText(view: EditorView, text: string): void {
+function setText(view: EditorView, text: string): void {
   view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: text } });
 }
+
+globalThis.tailbackEditor = { makeEditor, setText };

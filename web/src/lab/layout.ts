@@ -24,12 +24,12 @@ export interface Layout {
   symbols: Symbol[];
   lines: Line[];
   columns: number;
-  /** Largest number of symbols in a column. */
+  /** Largest number of symbols in a column, or of a circle's diameter. */
   rows: number;
 }
 
 /** Largest number of alike hosts that have a symbol each. */
-const MOST_ALIKE = 6;
+const MOST_ALIKE = 4;
 /** Pairs of hosts whose paths decide the columns. */
 const MOST_PAIRS = 300;
 
@@ -45,6 +45,9 @@ export function layOut(network: Network): Layout {
   const of = new Map(symbols.flatMap((symbol, index) => symbol.names.map((name) => [name, index] as const)));
   const lines = joined(network, of);
   const { columns, rows } = arrange(symbols, lines);
+  if (columns <= 2 && symbols.length > 6 && symbols.filter(({ kind }) => kind === "switch").length > 2) {
+    return { symbols, lines, ...circle(symbols, lines) };
+  }
   return { symbols, lines, columns, rows };
 }
 
@@ -68,6 +71,13 @@ function positions(network: Network, kinds: Map<string, string>, neighbours: Map
   for (let round = 0; round < network.nodes.length && found.size < network.nodes.length; round++) {
     for (const [name] of network.nodes) {
       if (found.has(name)) continue;
+      // A node off the paths is beside one with the same neighbours, such as another spine.
+      const own = [...neighbours.get(name)!].sort().join(" ");
+      const alike = network.nodes.find(([other]) => found.has(other) && [...neighbours.get(other)!].sort().join(" ") === own);
+      if (alike !== undefined) {
+        found.set(name, found.get(alike[0])!);
+        continue;
+      }
       const known = neighbours.get(name)!.filter((other) => found.has(other));
       if (known.length > 0) found.set(name, Math.max(0, found.get(known[0]!)! + (kinds.get(name) === "host" ? -1 : 1)));
     }
@@ -111,7 +121,7 @@ function grouped(network: Network, neighbours: Map<string, string[]>, position: 
   return parts.map((names) => ({
     names,
     kind: kinds.get(names[0]!)!,
-    label: names.length === 1 ? names[0]! : `${names[0]} … ${names.at(-1)}`,
+    label: names.length === 1 ? names[0]! : `${names[0]}–${/\d+$/.exec(names.at(-1)!)?.[0] ?? names.at(-1)}`,
     x: position.get(names[0]!)!,
     y: 0,
   }));
@@ -131,6 +141,28 @@ function joined(network: Network, of: Map<string, number>): Line[] {
   return [...lines.values()];
 }
 
+/** Puts the switches on a circle, neighbours beside each other, and each host outside of its switch. */
+function circle(symbols: Symbol[], lines: Line[]): { columns: number; rows: number } {
+  const next = (i: number) => lines.flatMap(({ from, to }) => (from === i ? [to] : to === i ? [from] : []));
+  const switches = symbols.map((_, i) => i).filter((i) => symbols[i]!.kind === "switch");
+  const order = [switches[0]!];
+  while (order.length < switches.length) {
+    const free = (i: number) => symbols[i]!.kind === "switch" && !order.includes(i);
+    order.push(next(order.at(-1)!).find(free) ?? switches.find(free)!);
+  }
+  const angles = new Map(order.map((i, k) => [i, (2 * Math.PI * k) / order.length - Math.PI / 2]));
+  const put = (i: number, angle: number, far: number) => {
+    symbols[i]!.x = 0.5 + 0.5 * far * Math.cos(angle);
+    symbols[i]!.y = 0.5 + 0.5 * far * Math.sin(angle);
+  };
+  angles.forEach((angle, i) => put(i, angle, 0.55));
+  for (const i of order) {
+    const hosts = next(i).filter((other) => symbols[other]!.kind === "host");
+    hosts.forEach((host, k) => put(host, angles.get(i)! + 0.35 * (k - (hosts.length - 1) / 2), 1));
+  }
+  return { columns: 3, rows: Math.max(7, Math.ceil(order.length * 0.8)) };
+}
+
 /** Assigns columns and rows from 0 to 1; rows so that neighbours are near. */
 function arrange(symbols: Symbol[], lines: Line[]): { columns: number; rows: number } {
   const ranks = [...new Set(symbols.map((symbol) => Math.round(2 * symbol.x) / 2))].sort((a, b) => a - b);
@@ -139,6 +171,11 @@ function arrange(symbols: Symbol[], lines: Line[]): { columns: number; rows: num
   const column = symbols.map((symbol) => Math.round(ranks.indexOf(Math.round(2 * symbol.x) / 2) / shared));
   const columns = Math.max(...column) + 1;
   const members = Array.from({ length: columns }, (_, c) => symbols.map((_, i) => i).filter((i) => column[i] === c));
+  const next = symbols.map((): number[] => []);
+  for (const { from, to } of lines) {
+    next[from]!.push(to);
+    next[to]!.push(from);
+  }
   const row = new Map<number, number>();
   const place = () => members.forEach((all) => all.forEach((i, r) => row.set(i, r - (all.length - 1) / 2)));
   place();
@@ -147,18 +184,18 @@ function arrange(symbols: Symbol[], lines: Line[]): { columns: number; rows: num
     for (const all of order) {
       const mean = new Map(
         all.map((i) => {
-          const next = lines.flatMap((l) => (l.from === i ? [l.to] : l.to === i ? [l.from] : [])).map((n) => row.get(n)!);
-          return [i, next.length > 0 ? next.reduce((a, b) => a + b, 0) / next.length : row.get(i)!] as const;
+          const rows = next[i]!.map((other) => row.get(other)!);
+          return [i, rows.length > 0 ? rows.reduce((a, b) => a + b, 0) / rows.length : row.get(i)!] as const;
         }),
       );
       all.sort((a, b) => mean.get(a)! - mean.get(b)!);
       all.forEach((i, r) => row.set(i, r - (all.length - 1) / 2));
     }
   }
-  const rows = Math.max(...members.map((all) => all.length));
+  const most = Math.max(...members.map((all) => all.length));
   symbols.forEach((symbol, i) => {
     symbol.x = columns === 1 ? 0.5 : column[i]! / (columns - 1);
-    symbol.y = rows === 1 ? 0.5 : 0.5 + row.get(i)! / (rows - 1);
+    symbol.y = most === 1 ? 0.5 : 0.5 + row.get(i)! / (most - 1);
   });
-  return { columns, rows };
+  return { columns, rows: most };
 }

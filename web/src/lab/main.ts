@@ -1,13 +1,11 @@
 // The page: connects the controls, the drawing, the plots and the editor with the worker.
 
-import { Client, gallery, start, type Entry } from "./client.ts";
+import { Client, gallery, loadEditor, start, type Entry } from "./client.ts";
 import { COUNT, colourOf } from "./colours.ts";
-import { Drawing } from "./draw.ts";
-import { makeEditor, setText } from "./editor.ts";
+import { Drawing, heightFor } from "./draw.ts";
 import type { Check, Tunable } from "./engine.ts";
 import { csv, download, parquet, png, svg } from "./exports.ts";
 import first from "./first.toml";
-import { layOut } from "./layout.ts";
 import { Plots } from "./plots.ts";
 import type { Event, Opened, Picture, Variant } from "./protocol.ts";
 import { time } from "./quantity.ts";
@@ -15,6 +13,7 @@ import { Schema } from "./schema.ts";
 import { fromFragment, toFragment } from "./share.ts";
 import { slider } from "./sliders.ts";
 import type { EditorView } from "@codemirror/view";
+import type { EditorParts } from "./editor.ts";
 
 const find = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 const FIRST: Entry = { id: "", group: "", title: "Two sources, one link, PAUSE frames", about: "", toml: first };
@@ -25,7 +24,7 @@ const GROUPS: Record<string, string> = {
   datacentre: "Data-centre Ethernet",
 };
 /** Speeds, in simulated seconds per second. */
-const SPEEDS = [1e-7, 1e-6, 1e-5, 3e-5, 1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 100];
+const SPEEDS = [-7, -6, -5, -4, -3, -2, -1, 0, 1, 2].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
 
 const ui = {
   pick: find<HTMLSelectElement>("pick"),
@@ -53,13 +52,14 @@ let client: Client;
 let entries: Entry[] = [];
 let schema: Schema | null = null;
 let editor: EditorView | null = null;
+let parts: EditorParts | null = null;
 let variants: Variant[] = [];
 let opened: Opened[] = [];
 let generation = 0;
 let drawings: Drawing[] = [];
 let pictures: Picture[] = [];
 let playing = false;
-let speed = 6;
+let speed = 0;
 let dragging = false;
 let frame = 0;
 const plots = new Plots(find("plots"));
@@ -142,7 +142,7 @@ async function open(next: Variant[], at: number): Promise<boolean> {
 
 /** Builds the parts of the page that depend on the network. */
 function arrange(): void {
-  const { check, names } = opened[0]!;
+  const { check, names, layout } = opened[0]!;
   const network = check.network!;
   plots.clear();
   pictures = [];
@@ -171,7 +171,8 @@ function arrange(): void {
     }
     figure.append(canvas);
     place.append(figure);
-    const drawing = new Drawing(canvas, network, layOut(network), names.ports);
+    canvas.style.height = `${heightFor(layout, canvas.clientWidth)}px`;
+    const drawing = new Drawing(canvas, network, layout, names.ports);
     canvas.onclick = (event) => {
       const port = drawing.portAt({ x: event.offsetX, y: event.offsetY });
       if (port === null) return;
@@ -278,18 +279,18 @@ async function choose(entry: Entry): Promise<void> {
   find("about").textContent = entry.about;
   const check = await client.ask("check", { text: entry.toml });
   if (check.seed !== undefined) ui.seed.value = String(check.seed);
-  if (editor !== null) setText(editor, entry.toml);
+  if (editor !== null) parts?.setText(editor, entry.toml);
   ui.compare.checked = false;
   await client.ask("pause", {}).catch(() => undefined);
   playing = false;
   if (await open([plain(entry.toml)], 0)) suitableSpeed();
 }
 
-/** A speed at which the longest flight of a frame takes about a third of a second, but a run at most some minutes. */
+/** A speed at which the longest flight of a frame takes about half a second, but a run at most some minutes. */
 function suitableSpeed(): void {
   const { check, end } = opened[0]!;
   const flights = check.network!.links.map((link) => link.delay_s + 12000 / Math.max(...link.rate_bps, 1));
-  const wanted = Math.max(3.5 * Math.max(...flights), (end * 1e-12) / 240);
+  const wanted = Math.max(2.2 * Math.max(...flights), (end * 1e-12) / 240);
   speed = SPEEDS.reduce((best, one, i) => (Math.abs(Math.log(one / wanted)) < Math.abs(Math.log(SPEEDS[best]! / wanted)) ? i : best), 0);
   showControls();
 }
@@ -328,6 +329,18 @@ function showCheck(check: Check, text: string): void {
   if (check.errors.length > 0) {
     problem("The text in the editor has errors:", check.errors.map((error) => error.text).join("\n"));
   } else if (ui.problem.textContent?.startsWith("The text in the editor")) problem(null);
+}
+
+/** Makes the editor when its part of the page is opened for the first time. */
+async function openEditor(): Promise<void> {
+  if (parts !== null) return;
+  parts = await loadEditor();
+  editor = parts.makeEditor(find("editor"), variants[0]?.text ?? first, {
+    check: (text) => client.ask("check", { text }),
+    schema: () => schema,
+    checked: showCheck,
+  });
+  schema = new Schema(await client.ask("schema", {}));
 }
 
 function bind(): void {
@@ -376,14 +389,7 @@ function bind(): void {
   document.querySelectorAll<HTMLButtonElement>("[data-export]").forEach((button) => {
     button.onclick = act(() => save(button.dataset["export"]!));
   });
-  find<HTMLDetailsElement>("text").ontoggle = () => {
-    editor ??= makeEditor(find("editor"), variants[0]?.text ?? first, {
-      check: (text) => client.ask("check", { text }),
-      schema: () => schema,
-      checked: showCheck,
-    });
-    if (schema === null) void client.ask("schema", {}).then((root) => (schema = new Schema(root)), failed);
-  };
+  find<HTMLDetailsElement>("text").ontoggle = act(openEditor);
   document.addEventListener("keydown", keyboard);
   let width = innerWidth;
   addEventListener("resize", () => {
@@ -398,6 +404,9 @@ function bind(): void {
 }
 
 function redraw(): void {
+  document.querySelectorAll<HTMLCanvasElement>("canvas.network").forEach((canvas) => {
+    canvas.style.height = `${heightFor(opened[0]!.layout, canvas.clientWidth)}px`;
+  });
   drawings.forEach((drawing) => drawing.resize());
   if (pictures.length > 0 && frame === 0) frame = requestAnimationFrame(show);
 }

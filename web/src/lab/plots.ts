@@ -133,7 +133,7 @@ export class Plots {
       legend: { show: true, live: true },
       cursor: { sync: { key: "lab" }, drag: { x: false, y: false } },
       scales: { x: { time: false }, y: { range: { min: { pad: 0.05, soft: 0, mode: 1 }, max: { pad: 0.1, soft: 0, mode: 2 } } } },
-      axes: [{ ...axis, size: 30 }, { ...axis, size: 52 }],
+      axes: [{ ...axis, size: 30 }, { ...axis, size: 52, values: (_, ticks) => ticks.map(short) }],
       series: [{ label: "time (s)", value: (_, v) => (v === null ? "–" : v.toFixed(4)) }, ...series],
     };
     const plot = new uPlot(options, data, figure);
@@ -193,6 +193,9 @@ export class Plots {
     return [...this.#made].map(([id, { plot }]) => ({ id, title: PANELS.find((panel) => panel.id === id)!.title, plot }));
   }
 }
+
+/** A number of an axis in at most six letters. */
+const short = (value: number) => (Math.abs(value) >= 10000 ? value.toExponential().replace("e+", "e") : String(Number(value.toPrecision(4))));
 
 /** Name of a series without the family, in words. */
 const label = (name: string) => name.replace(/^\w+: /, "").replaceAll("_", " ");

@@ -1,6 +1,7 @@
 // Messages between the page and the worker in which the engine runs.
 
 import type { Check, Names } from "./engine.ts";
+import type { Layout } from "./layout.ts";
 
 /** A change made during a run: its time and lines `path=value`. */
 export interface Change {
@@ -77,6 +78,7 @@ export interface Picture {
 export interface Opened {
   check: Check;
   names: Names;
+  layout: Layout;
   end: number;
   /** The scenario that runs: with the values and the tunable keys set. */
   toml: string;

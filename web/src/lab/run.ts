@@ -1,6 +1,7 @@
 // A simulation of one variant: advances in steps, keeps samples for the plots and the frames that are under way.
 
 import { RECORD, type Check, type Engine, type Names, type View } from "./engine.ts";
+import { layOut } from "./layout.ts";
 import type { DrawnPort, Moving, Opened, Picture, Series, Variant } from "./protocol.ts";
 
 /** Kinds of events in the trace of a run: transmissions, drops and marks (indices of EventKind::ALL). */
@@ -35,11 +36,57 @@ export const REASONS = [
   "policed",
 ];
 
+/** Largest number of samples of a run, and of ports and flows in all samples together. */
+const MOST_SAMPLES = 1000;
+const FEWEST_SAMPLES = 200;
+const MOST_PARTS = 200000;
+
 /** A sample of all ports and flows. */
 interface Sample {
   time: number;
-  view: View;
+  /** Numbers in the order of `Columns`; NaN: absent at this time. */
+  numbers: Float64Array;
   causes: Record<string, number>;
+}
+
+/** Where the numbers of ports and flows are in a sample. */
+interface Columns {
+  /** By name of a port: the first of queue, rate and sent bytes, which its state variables follow. */
+  ports: Map<string, { at: number; states: string[] }>;
+  /** By name of a flow: the number of delivered bytes, which the state variables of its sender follow. */
+  flows: Map<string, { at: number; states: string[] }>;
+  length: number;
+}
+
+/** Numbers of a port before its state variables. */
+const [QUEUE, RATE, SENT, PORT_STATES] = [0, 1, 2, 3];
+
+function columnsOf(view: View): Columns {
+  const columns: Columns = { ports: new Map(), flows: new Map(), length: 0 };
+  for (const [name, port] of Object.entries(view.ports)) {
+    const states = Object.keys(port.state).filter((key) => !NOT_PLOTTED.includes(key));
+    columns.ports.set(name, { at: columns.length, states });
+    columns.length += PORT_STATES + states.length;
+  }
+  for (const [name, flow] of Object.entries(view.flows)) {
+    const states = Object.keys(flow.sender?.state ?? {});
+    columns.flows.set(name, { at: columns.length, states });
+    columns.length += 1 + states.length;
+  }
+  return columns;
+}
+
+function numbersOf(view: View, columns: Columns): Float64Array {
+  const numbers = new Float64Array(columns.length);
+  for (const [name, { at, states }] of columns.ports) {
+    const port = view.ports[name]!;
+    numbers.set([port.queue_bytes, port.rate_bps, port.sent_bytes, ...states.map((key) => port.state[key] ?? NaN)], at);
+  }
+  for (const [name, { at, states }] of columns.flows) {
+    const flow = view.flows[name]!;
+    numbers.set([flow.delivered.bytes, ...states.map((key) => flow.sender?.state[key] ?? NaN)], at);
+  }
+  return numbers;
 }
 
 /** Frames under way. */
@@ -78,6 +125,9 @@ export class Run {
   readonly #seed: bigint;
   #handle = 0;
   #samples: Sample[] = [];
+  readonly #columns: Columns;
+  /** View of the last sample. */
+  #latest: View;
   #flights: Flight[] = [];
   #causes: Record<string, number> = {};
   #marks = 0;
@@ -108,13 +158,17 @@ export class Run {
     this.names = engine.names(this.#handle);
     this.end = engine.end(this.#handle);
     this.#flowIndex = new Map(this.names.flows.map((name, index) => [name, index]));
-    this.interval = Math.max(1, Math.floor(this.end / (this.names.ports.length > 120 ? 300 : 1000)));
+    const parts = this.names.ports.length + this.names.flows.length;
+    const samples = Math.min(MOST_SAMPLES, Math.max(FEWEST_SAMPLES, Math.floor(MOST_PARTS / parts)));
+    this.interval = Math.max(1, Math.floor(this.end / samples));
+    this.#latest = this.#engine.view(this.#handle);
+    this.#columns = columnsOf(this.#latest);
     this.#schedule();
     this.#sample();
   }
 
   get opened(): Opened {
-    return { check: this.check, names: this.names, end: this.end, toml: this.#toml };
+    return { check: this.check, names: this.names, layout: layOut(this.check.network!), end: this.end, toml: this.#toml };
   }
   get now(): number {
     return this.#final === null ? this.#engine.now(this.#handle) : this.end;
@@ -189,7 +243,7 @@ export class Run {
       const port = rows.getUint32(at + 16, true);
       if (event === DEQUEUE) {
         const link = this.check.network!.links[port >> 1]!;
-        const state = this.#samples.at(-1)?.view.ports[this.names.ports[port]!];
+        const state = this.#latest.ports[this.names.ports[port]!];
         const rate = state?.rate_bps ?? link.rate_bps[port & 1]!;
         const start = Number(rows.getBigUint64(at, true));
         const wire = rows.getUint16(at + 34, true);
@@ -219,7 +273,9 @@ export class Run {
 
   #sample(): void {
     const view = this.#view();
-    this.#samples.push({ time: view.time_ps / 1e12, view, causes: { ...this.#causes, marked: this.#marks } });
+    this.#latest = view;
+    const numbers = numbersOf(view, this.#columns);
+    this.#samples.push({ time: view.time_ps / 1e12, numbers, causes: { ...this.#causes, marked: this.#marks } });
   }
 
   #view(): View {
@@ -306,16 +362,23 @@ export class Run {
     const column = (key: string, read: (sample: Sample, before: Sample | undefined) => number | null | undefined) => {
       values[key] = samples.map((sample, i) => read(sample, this.#samples[Math.max(0, from + i - RATE_OVER)]) ?? null);
     };
-    column("queue", (s) => s.view.ports[name]!.queue_bytes / 1000);
-    column("delay", (s) => (8000 * s.view.ports[name]!.queue_bytes) / s.view.ports[name]!.rate_bps);
-    column("throughput", (s, before) => rate(s, before, (v) => v.ports[name]!.sent_bytes));
+    const own = this.#columns.ports.get(name)!;
+    const number = (place: number) => (sample: Sample) => sample.numbers[place]!;
+    const state = (place: number) => (sample: Sample) => {
+      const value = sample.numbers[place]!;
+      return Number.isNaN(value) ? null : value;
+    };
+    column("queue", (s) => s.numbers[own.at + QUEUE]! / 1000);
+    column("delay", (s) => (8000 * s.numbers[own.at + QUEUE]!) / s.numbers[own.at + RATE]!);
+    column("throughput", (s, before) => rate(s, before, number(own.at + SENT)));
     for (const reason of REASONS) column(`drops: ${reason}`, (s) => s.causes[reason]);
     column("marks", (s) => s.causes["marked"]);
-    const states = this.#samples.at(-1)?.view.ports[name]?.state ?? {};
-    for (const key of Object.keys(states).filter((name) => !NOT_PLOTTED.includes(name))) column(`state: ${key}`, (s) => s.view.ports[name]!.state[key]);
-    const sender = this.#samples.at(-1)?.view.flows[flow]?.sender?.state ?? {};
-    for (const key of Object.keys(sender)) column(`flow: ${key}`, (s) => s.view.flows[flow]?.sender?.state[key]);
-    column("goodput", (s, before) => rate(s, before, (v) => v.flows[flow]?.delivered.bytes ?? 0));
+    own.states.forEach((key, i) => column(`state: ${key}`, state(own.at + PORT_STATES + i)));
+    const sender = this.#columns.flows.get(flow);
+    if (sender !== undefined) {
+      sender.states.forEach((key, i) => column(`flow: ${key}`, state(sender.at + 1 + i)));
+      column("goodput", (s, before) => rate(s, before, number(sender.at)));
+    }
     return { from, time: samples.map((sample) => sample.time), values };
   }
 
@@ -328,7 +391,7 @@ export class Run {
 }
 
 /** Returns Mbit/s between two samples. */
-function rate(now: Sample, before: Sample | undefined, read: (view: View) => number): number | null {
+function rate(now: Sample, before: Sample | undefined, read: (sample: Sample) => number): number | null {
   if (before === undefined || now.time <= before.time) return null;
-  return (8e-6 * (read(now.view) - read(before.view))) / (now.time - before.time);
+  return (8e-6 * (read(now) - read(before))) / (now.time - before.time);
 }
