@@ -71,6 +71,21 @@ $(WEB)/report.js: $(WEB_SOURCES) web/node_modules/.installed
 .PHONY: web
 web: $(WEB)/report.js ## Build the scripts and style sheets of the pages
 
+# The lab contains the simulator as a WebAssembly module, and the scenarios of the gallery. The rule for report.js empties $(WEB).
+LAB_WASM := $(TARGET)/wasm32-unknown-unknown/wasm/tailback_wasm.wasm
+GALLERY := $(shell find python/tailback/gallery -name '*.toml' -o -name README.md)
+
+$(LAB_WASM): $(RUST_SOURCES)
+	@tools/wasm_ready.sh
+	$(CARGO) build --locked --profile wasm --target wasm32-unknown-unknown -p tailback-wasm
+
+$(WEB)/lab/index.html: $(LAB_WASM) $(GALLERY) $(WEB)/report.js
+	node web/lab.mjs $(LAB_WASM)
+
+.PHONY: lab
+lab: $(WEB)/lab/index.html ## Build the lab, the simulator in a browser (minutes the first time)
+	@echo "The lab is $(WEB)/lab/index.html; \`tailback lab\` serves it."
+
 .PHONY: build
 build: $(VENV)/.installed $(WEB)/report.js ## Build and install the package into .venv
 
@@ -126,6 +141,15 @@ test-wasm: $(VENV)/.installed ## Check that the WebAssembly module gives the sam
 	set -x; \
 	$(CARGO) build --locked --release --target wasm32-unknown-unknown -p tailback-wasm; \
 	$(BIN)/python tools/wasm_digest.py $(WASM)
+
+CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
+.PHONY: test-web
+test-web: $(VENV)/.installed ## Test the lab in Chromium: results, keyboard, accessibility
+	@tools/wasm_ready.sh || exit 0; \
+	if [ -z "$(CHROMIUM)" ]; then echo "skipped: the tests of the lab need Chromium (Debian package chromium)"; exit 0; fi; \
+	set -x; \
+	$(MAKE) lab; \
+	CHROMIUM="$(CHROMIUM)" TAILBACK=$(CURDIR)/$(BIN)/tailback node --test web/test/lab.test.mjs
 
 .PHONY: check
 check: $(VENV)/.tested $(WEB)/report.js ## Check format, lints, types, stubs and Rust documentation; warnings are errors
