@@ -7,7 +7,7 @@
 import AxeBuilder from "@axe-core/playwright";
 import { chromium } from "playwright-core";
 import assert from "node:assert/strict";
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -246,6 +246,46 @@ test("two variants of one seed differ by the changed value only", async (t) => {
   await jump(page, 20);
   const [c, d] = (await page.textContent("#state")).split(" · ").map((text) => text.slice(3));
   assert.notEqual(c, d);
+});
+
+test("two variants show the same time after a value is made changeable while they play", async (t) => {
+  const page = await lab(t);
+  await page.locator("#compare").check();
+  await page.waitForFunction(() => document.querySelectorAll("canvas.network").length === 2);
+  await jump(page, 60);
+  await page.click("#play");
+  await page.waitForTimeout(500);
+  await page.selectOption("#add", "links[0].rate");
+  await page.getByRole("slider", { name: "links[0].rate, variant B" }).waitFor();
+  await page.waitForTimeout(1500);
+  await page.click("#play");
+  await page.waitForSelector("#now:not([data-place=''])");
+  const [a, b] = (await page.textContent("#state")).split(" · ").map((text) => text.slice(3));
+  assert.equal(a, b, "without a change, the variants are equal at each time");
+  await page.locator("#files summary").click();
+  const rows = (await saved(page, "csv")).toString().trim().split("\n").length - 2;
+  assert.equal(rows, Math.floor((await seconds(page)) / 0.004), "a sample every 4 ms");
+});
+
+test("the lab that `tailback lab` serves opens the scenario", async (t) => {
+  const file = `${GALLERY}/lan/high_and_low_threshold/scenario.toml`;
+  const server = spawn(PROGRAM, [...FIRST_ARGUMENTS, "lab", file, "--seed", "4", "--no-browser"], {
+    stdio: ["ignore", "pipe", "inherit"],
+    env: { ...process.env, PYTHONUNBUFFERED: "1" },
+  });
+  t.after(() => server.kill());
+  let told = "";
+  for await (const text of server.stdout) {
+    told += text;
+    if (told.includes("\n")) break;
+  }
+  const page = await lab(t, { url: /http:\S+/.exec(told)[0] });
+  assert.equal(await page.textContent("#title"), "High and low threshold");
+  await jump(page, 1000);
+  const native = JSON.parse(tailback("run", file, "--seed", "4", "--reps", "1", "--json", "-q").out).replications[0];
+  assert.match(await page.textContent("#result"), new RegExp(native.digest));
+  await page.locator("#text summary").click();
+  await page.waitForSelector(".cm-content");
 });
 
 test("a value that the scenario does not declare can be made changeable", async (t) => {

@@ -16,7 +16,7 @@ import type { EditorView } from "@codemirror/view";
 import type { EditorParts } from "./editor.ts";
 
 const find = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
-const FIRST: Entry = { id: "", group: "", title: "Two sources, one link, PAUSE frames", about: "", toml: first };
+const FIRST: Entry = { id: "", group: "", title: "Two sources, one link, PAUSE frames", about: "Two hosts send more than the link from s2 to d can carry, and the switches stop their neighbours with PAUSE frames. Press Play, then change a value.", toml: first };
 const GROUPS: Record<string, string> = {
   lan: "Switched Ethernet LANs",
   internet: "TCP and active queue management",
@@ -109,7 +109,14 @@ function show(): void {
   const digests = pictures.flatMap((p, i) => (p.digest === null ? [] : [`${pictures.length > 1 ? `${"AB"[i]} ` : ""}${p.digest}`]));
   find("result").textContent = digests.length > 0 ? `End of the run. Digest: ${digests.join(", ")}` : "";
   showControls(latest);
+  if (playing) plots.draw();
+  else drawPlots();
+}
+
+/** Draws the plots of a run that stands still, one in each frame. */
+function drawPlots(): void {
   plots.draw();
+  if (plots.waiting && !playing) requestAnimationFrame(drawPlots);
 }
 
 function showControls(latest: Picture | undefined = pictures[0]): void {
@@ -234,6 +241,12 @@ function helpOf({ path, help }: Tunable): string {
   return name === undefined ? text : `${list === "links" ? "Link" : "Flow"} ${name}. ${text}`;
 }
 
+/** Value of a key of a variant after its changes so far. */
+function present(variant: Variant, { path, value }: Tunable): unknown {
+  const lines = variant.timeline.flatMap((change) => change.lines).filter((line) => line.startsWith(`${path}=`));
+  return lines.at(-1)?.slice(path.length + 1) ?? value;
+}
+
 /** Makes the sliders of the values that can change. */
 function controls(): void {
   const { check } = opened[0]!;
@@ -241,7 +254,8 @@ function controls(): void {
   const all = check.tunable ?? [];
   const declared = all.filter((value) => value.declared);
   const current = declared.map((value) => {
-    const control = slider({ ...value, help: helpOf(value) }, columns, async (variant, text) => {
+    const now = variants.map((variant) => present(variant, value));
+    const control = slider({ ...value, help: helpOf(value) }, columns, now, async (variant, text) => {
       try {
         const change = await client.ask("change", { variant, lines: [`${value.path}=${text}`] });
         variants[variant]!.timeline.push(change);
@@ -250,8 +264,6 @@ function controls(): void {
         return error instanceof Error ? error.message : String(error);
       }
     });
-    // Earlier changes are shown as the present value.
-    control.dataset["path"] = value.path;
     return control;
   });
   const none = document.createElement("p");
@@ -309,6 +321,7 @@ async function jump(at: number): Promise<void> {
   const back = at < (pictures[0]?.now ?? 0);
   if (back) variants.forEach((variant) => (variant.timeline = variant.timeline.filter((change) => change.at <= at)));
   await client.ask("jump", { at });
+  if (back) controls();
 }
 
 const span = () => (ui.span.value === "event" ? null : Number(ui.span.value));
@@ -430,6 +443,7 @@ function keyboard(event: KeyboardEvent): void {
 }
 
 async function save(kind: string): Promise<void> {
+  plots.drawAll();
   const table = () => client.ask("table", { variant: 0 });
   const style = getComputedStyle(document.body);
   if (kind === "toml") {

@@ -21,6 +21,9 @@ const PANELS: Panel[] = [
   { id: "flow", title: "State of the sender", show: "flow: " },
 ];
 
+/** Milliseconds between two drawings of a plot. */
+const PERIOD = 150;
+
 /** Samples of all variants, by the name of the series. */
 interface Data {
   time: number[];
@@ -32,8 +35,9 @@ export class Plots {
   readonly #made = new Map<string, { plot: uPlot; names: string[]; figure: HTMLElement }>();
   #data: Data[] = [];
   #chosen: Record<string, string> = { state: "", flow: "" };
-  #dirty = true;
-  #last = 0;
+  /** Panels that are to be drawn again, and the times at which panels were drawn. */
+  #waiting = new Set<Panel>(PANELS);
+  #drawn = new Map<Panel, number>();
 
   constructor(place: HTMLElement) {
     this.#place = place;
@@ -47,7 +51,7 @@ export class Plots {
       figure.remove();
     });
     this.#made.clear();
-    this.#dirty = true;
+    this.#changed();
   }
 
   /** Adds the samples of a variant. */
@@ -55,14 +59,14 @@ export class Plots {
     const known = this.#data[variant];
     if (series.from === 0 || known === undefined) {
       this.#data[variant] = { time: [...series.time], values: { ...series.values } };
-      this.#dirty = true;
+      this.#changed();
     } else if (series.time.length > 0) {
       known.time.push(...series.time);
       for (const [name, values] of Object.entries(series.values)) {
         const column = (known.values[name] ??= new Array<null>(known.time.length - series.time.length).fill(null));
         column.push(...values);
       }
-      this.#dirty = true;
+      this.#changed();
     }
   }
 
@@ -71,13 +75,29 @@ export class Plots {
     return this.#data[0]?.time.length ?? 0;
   }
 
-  /** Draws one plot that has changed; called for each picture, so that no task is long. */
+  /** Draws the plot that has waited longest; called for each picture, so that no task is long. */
   draw(): void {
-    const now = performance.now();
-    if (!this.#dirty || now - this.#last < 120) return;
-    this.#last = now;
-    this.#dirty = false;
-    for (const panel of PANELS) this.#draw(panel);
+    const time = (panel: Panel) => this.#drawn.get(panel) ?? 0;
+    const [next] = [...this.#waiting].sort((a, b) => time(a) - time(b));
+    if (next === undefined || performance.now() - time(next) < PERIOD) return;
+    this.#waiting.delete(next);
+    this.#drawn.set(next, performance.now());
+    this.#draw(next);
+  }
+
+  /** `true` if a plot has changed since it was drawn. */
+  get waiting(): boolean {
+    return this.#waiting.size > 0;
+  }
+
+  /** Draws all plots that have changed. */
+  drawAll(): void {
+    for (const panel of this.#waiting) this.#draw(panel);
+    this.#waiting.clear();
+  }
+
+  #changed(): void {
+    this.#waiting = new Set(PANELS);
   }
 
   #names(panel: Panel): string[] {
@@ -170,9 +190,7 @@ export class Plots {
     select.append(...choices.map((name) => new Option(label(name), name, false, name === chosen)));
     select.onchange = () => {
       this.#chosen[panel.id] = select.value;
-      this.#dirty = true;
-      this.#last = 0;
-      this.draw();
+      this.#draw(panel);
     };
     figure.querySelector("figcaption")!.append(" ", select);
   }
@@ -183,9 +201,8 @@ export class Plots {
     const figures = [...this.#made.values()].map(({ figure }) => figure);
     this.#made.clear();
     figures.forEach((figure) => figure.remove());
-    this.#dirty = true;
-    this.#last = 0;
-    this.draw();
+    this.#changed();
+    this.drawAll();
   }
 
   /** The plots with their titles, for exports. */

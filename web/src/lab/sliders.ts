@@ -27,10 +27,11 @@ export function bounds({ min, max }: Tunable, start: Quantity): Bounds {
   return { least: from, most: to, factors: from > 0 && to / from > 4 };
 }
 
-/** Makes a control; `changed` gets the new value as text, and returns the text of a refusal or null. */
+/** Makes a control with a row for each column and its present value; `changed` gets the new value as text, and returns the text of a refusal or null. */
 export function slider(
   tunable: Tunable,
   columns: string[],
+  values: unknown[],
   changed: (column: number, value: string) => Promise<string | null>,
 ): HTMLElement {
   const box = document.createElement("fieldset");
@@ -53,9 +54,9 @@ export function slider(
     const name = document.createElement("span");
     name.textContent = column;
     const output = document.createElement("output");
-    output.textContent = String(tunable.value);
+    output.textContent = String(values[index]);
     row.append(name);
-    if (start === null) row.append(words(tunable, (value) => void apply(index, value)));
+    if (start === null) row.append(words(tunable, values[index], (value) => void apply(index, value)));
     else {
       const limits = bounds(tunable, start);
       const input = document.createElement("input");
@@ -63,14 +64,14 @@ export function slider(
       input.min = "0";
       input.max = String(POSITIONS);
       input.step = "1";
-      input.value = String(position(start.number, limits));
+      input.value = String(position(parse(values[index])?.number ?? start.number, limits));
       input.setAttribute("aria-label", column === "" ? tunable.path : `${tunable.path}, variant ${column}`);
       const text = () => format({ number: value(Number(input.value), limits, start), unit: start.unit });
       input.oninput = () => {
         output.textContent = text();
         input.setAttribute("aria-valuetext", text());
       };
-      input.setAttribute("aria-valuetext", String(tunable.value));
+      input.setAttribute("aria-valuetext", String(values[index]));
       input.onchange = () => void apply(index, text());
       row.append(input, output);
     }
@@ -81,17 +82,19 @@ export function slider(
 }
 
 /** A field for a value that is a word. */
-function words(tunable: Tunable, changed: (value: string) => void): HTMLElement {
+function words(tunable: Tunable, value: unknown, changed: (value: string) => void): HTMLElement {
   if (typeof tunable.value === "boolean") {
     const box = document.createElement("input");
     box.type = "checkbox";
-    box.checked = tunable.value;
+    box.setAttribute("aria-label", tunable.path);
+    box.checked = String(value) === "true";
     box.onchange = () => changed(String(box.checked));
     return box;
   }
   const field = document.createElement("input");
   field.type = "text";
-  field.value = String(tunable.value);
+  field.value = String(value);
+  field.setAttribute("aria-label", tunable.path);
   field.onchange = () => changed(field.value);
   return field;
 }

@@ -15,8 +15,8 @@ let runs: Run[] = [];
 /** Number of openings so far: pictures of earlier runs may be under way when the page has replaced them. */
 let generation = 0;
 let watched = { port: 0, flow: "" };
-/** Work under way: playing at a speed, or moving to a time; null: none. */
-let work: { goal: number; speed: number | null; last: number } | null = null;
+/** Work under way: moving all runs to `reach`, then playing up to `goal` at a speed, or moving there (null). */
+let work: { reach: number; goal: number; speed: number | null; last: number } | null = null;
 let timer: ReturnType<typeof setTimeout> | undefined;
 
 const send = (message: Answer | Event) => postMessage(message);
@@ -26,10 +26,9 @@ function pictures(attained: number | null = null): void {
   send({ event: "pictures", generation, pictures: made, playing: work !== null });
 }
 
-/** Advances all runs to `at` together as far as `MOST_WORK` allows; returns `true` when all are there. */
+/** Advances all runs to `at` as far as `MOST_WORK` allows for each; returns `true` when all are there. */
 function advance(at: number): boolean {
-  const until = performance.now() + MOST_WORK;
-  return runs.map((run) => run.advance(at, until)).every((there) => there);
+  return runs.map((run) => run.advance(at, performance.now() + MOST_WORK)).every((there) => there);
 }
 
 function tick(): void {
@@ -38,11 +37,12 @@ function tick(): void {
   try {
     const started = performance.now();
     const elapsed = Math.min(started - work.last, 100);
-    const goal = work.speed === null ? work.goal : Math.min(work.goal, slowest() + work.speed * elapsed * 1e9);
     const before = slowest();
-    const there = advance(goal);
+    const behind = before < Math.min(work.reach, longest());
+    const played = before + (work.speed ?? Infinity) * elapsed * 1e9;
+    const there = advance(behind ? work.reach : Math.min(work.goal, played));
     work.last = started;
-    const attained = there || work.speed === null ? null : ((slowest() - before) * 1e-9) / (performance.now() - started);
+    const attained = there || behind || work.speed === null ? null : ((slowest() - before) * 1e-9) / (performance.now() - started);
     if (runs.every((run) => run.now >= Math.min(work!.goal, run.end))) work = null;
     pictures(attained);
     if (work !== null) timer = setTimeout(tick, Math.max(0, PERIOD - (performance.now() - started)));
@@ -52,12 +52,17 @@ function tick(): void {
   }
 }
 
-/** Time of the run that is furthest behind. */
+/** Time of the run that is furthest behind, and of the one that is furthest ahead. */
 const slowest = () => Math.min(...runs.map((run) => run.now));
+const furthest = () => Math.max(...runs.map((run) => run.now));
+/** End of the longest run. */
+const longest = () => Math.max(...runs.map((run) => run.end));
 
 function begin(goal: number, speed: number | null): void {
   clearTimeout(timer);
-  work = { goal, speed, last: performance.now() };
+  // A move that is under way is completed before the run plays, and the runs play from the same time.
+  const pending = work !== null && speed !== null ? (work.speed === null ? work.goal : work.reach) : 0;
+  work = { reach: Math.max(pending, furthest()), goal, speed, last: performance.now() };
   timer = setTimeout(tick, 0);
 }
 
@@ -125,20 +130,21 @@ const handlers: Handlers = {
   },
   pause() {
     halt();
-    pictures();
+    if (runs.length > 0 && slowest() < Math.min(furthest(), longest())) begin(furthest(), null);
+    else pictures();
     return {};
   },
   step({ span }) {
     halt();
     const now = slowest();
     const goal = span === null ? Math.min(...runs.map((run) => run.nextEvent)) : now + span;
-    begin(Math.min(Math.max(goal, now), Math.max(...runs.map((run) => run.end))), null);
+    begin(Math.min(Math.max(goal, now), longest()), null);
     return {};
   },
   jump({ at }) {
     halt();
     for (const run of runs) if (at < run.now) run.restart(at);
-    begin(at, null);
+    if (runs.length > 0) begin(at, null);
     return {};
   },
   change({ variant, lines }) {
