@@ -31,8 +31,8 @@ size_t tailback_result_len(void);
 uint32_t tailback_run(const uint8_t *toml, size_t len, uint64_t seed);
 
 /* For editors. The answer of the first is the JSON Schema of a scenario. That of the second is JSON: the lists `errors` and
- * `warnings` with message, path, line, column, help and text; without an error also title, seed, warmup, network (nodes,
- * links, flows), and tunable, the values that can change during a run. The third replaces values: the text is `pairs_len`
+ * `warnings` with message, path, line, column, help and text; without an error also title, seed, warmup, declared (run.tunable),
+ * network (nodes, links, flows), and tunable, the values that can change during a run. The third replaces values: the text is `pairs_len`
  * bytes of lines `path=value` and then the scenario; the answer is the changed scenario in TOML. */
 uint32_t tailback_schema(void);
 uint32_t tailback_check(const uint8_t *toml, size_t len);

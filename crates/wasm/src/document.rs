@@ -14,7 +14,7 @@ pub extern "C" fn tailback_schema() -> u32 {
 
 /// Checks the scenario in the `len` bytes at `at`, TOML in UTF-8. The answer is JSON: the lists `errors` and `warnings`, each
 /// entry with `message`, `path`, `line`, `column`, `help` and `text`; and, if there is no error, `title`, `seed`, `warmup`,
-/// `network` (as the plan of that seed has it) and `tunable`, the values that can change during a run.
+/// `declared` (`run.tunable`), `network` (as the plan of that seed has it) and `tunable`, the values that can change during a run.
 ///
 /// # Safety
 ///
@@ -43,6 +43,7 @@ fn checked(text: &str) -> Value {
         "title": scenario.title(),
         "seed": run["seed"],
         "warmup": run["warmup"],
+        "declared": run["tunable"],
         "network": network(&build(&scenario, scenario.run().seed, None)),
         "tunable": scenario.tunable_values(),
     })
@@ -151,6 +152,7 @@ source = { kind = "cbr", rate = "20Mbit/s", packet = "1000B" }
             value["path"] == "links[0].rate" && value["value"] == "5Mbit/s" && value["declared"] == true
         };
         assert!(found["tunable"].as_array().is_some_and(|values| values.iter().any(is_set)), "{found}");
+        assert_eq!(found["declared"], json!(["links[0].rate"]));
         assert_eq!(set("links[3].rate=5Mbit/s\n").0, 1);
         assert_eq!(set("nonsense\n").0, 1);
     }

@@ -19,6 +19,8 @@ export interface Tunable {
   min?: unknown;
   max?: unknown;
   declared: boolean;
+  /** All values of a key that takes one of several words. */
+  words?: string[];
 }
 
 /** A full-duplex link; rates and buffers have a value for each end. */
@@ -44,6 +46,8 @@ export interface Check {
   seed?: number;
   network?: Network;
   tunable?: Tunable[];
+  /** `run.tunable` as the scenario has it. */
+  declared?: unknown[];
 }
 
 /** Names of the indices in rows. */

@@ -269,8 +269,18 @@ function controls(): void {
   const none = document.createElement("p");
   none.textContent = "This scenario declares no value that can change during the run. Choose one below.";
   find("tunables").replaceChildren(...(current.length > 0 ? current : [none]));
-  const others = all.filter((value) => !value.declared).map((value) => new Option(`${value.path} (${String(value.value)})`, value.path));
-  ui.add.replaceChildren(new Option("choose …", ""), ...others);
+  const others = new Map<string, { path: string; text: string }[]>();
+  for (const { path, value, declared: known } of all) {
+    const table = /^\w+/.exec(path)![0];
+    if (!known) others.set(table, [...(others.get(table) ?? []), { path, text: `${path} (${String(value)})` }]);
+  }
+  const groups = [...others].map(([table, options]) => {
+    const group = document.createElement("optgroup");
+    group.label = table;
+    group.append(...options.map(({ path, text }) => new Option(text, path)));
+    return group;
+  });
+  ui.add.replaceChildren(new Option("choose …", ""), ...groups);
 }
 
 async function watch(): Promise<void> {
@@ -471,8 +481,12 @@ async function begin(): Promise<void> {
   [client, entries] = await Promise.all([start(heard), gallery()]);
   fillPicker();
   bind();
-  const shared = await fromFragment(location.hash);
+  const shared = await fromFragment(location.hash).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
   if (shared === null) return choose(FIRST);
+  if (shared instanceof Error) {
+    await choose(FIRST);
+    return problem("The address is damaged; this is the first scenario instead.", shared.message);
+  }
   ui.seed.value = shared.seed;
   ui.compare.checked = shared.variants.length > 1;
   ui.pick.prepend(new Option("From the address", "address", true, true));

@@ -101,16 +101,17 @@ interface Flight {
 
 /** Returns the value of `run.tunable` that makes these keys tunable, in addition to the entries that the scenario has. */
 export function tunableLine(check: Check, keys: string[]): string {
-  const entries = (check.tunable ?? []).filter((value) => value.declared || keys.includes(value.path));
-  const written = entries.map(({ path, value, min, max, declared }) => {
-    // A delay needs a lower bound, which bounds the lookahead of parallel runs.
-    const least = !declared && path.endsWith(".delay") ? tenth(String(value)) : min;
-    const bounds = [["min", least], ["max", max]].filter(([, bound]) => bound !== undefined);
-    const texts = bounds.map(([name, bound]) => `, ${name as string} = ${JSON.stringify(bound)}`);
-    const bounded = texts.length > 0 && (declared || path.endsWith(".delay"));
-    return bounded ? `{ key = ${JSON.stringify(path)}${texts.join("")} }` : JSON.stringify(path);
+  const stated = (check.declared ?? []).map((entry) => {
+    if (typeof entry === "string") return JSON.stringify(entry);
+    const parts = Object.entries(entry as Record<string, unknown>).filter(([, value]) => value !== null);
+    return `{ ${parts.map(([name, value]) => `${name} = ${JSON.stringify(value)}`).join(", ")} }`;
   });
-  return `run.tunable=[${written.join(", ")}]`;
+  const added = keys.map((key) => {
+    // A delay needs a lower bound, which bounds the lookahead of parallel runs.
+    const value = key.endsWith(".delay") ? check.tunable?.find(({ path }) => path === key)?.value : undefined;
+    return value === undefined ? JSON.stringify(key) : `{ key = ${JSON.stringify(key)}, min = ${JSON.stringify(tenth(String(value)))} }`;
+  });
+  return `run.tunable=[${[...stated, ...added].join(", ")}]`;
 }
 
 /** Returns a tenth of a quantity such as "10ms". */

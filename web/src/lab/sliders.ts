@@ -56,7 +56,7 @@ export function slider(
     const output = document.createElement("output");
     output.textContent = String(values[index]);
     row.append(name);
-    if (start === null) row.append(words(tunable, values[index], (value) => void apply(index, value)));
+    if (start === null || tunable.words !== undefined) row.append(words(tunable, values[index], (value) => void apply(index, value)));
     else {
       const limits = bounds(tunable, start);
       const input = document.createElement("input");
@@ -90,6 +90,13 @@ function words(tunable: Tunable, value: unknown, changed: (value: string) => voi
     box.checked = String(value) === "true";
     box.onchange = () => changed(String(box.checked));
     return box;
+  }
+  if (tunable.words !== undefined) {
+    const choice = document.createElement("select");
+    choice.append(...tunable.words.map((word) => new Option(word, word, false, word === String(value))));
+    choice.setAttribute("aria-label", tunable.path);
+    choice.onchange = () => changed(choice.value);
+    return choice;
   }
   const field = document.createElement("input");
   field.type = "text";
