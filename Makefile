@@ -222,6 +222,20 @@ performance: $(VENV)/.installed ## Measure this version and write the tables of 
 bench-sweep: $(VENV)/.tested ## Measure the processor utilisation of a sweep, on threads and on Dask
 	$(BIN)/python tools/sweep_load.py
 
+# --- Site ---------------------------------------------------------------------------------------------------------
+
+# Sphinx is in an environment of its own, since only the site needs it.
+SITE_VENV := $(VENV)/site
+$(SITE_VENV)/.installed: requirements/site.txt $(VENV)/.installed
+	$(BIN)/python -m venv $(SITE_VENV)
+	$(SITE_VENV)/bin/pip install --require-hashes -r requirements/site.txt
+	@touch $@
+
+.PHONY: site
+site: $(SITE_VENV)/.installed $(WEB)/report.js ## Build the documentation, the gallery and the lab as a static site
+	PYTHONPATH=python:tools $(SITE_VENV)/bin/python -m website.build $(OUT)/site
+	@echo "The site is $(OUT)/site/index.html"
+
 # --- Packages ---------------------------------------------------------------------------------------------------
 
 .PHONY: wheel
