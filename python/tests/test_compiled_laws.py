@@ -1,11 +1,10 @@
-"""Queue laws that the user has written in C and in WebAssembly."""
+"""Queue laws that the user has written in C, in Rust, in WebAssembly, and for numba."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import shutil
 import signal
 import struct
 import subprocess
@@ -13,8 +12,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from compiled import INCLUDE, WASM_TARGET, build, rust, write
-from components import LAWS, drops, dumbbell, marks, report
+from compiled import FORMS as COMPILED
+from compiled import INCLUDE, build, put, write
+from components import drops, dumbbell, marks, report
 from test_laws import law, refusal, scenario, user
 
 import tailback as core
@@ -31,23 +31,7 @@ def when(form: str, body: str) -> str:
     return f"{SO_WHEN} {{ {body} }}" if form == "so" else WAT_WHEN.format(body)
 
 
-CODELS = {"so": "codel.so", "wat": "codel.wat", "rust": "codel.so", "rust for wasm": "codel.wasm"}
-"""Languages of CoDel, with the name of the file."""
-
-
-def codel(folder: Path, language: str) -> str:
-    """Put CoDel into a folder; return the name of the file."""
-    if language == "so":
-        build((LAWS / "codel.c").read_text(), folder / "codel.so")
-    elif language == "wat":
-        shutil.copy(LAWS / "codel.wat", folder)
-    else:
-        made = rust((LAWS / "codel.rs").read_text(), WASM_TARGET if language == "rust for wasm" else None)
-        (folder / CODELS[language]).write_bytes(made)
-    return CODELS[language]
-
-
-@pytest.mark.parametrize("form", CODELS)
+@pytest.mark.parametrize("form", COMPILED)
 @pytest.mark.parametrize("engine", ["merged", "plain"])
 @pytest.mark.parametrize(
     ("built_in", "parameters"),
@@ -61,16 +45,16 @@ def test_compiled_codel_decides_as_the_built_in_one_about_every_packet(
     form: str, engine: str, built_in: str, parameters: str, tmp_path: Path
 ) -> None:
     theirs = report(scenario(tmp_path, built_in), engine=engine)
-    ours = report(scenario(tmp_path, user(codel(tmp_path, form), "Codel", parameters)), engine=engine)
+    ours = report(scenario(tmp_path, user(put(tmp_path, "codel", form), "Codel", parameters)), engine=engine)
     # The digest contains each packet's fate and delay.
     assert ours["digest"] == theirs["digest"]
     assert drops(ours) > 10
 
 
-@pytest.mark.parametrize("form", CODELS)
+@pytest.mark.parametrize("form", COMPILED)
 def test_compiled_codel_gives_the_same_packet_trace_and_time_series(form: str, tmp_path: Path) -> None:
     found = []
-    for discipline in ('{ kind = "codel" }', user(codel(tmp_path, form), "Codel")):
+    for discipline in ('{ kind = "codel" }', user(put(tmp_path, "codel", form), "Codel")):
         native = scenario(tmp_path, discipline).native
         text, rows, trace_hash = core._native.trace(native, 3, lambda *_: None, ([], [], [], [], None, None))
         found.append((rows, trace_hash, json.loads(text)["series"]))
@@ -81,7 +65,7 @@ def test_compiled_codel_gives_the_same_packet_trace_and_time_series(form: str, t
 @pytest.mark.parametrize("parallel", [1, 2, 3])
 @pytest.mark.parametrize("form", FORMS)
 def test_several_threads_for_one_run_give_the_same_results(form: str, parallel: int, tmp_path: Path) -> None:
-    one = scenario(tmp_path, user(codel(tmp_path, form), "Codel"))
+    one = scenario(tmp_path, user(put(tmp_path, "codel", form), "Codel"))
     whole = one.native.run(3)
     assert one.native.user_languages == ["native" if form == "so" else "wasm"]
     assert json.loads(one.native.run(3, parallel=parallel))["digest"] == json.loads(whole)["digest"]

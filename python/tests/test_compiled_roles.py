@@ -1,4 +1,4 @@
-"""Schedulers, congestion controls and traffic sources that the user has written in C and in WebAssembly."""
+"""Schedulers, congestion controls and traffic sources that the user has compiled."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 import test_congestion_controls as controls
-from compiled import build
+from compiled import FORMS as COMPILED
+from compiled import put
 from compiled_roles import write
 from components import LAWS, drops, dumbbell, marks, read, report
 
@@ -42,15 +43,6 @@ QUEUES = """[
     { match = { dscp = 0 }, limit = "30packets", discipline = { kind = "codel", target = "2ms" } },
     { name = "last" },
 ]"""
-
-
-def put(folder: Path, name: str, form: str) -> str:
-    """Put a component of the folder `laws` into a folder; return the name of the file."""
-    if form == "so":
-        build((LAWS / f"{name}.c").read_text(), folder / f"{name}.so")
-    else:
-        shutil.copy(LAWS / f"{name}.wat", folder)
-    return f"{name}.{form}"
 
 
 def control(file: str, name: str = "Reno", parameters: str = "{}") -> str:
@@ -88,7 +80,7 @@ TRANSPORTS = [
 ]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", COMPILED)
 @pytest.mark.parametrize("engine", ["merged", "plain"])
 @pytest.mark.parametrize(("discipline", "keys", "parameters"), TRANSPORTS)
 def test_compiled_reno_decides_as_the_built_in_one_about_every_segment(
@@ -102,7 +94,7 @@ def test_compiled_reno_decides_as_the_built_in_one_about_every_segment(
     assert drops(ours) + marks(ours) > 10
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", COMPILED)
 def test_a_parameter_of_compiled_reno_has_the_effect_that_it_has_in_python(form: str, tmp_path: Path) -> None:
     shutil.copy(LAWS / "reno.py", tmp_path)
     files = ("reno.py", put(tmp_path, "reno", form))
@@ -111,7 +103,7 @@ def test_a_parameter_of_compiled_reno_has_the_effect_that_it_has_in_python(form:
     assert ours["digest"] == theirs["digest"] != default["digest"]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", COMPILED)
 def test_compiled_reno_gives_the_same_packet_trace(form: str, tmp_path: Path) -> None:
     user = control(put(tmp_path, "reno", form))
     theirs, ours = (trace(controls.scenario(tmp_path, one)) for one in ('{ kind = "reno" }', user))
@@ -119,7 +111,7 @@ def test_compiled_reno_gives_the_same_packet_trace(form: str, tmp_path: Path) ->
     assert ours[0] > 10_000
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", COMPILED)
 @pytest.mark.parametrize("engine", ["merged", "plain"])
 def test_compiled_priority_chooses_as_the_built_in_one_at_every_transmission(
     form: str, engine: str, tmp_path: Path
@@ -132,7 +124,7 @@ def test_compiled_priority_chooses_as_the_built_in_one_at_every_transmission(
     assert trace(ours) == trace(theirs)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", COMPILED)
 @pytest.mark.parametrize("timeline", ["", RESTARTS])
 @pytest.mark.parametrize("engine", ["merged", "plain"])
 def test_compiled_cbr_emits_as_the_built_in_one(form: str, timeline: str, engine: str, tmp_path: Path) -> None:

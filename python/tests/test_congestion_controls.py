@@ -251,7 +251,7 @@ def test_a_loss_must_set_the_threshold(tmp_path: Path) -> None:
         ('{ kind = "user", file = "none.py", class = "Reno" }', "there is no file"),
         (
             '{ kind = "user", file = "reno.py", class = "Reno", parameters = { limits = 2 } }',
-            "unexpected keyword argument 'limits'",
+            "did you mean `limit`?",
         ),
     ],
 )

@@ -24,6 +24,7 @@ from faults import (
 )
 
 import tailback as core
+from tailback.run.conformance.check import check
 
 # A compiler removes a constructor that does nothing but write to a constant address.
 CRASH = "static int *volatile nowhere; *(volatile int *)nowhere = 1;"
@@ -140,6 +141,22 @@ def test_this_process_executes_a_library_only_for_a_run_of_its_own(tmp_path: Pat
     assert f"pid-{os.getpid()}" not in executed
     assert report(one)["digest"] == digest("queue")
     assert (tmp_path / f"pid-{os.getpid()}").exists()
+
+
+def test_a_check_executes_a_library_in_workers_only(tmp_path: Path) -> None:
+    loading = f'char path[512]; snprintf(path, 512, "{tmp_path}/pid-%d", getpid()); fclose(fopen(path, "w"));'
+    body = "answer->at_ps = call->now_ps + 10000000000u; answer->bytes = 100;"
+    write(tmp_path, "so", "source", body, loading=loading, head="#include <stdio.h>")
+    found = check(tmp_path / "mine.so", "Mine")
+    assert found.law.role == "source"
+    executed = {path.name for path in tmp_path.glob("pid-*")}
+    assert executed
+    assert f"pid-{os.getpid()}" not in executed
+    write(tmp_path, "so", "source", body, describe=CRASH)
+    with pytest.raises(
+        core.ScenarioError, match=r"`Mine` of mine\.so, in `describe`: its process was ended by SIGSEGV"
+    ):
+        check(tmp_path / "mine.so", "Mine")
 
 
 def test_a_library_that_changed_after_loading_is_refused(tmp_path: Path) -> None:

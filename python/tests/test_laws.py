@@ -209,7 +209,7 @@ def test_a_law_that_cannot_be_loaded_is_refused_at_its_key(tmp_path: Path) -> No
         ("mine.py", "", "{}", "class", "it is empty"),
         ("empty.py", "Mine", "{}", "class", "handles no event"),
         ("empty.py", "Other", "{}", "class", "is not derived from tailback.Law"),
-        ("mine.py", "Mine", "{ gain = 1 }", "parameters", "TypeError"),
+        ("mine.py", "Mine", "{ gain = 1 }", "parameters.gain", "has no parameter `gain`"),
     ]
     for file, name, parameters, key, message in cases:
         error = refusal(tmp_path, user(file, name, parameters))

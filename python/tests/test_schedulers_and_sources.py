@@ -163,7 +163,7 @@ def idle(self, call):
         (scheduler("Priority", queues="[]"), "there are no queues"),
         (scheduler("Constant", file="sources.py"), "is not derived from tailback.Scheduler"),
         (scheduler("Priority").replace("queues =", 'default = "gold", queues ='), "no queue is named `gold`"),
-        (scheduler("Priority", "{ a = 1 }"), "unexpected keyword argument 'a'"),
+        (scheduler("Priority", "{ a = 1 }"), "`Priority` has no parameter `a`"),
         ('{ kind = "user-scheduler", queues = [{}] }', "scheduler"),
     ],
 )

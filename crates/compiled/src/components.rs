@@ -1,6 +1,6 @@
 //! Components by the language of their file.
 
-use crate::abi::Properties;
+use crate::abi::{Properties, role_number};
 use crate::{Component, Make, Parameters, native, wasm};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -18,8 +18,9 @@ enum Class {
 #[derive(Clone, Debug)]
 enum Place {
     Here(Class),
-    /// Another process has loaded the class from the library at this path; this one does it for the first instance.
-    Elsewhere(Role, PathBuf),
+    /// Another process has loaded the class from the library at this path, which has this content; this one does it for the
+    /// first instance.
+    Elsewhere(Role, PathBuf, Arc<[u8]>),
 }
 
 /// A class that is known.
@@ -46,15 +47,43 @@ impl Components {
     /// If the file cannot be loaded, or has no such class, or if the class refuses the parameters.
     pub fn load(&self, role: Role, code: &Code, path: &Path) -> Result<Loaded, LoadError> {
         let (class, loaded) = found(role, code, path)?;
-        let refused = |message| LoadError { key: "parameters", message, help: HELP.to_owned() };
+        let refused = |message| LoadError::new("parameters", message, HELP);
         class.tried(Parameters::new(&code.parameters)).map_err(refused)?;
         Ok(self.add(&code.class, Place::Here(class), loaded))
     }
 
     /// Adds a class of the library at `path` that another process has loaded, with the properties that it has found there. This
     /// process executes the library only for a run of its own.
-    pub fn add_elsewhere(&self, role: Role, code: &Code, path: PathBuf, loaded: Loaded) -> Loaded {
-        self.add(&code.class, Place::Elsewhere(role, path), loaded)
+    ///
+    /// # Errors
+    /// If the file cannot be read, or has changed since the other process has loaded it.
+    pub fn add_elsewhere(&self, role: Role, code: &Code, path: PathBuf, loaded: Loaded) -> Result<Loaded, LoadError> {
+        let refused = |message| LoadError::new("file", message, HELP);
+        let content = native::Library::content_of(&path).map_err(refused)?;
+        if native::Library::digest_of(&content) != loaded.digest {
+            return Err(refused(format!(
+                "{} has changed while it was loaded; load the scenario again",
+                path.display()
+            )));
+        }
+        Ok(self.add(&code.class, Place::Elsewhere(role, path, content.into()), loaded))
+    }
+
+    /// Returns the role of the class `name` of the file at `path`, which this process loads; `None`: there is no such class, or
+    /// its description has another number.
+    ///
+    /// # Errors
+    /// If the file cannot be loaded.
+    pub fn role(path: &Path, name: &str) -> Result<Option<Role>, String> {
+        let file = path.to_string_lossy();
+        let description = if Language::of(&file) == Some(Language::WebAssembly) {
+            wasm::Class::described(&wasm::Module::load(path)?, Role::QueueLaw, name)?
+        } else {
+            let full_name = format!("`{name}` of {}", path.file_name().unwrap_or_default().display());
+            native::Class::described(&*native::Library::load(path, &full_name)?, name, &full_name)
+        };
+        let number = description.map(|found| found.role);
+        Ok(Role::ALL.into_iter().find(|role| number == Some(role_number(*role))))
     }
 
     /// Adds a class, unless it is in the list; returns its properties with its index.
@@ -69,6 +98,16 @@ impl Components {
         loaded
     }
 
+    /// Returns the content of the file of a component as it was loaded, here or elsewhere. `None`: it has not been.
+    pub fn content(&self, code: &Code) -> Option<Vec<u8>> {
+        let classes = self.classes.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = classes.get(code.loaded.as_ref()?.index as usize)?;
+        Some(match &known.place {
+            Place::Here(class) => class.content().to_vec(),
+            Place::Elsewhere(_, _, content) => content.to_vec(),
+        })
+    }
+
     /// Returns the class of `code`, which has been loaded here or elsewhere.
     fn class(&self, code: &Code) -> Result<Class, String> {
         let index = code.loaded.as_ref().map_or(0, |loaded| loaded.index as usize);
@@ -80,7 +119,7 @@ impl Components {
         };
         let (role, path, digest) = match place(&|_| ())? {
             (Place::Here(class), _) => return Ok(class),
-            (Place::Elsewhere(role, path), digest) => (role, path, digest),
+            (Place::Elsewhere(role, path, _), digest) => (role, path, digest),
         };
         // The list is not locked while code of the library is executed.
         let (class, loaded) = found(role, code, &path).map_err(|error| error.message)?;
@@ -97,7 +136,7 @@ impl Components {
 /// # Errors
 /// If the file cannot be loaded, or has no such class.
 fn found(role: Role, code: &Code, path: &Path) -> Result<(Class, Loaded), LoadError> {
-    let refused = |key, message, help: &str| LoadError { key, message, help: help.to_owned() };
+    let refused = |key, message, help: &str| LoadError::new(key, message, help);
     let in_file = |message| refused("file", message, HELP);
     let in_class = |message| refused("class", format!("`{}` of {}: {message}", code.class, path.display()), HELP);
     let unknown = |classes: &[String]| {
@@ -159,6 +198,13 @@ impl Class {
         match self {
             Class::Native(class) => class.properties().clone(),
             Class::WebAssembly(class) => class.properties().clone(),
+        }
+    }
+    /// Returns the content of the file.
+    fn content(&self) -> &[u8] {
+        match self {
+            Class::Native(class) => class.content(),
+            Class::WebAssembly(class) => class.content(),
         }
     }
     /// Makes an instance with these parameters, and drops it.

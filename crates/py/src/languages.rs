@@ -1,7 +1,7 @@
 //! Factories of components in all languages; the suffix of a file is its language.
 
 use crate::interrupt::take_interrupt;
-use crate::user::{PyFactories, failure, load_error, parameters};
+use crate::user::{Problem, PyFactories, failure, load_error, parameters, problem};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -28,9 +28,8 @@ impl Languages {
     }
 }
 
-/// Properties of a component that a worker process has loaded, as [`Loaded`] without the index, or the problem as key, message
-/// and advice.
-type Found = (Option<(String, u32, bool, u32)>, Option<(String, String, String)>);
+/// Properties of a component that a worker process has loaded, as [`Loaded`] without the index, or the problem.
+type Found = (Option<(String, u32, bool, u32)>, Option<Problem>);
 
 impl Languages {
     /// Loads a component in machine code in a worker process, so that this process is not ended if the library crashes. `None`:
@@ -46,14 +45,11 @@ impl Languages {
                     (role.name(), &self.folder, &code.file, &code.class, self.allow_files, parameters(code));
                 trial.call_method1("of_library", arguments)?.extract()
             };
-            tried().map_err(|error| LoadError {
-                key: "file",
-                message: failure(py, error),
-                help: "a worker process loads the library first".to_owned(),
-            })
+            let help = "a worker process loads the library first";
+            tried().map_err(|error| LoadError::new("file", failure(py, error), help))
         });
         match found? {
-            Some((_, Some(problem))) => Err(load_error(problem)),
+            Some((_, Some(found))) => Err(load_error(found)),
             Some((Some((digest, events, marks, options)), None)) => {
                 Ok(Some(Loaded { index: 0, digest, events, marks, options }))
             }
@@ -64,7 +60,7 @@ impl Languages {
 
 impl Factories for Languages {
     fn load(&self, role: Role, code: &Code) -> Result<Loaded, LoadError> {
-        let refused = |message, help: &str| LoadError { key: "file", message, help: help.to_owned() };
+        let refused = |message, help: &str| LoadError::new("file", message, help);
         match code.language() {
             Some(Language::Python) => self.python.load(role, code),
             Some(Language::Native | Language::WebAssembly) => {
@@ -77,7 +73,7 @@ impl Factories for Languages {
                     return Err(refused(format!("`{}`: {message}", path.display()), "its code would run"));
                 }
                 match self.elsewhere(role, code)? {
-                    Some(loaded) => Ok(self.compiled.add_elsewhere(role, code, path, loaded)),
+                    Some(loaded) => self.compiled.add_elsewhere(role, code, path, loaded),
                     None => self.compiled.load(role, code, &path),
                 }
             }
@@ -85,6 +81,14 @@ impl Factories for Languages {
                 format!("`{}` is not Python source, a native library or a WebAssembly module", code.file),
                 "write the path of a file that ends with .py, .so, .dylib, .dll, .wasm or .wat",
             )),
+        }
+    }
+
+    /// The sources of components in Python are kept by `tailback.laws.loading`.
+    fn content(&self, code: &Code) -> Option<Vec<u8>> {
+        match code.language() {
+            Some(Language::Native | Language::WebAssembly) => self.compiled.content(code),
+            Some(Language::Python) | None => None,
         }
     }
 
@@ -164,7 +168,7 @@ pub fn load_component(
     }
     Ok(match found {
         Ok(loaded) => (Some((loaded.digest, loaded.events, loaded.marks, loaded.options)), None),
-        Err(error) => (None, Some((error.key.to_owned(), error.message, error.help))),
+        Err(error) => (None, Some(problem(error))),
     })
 }
 
@@ -179,4 +183,12 @@ pub fn wat_to_wasm<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBy
 #[pyfunction]
 pub fn law_records() -> BTreeMap<&'static str, Vec<(&'static str, usize)>> {
     tailback_compiled::abi::layouts()
+}
+
+/// Returns the role of the class `name` of a library or WebAssembly module, such as "queue-law"; `None`: the file has no such
+/// class, or its description has another number. The file is loaded. Raises `ValueError` for a file that cannot be loaded.
+#[pyfunction]
+pub fn compiled_role(file: PathBuf, name: &str) -> PyResult<Option<&'static str>> {
+    let role = Components::role(&file, name).map_err(PyValueError::new_err)?;
+    Ok(role.map(Role::name))
 }

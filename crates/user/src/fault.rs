@@ -21,8 +21,7 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fault { component, call, at, message } = self;
-        // A quotient is the number nearest to the decimal one, which a product with 1e-12 is not.
-        write!(f, "{component}, in `{call}` at {} s: {message}", at.0 as f64 / 1e12)
+        write!(f, "{component}, in `{call}` at {at}: {message}")
     }
 }
 

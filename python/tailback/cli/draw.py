@@ -25,7 +25,9 @@ __all__ = ["flent", "plot", "report"]
 @click.option("--picture", metavar="NAME", help="Picture to draw, such as fct, cwnd or queue-composition; see below.")
 @click.option("--of", "names", metavar="PATTERN", help="With --picture: the flows, groups or ports to draw.")
 @click.option("--x", metavar="QUANTITY", help="Quantity of the x axis: time, an axis of a sweep, a metric, size, fct.")
-@click.option("--y", metavar="QUANTITY", help="Quantity of the y axis, such as 'goodput[*]', 'queue[sw1->*]' or cdf.")
+@click.option(
+    "--y", metavar="QUANTITY", help="Quantity of the y axis, such as 'goodput[*]', 'queue[sw1->*]', probe.NAME or cdf."
+)
 @click.option(
     "--between",
     nargs=2,

@@ -53,7 +53,11 @@ class LastCall:
 
     def __str__(self) -> str:
         where = "in" if self.is_open else "after"
-        at = "" if self.now_ps is None else f" at {self.now_ps / 1e12:.12g} s"
+        at = ""
+        if self.now_ps is not None:
+            # All digits, as in the message of a fault.
+            whole, rest = divmod(self.now_ps, 10**12)
+            at = f" at {f'{whole}.{rest:012}'.rstrip('0').rstrip('.')} s"
         return f"{self.component}, {where} `{self.call}`{at}"
 
 

@@ -18,11 +18,12 @@ from tailback.laws import workers
 from tailback.laws.component import Component
 from tailback.laws.congestion import CongestionControl
 from tailback.laws.law import Law
+from tailback.laws.new import missing
 from tailback.laws.scheduler import Scheduler
 from tailback.laws.source import Source
 from tailback.laws.trial import ADVICE, Problem, Trial
 
-__all__ = ["load", "loaded", "local_modules", "traceback_text"]
+__all__ = ["load", "loaded", "local_modules", "sources", "traceback_text"]
 
 
 @dataclass(frozen=True)
@@ -65,6 +66,8 @@ class _Module:
 
 
 _MODULES: dict[Path, _Module] = {}
+_RUN: dict[str, _Module] = {}
+"""All modules that have been run, by hash: also those whose file has changed since."""
 _LOCAL: dict[str, Path] = {}
 """Modules of users' folders in `sys.modules`, with their files."""
 
@@ -98,19 +101,26 @@ def load(role: str, folder: Path, file: str, name: str, allow_files: bool, param
                 trial.passed(found.digest, tried)
         except Exception as error:
             message = f"{path} does not run:\n{traceback_text(error)}"
-            return _not_found(("file", message, ADVICE))
+            return _not_found(Problem("file", message, _advice(error)))
     law = getattr(found.module, name, None)
     if not (isinstance(law, type) and issubclass(law, interface.base) and law is not interface.base):
         return _not_found(_no_class(found.module, path, name, law, interface.base))
     handled = [event for event in all_events if getattr(law, event) is not getattr(interface.base, event)]
     if not handled:
         advice = f"define at least one of {', '.join(all_events)}"
-        return _not_found(("class", f"`{name}` handles no event", advice))
+        return _not_found(Problem("class", f"`{name}` handles no event", advice))
     if interface.needed and interface.needed not in handled:
-        return _not_found(("class", f"`{name}` does not define `{interface.needed}`", f"define `{interface.needed}`"))
+        problem = Problem("class", f"`{name}` does not define `{interface.needed}`", f"define `{interface.needed}`")
+        return _not_found(problem)
     events = sum(1 << all_events.index(event) for event in handled)
     options = sum(1 << bit for bit, option in enumerate(interface.options) if getattr(law, option))
     return law, found.digest, events, bool(getattr(law, "marks", False)), options, None
+
+
+def _advice(error: Exception) -> str:
+    """Return the advice for a file that does not run because of an exception."""
+    lacks_numba = isinstance(error, ModuleNotFoundError) and error.name == "numba"
+    return (missing("numba") if lacks_numba else None) or ADVICE
 
 
 def _not_found(problem: Problem) -> Found:
@@ -121,11 +131,11 @@ def _not_found(problem: Problem) -> Found:
 def _refused(folder: Path, path: Path, allow_files: bool) -> Problem | None:
     """Return the problem of a path that may not be read or has another suffix, `None` if there is none."""
     if path.suffix != ".py":
-        return "file", f"`{path.name}` is not Python source", "write the path of a file that ends with .py"
+        return Problem("file", f"`{path.name}` is not Python source", "write the path of a file that ends with .py")
     if not path.is_file():
-        return "file", f"there is no file `{path}`", "give the path relative to the scenario's file"
+        return Problem("file", f"there is no file `{path}`", "give the path relative to the scenario's file")
     if not allow_files and not path.resolve().is_relative_to(folder.resolve()):
-        return (
+        return Problem(
             "file",
             f"`{path}` is outside the scenario's folder",
             "its code would run; if you trust this scenario, allow it with --allow-files (in Python: allow_files=True)",
@@ -137,7 +147,8 @@ def _no_class(module: ModuleType, path: Path, name: str, found: object, base: ty
     """Return the problem that the file has no component of this name that is derived from `base`."""
     example = f"class Mine(tailback.{base.__name__}):"
     if found is not None:
-        return "class", f"`{name}` of {path.name} is not derived from tailback.{base.__name__}", f"write `{example}`"
+        message = f"`{name}` of {path.name} is not derived from tailback.{base.__name__}"
+        return Problem("class", message, f"write `{example}`")
     known = [key for key, value in vars(module).items() if isinstance(value, type) and issubclass(value, base)]
     known = [key for key in known if key != base.__name__]
     near = difflib.get_close_matches(name, known, 1)
@@ -147,7 +158,7 @@ def _no_class(module: ModuleType, path: Path, name: str, found: object, base: ty
         advice = f"its classes are {', '.join(known)}"
     else:
         advice = f"write `{example}` in the file"
-    return "class", f"{path.name} has no class `{name}`", advice
+    return Problem("class", f"{path.name} has no class `{name}`", advice)
 
 
 def loaded(path: Path) -> _Module:
@@ -189,8 +200,17 @@ def _module(path: Path) -> _Module:
     _LOCAL.update(local_modules(path.parent, before))
     sources = {path: text, **{source: _read(source) for source in _LOCAL.values()}}
     made = _Module(module, _digest(path.parent, sources), sources)
-    _MODULES[path] = made
+    _MODULES[path] = _RUN[made.digest] = made
     return made
+
+
+def sources(digest: str, name: str) -> dict[str, bytes]:
+    """Return the sources with this hash, by path relative to the folder of the file, which is the first.
+
+    The file gets the `name`: that of a link to it may be another one than its own.
+    """
+    (path, text), *others = _RUN[digest].sources.items()
+    return {name: text, **{other.relative_to(path.parent).as_posix(): content for other, content in others}}
 
 
 def local_modules(folder: Path, before: set[str]) -> dict[str, Path]:
@@ -221,7 +241,8 @@ def _digest(folder: Path, sources: dict[Path, bytes]) -> str:
 
 
 def traceback_text(error: BaseException) -> str:
-    """Return the traceback of an exception, without the frames of this module."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    """Return the traceback of an exception, without the frames of this package's `laws`."""
+    own = Path(__file__).parent
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent != own]
     lines = [*traceback.format_list(frames), *traceback.format_exception_only(error)]
     return "".join(lines).rstrip()

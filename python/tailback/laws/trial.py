@@ -8,14 +8,25 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 from tailback import _native
 from tailback.laws import workers
 
-__all__ = ["ADVICE", "Problem", "Trial", "of_library"]
+__all__ = ["ADVICE", "Problem", "Trial", "of_library", "role_of"]
 
-Problem = tuple[str, str, str]
-"""Key of the document that is wrong ("file", "class" or "parameters"), message, and advice."""
+
+class Problem(NamedTuple):
+    """What is wrong with a component."""
+
+    key: str
+    """Key of the document: "file", "class" or "parameters"."""
+    message: str
+    advice: str
+    parameter: tuple[str, bool] | None = None
+    """The parameter that is wrong, and `True` if the class has it; `None`: not a single one, or not known."""
+
+
 Found = tuple[tuple[str, int, bool, int] | None, Problem | None]
 """Properties of a component (hash, events, whether it may mark, options), or the problem."""
 
@@ -59,7 +70,7 @@ class Trial:
         except workers.WorkerError as error:
             # Of the points of a sweep, only some may have the problem.
             given = "" if self.parameters == "{}" else f" with the parameters {self.parameters}"
-            return None, ("file", f"{Path(self.file).name} cannot be loaded{given}: {error}", ADVICE)
+            return None, Problem("file", f"{Path(self.file).name} cannot be loaded{given}: {error}", ADVICE)
 
     def passed(self, digest: str, found: Found) -> None:
         """Note that the class needs no other trial as long as the hash is the same."""
@@ -76,7 +87,10 @@ def _loaded(trial: Trial, cancel: _native.Cancel, progress: workers.Progress) ->
     """Load a class and make an instance, in a worker."""
     del cancel, progress
     folder = str(trial.folder)
-    return _native.load_component(trial.role, folder, trial.file, trial.name, trial.allow_files, trial.parameters)
+    found, problem = _native.load_component(
+        trial.role, folder, trial.file, trial.name, trial.allow_files, trial.parameters
+    )
+    return found, None if problem is None else Problem(*problem)
 
 
 def of_library(role: str, folder: Path, file: str, name: str, allow_files: bool, parameters: str) -> Found | None:
@@ -93,3 +107,22 @@ def of_library(role: str, folder: Path, file: str, name: str, allow_files: bool,
     if found[1] is None:
         trial.passed(digest, found)
     return found
+
+
+def role_of(file: Path, name: str) -> str | None:
+    """Return the role of a class of a library or module; `None`: the file cannot be loaded, or has no such class.
+
+    A worker loads the file, as that of a scenario.
+    """
+    try:
+        return workers.called(_role, file, name, limit_s=LOAD_LIMIT_S) if workers.is_needed() else _role(file, name)
+    except workers.WorkerError:
+        return None
+
+
+def _role(file: Path, name: str, *_: object) -> str | None:
+    """Return the role of a class of a file that this process loads; `None`: it cannot, or there is no such class."""
+    try:
+        return _native.compiled_role(str(file), name)
+    except ValueError:
+        return None

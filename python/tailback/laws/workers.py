@@ -28,7 +28,7 @@ from tailback.errors import Cancelled
 from tailback.laws import watchdog
 from tailback.laws.last_call import Record, unnamed_file
 
-__all__ = ["Job", "WorkerError", "called", "close_idle", "is_needed", "mark_inside"]
+__all__ = ["Job", "WorkerError", "called", "close_idle", "is_needed", "mark_inside", "takes"]
 
 Value = TypeVar("Value")
 Progress = Callable[[float], object]
@@ -96,6 +96,15 @@ def mark_inside() -> None:
 def is_needed() -> bool:
     """Return `True` if code of users shall run in another process: this one is no worker, and can start one."""
     return not _INSIDE and os.name == "posix"
+
+
+def takes(scenario: _native.Scenario) -> bool:
+    """Return `True` if runs of a scenario execute in a worker: it has code in Python or in machine code.
+
+    Modules of WebAssembly are interpreted, with limits of steps and memory, so that they neither crash nor hang: they
+    run on the threads of this process.
+    """
+    return is_needed() and any(language != "wasm" for language in scenario.user_languages)
 
 
 def called(

@@ -25,8 +25,12 @@ _MAX_ROWS = 500
 _COLUMNS = ("offered", "loss", "delay", "delay_p99", "throughput", "goodput", "completion")
 
 
-def page(sweep: Sweep) -> str:
-    """Return the page as HTML; without matplotlib it has no figures."""
+def page(sweep: Sweep, metrics: Sequence[str] = ()) -> str:
+    """Return the page as HTML; without matplotlib it has no figures.
+
+    `metrics` are columns of the tables besides the usual ones, such as `jain` and `goodput[data]`.
+    """
+    columns = _columns(sweep, metrics)
     blocks = _figures(sweep)
     title = escape(sweep.title or "Sweep")
     return f"""<!doctype html>
@@ -42,8 +46,8 @@ def page(sweep: Sweep) -> str:
 {_facts(sweep)}
 {_failures(sweep)}
 {"".join(blocks)}
-{_differences(sweep)}
-{_means(sweep)}
+{_differences(sweep, columns)}
+{_means(sweep, columns)}
 </body>
 </html>
 """
@@ -99,17 +103,17 @@ def _of_mechanisms(sweep: Sweep) -> str:
     return f" for each of {len(sweep.mechanisms)} mechanisms" if sweep.mechanisms else ""
 
 
-def _columns(sweep: Sweep) -> list[Measure]:
+def _columns(sweep: Sweep, metrics: Sequence[str]) -> list[Measure]:
     seen = sweep.measures()
     totals = [m for name in _COLUMNS for m in seen if m == Measure("total", "", name)]
     groups = [m for m in seen if m.scope == "group" and m.metric in ("loss", "delay", "throughput", "goodput")]
     several = groups if len({m.name for m in groups}) > 1 else []
     judged = sweep.judged()
-    return list(dict.fromkeys([*([judged] if judged else []), *totals, *several]))
+    named = [m for m in seen if str(m) in metrics]
+    return list(dict.fromkeys([*([judged] if judged else []), *totals, *several, *named]))
 
 
-def _means(sweep: Sweep) -> str:
-    columns = _columns(sweep)
+def _means(sweep: Sweep, columns: Sequence[Measure]) -> str:
     rows = [
         (setting, [sweep.estimate(setting, m) for m in columns], len(runs))
         for setting, runs in list(sweep.runs.items())[:_MAX_ROWS]
@@ -121,10 +125,9 @@ def _means(sweep: Sweep) -> str:
     return _table("All points", [*sweep.paths, *map(_head, columns), "n"], body, len(sweep.runs))
 
 
-def _differences(sweep: Sweep) -> str:
+def _differences(sweep: Sweep, columns: Sequence[Measure]) -> str:
     if len(sweep.mechanisms) < 2:
         return ""
-    columns = _columns(sweep)
     rows: dict[tuple[Setting, str], dict[Measure, Contrast]] = {}
     for c in sweep.differences(columns):
         rows.setdefault((c.point, c.mechanism), {})[c.measure] = c

@@ -31,28 +31,35 @@ pub struct Class {
 }
 
 impl Class {
+    /// Returns the description of the class `name` of a library; `None`: there is no class of this name. `full_name` is its name
+    /// in messages.
+    pub fn described(library: &Library, name: &str, full_name: &str) -> Option<Description> {
+        // SAFETY: the type is that of the header; libraries stay loaded.
+        let describe = unsafe { library.function::<Describe>(name, "describe") }?;
+        let mut description = Description::EMPTY;
+        let noted = outside_a_run(full_name, "describe");
+        // SAFETY: by the rules of the interface the function writes a description.
+        unsafe { describe(&raw mut description) };
+        drop(noted);
+        Some(description)
+    }
+
     /// Returns the class `name` of a library; `None`: there is no class of this name. `full_name` is its name in messages.
     ///
     /// # Errors
     /// If it lacks a function, or if its description is invalid.
     pub fn find(library: &Arc<Library>, role: Role, name: &str, full_name: &str) -> Result<Option<Class>, String> {
         // SAFETY: the types are those of the header; libraries stay loaded.
-        let (describe, create, answer, probe, destroy) = unsafe {
+        let (create, answer, probe, destroy) = unsafe {
             (
-                library.function::<Describe>(name, "describe"),
                 library.function::<Create>(name, "create"),
                 library.function::<Answer>(name, "answer"),
                 library.function::<Probe>(name, "probe"),
                 library.function::<Destroy>(name, "destroy"),
             )
         };
-        let Some(describe) = describe else { return Ok(None) };
+        let Some(description) = Class::described(library, name, full_name) else { return Ok(None) };
         let missing = |function: &str| format!("it does not define the function `tailback_{name}_{function}`");
-        let mut description = Description::EMPTY;
-        let noted = outside_a_run(full_name, "describe");
-        // SAFETY: by the rules of the interface the function writes a description.
-        unsafe { describe(&raw mut description) };
-        drop(noted);
         let properties = Arc::new(description.checked(role)?);
         if probe.is_none() && !properties.probes.is_empty() {
             return Err(missing("probe"));
@@ -66,6 +73,11 @@ impl Class {
             probe,
             destroy,
         }))
+    }
+
+    /// Returns the content of the file.
+    pub fn content(&self) -> &[u8] {
+        self.library.content()
     }
 }
 

@@ -19,6 +19,7 @@ pub struct Library {
     handle: libloading::Library,
     digest: String,
     classes: Vec<String>,
+    content: Vec<u8>,
 }
 
 /// Libraries by the hash of their files. They stay loaded until the process ends: threads that a library has started, and
@@ -32,9 +33,8 @@ impl Library {
     /// # Errors
     /// If the file cannot be read, or is no library for this platform.
     pub fn load(path: &Path, full_name: &str) -> Result<Arc<Library>, String> {
-        let content = std::fs::read(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-        let platform = format!("native {} {}", std::env::consts::ARCH, std::env::consts::OS);
-        let digest = digest::of(&platform, &content);
+        let content = Library::content_of(path)?;
+        let digest = Library::digest_of(&content);
         let mut libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = libraries.get(&digest) {
             return Ok(known.clone());
@@ -43,7 +43,8 @@ impl Library {
         let noted = outside_a_run(full_name, "dlopen");
         let handle = open(path, &content)?;
         drop(noted);
-        let library = Arc::new(Library { handle, digest: digest.clone(), classes: crate::abi::classes(&content) });
+        let classes = crate::abi::classes(&content);
+        let library = Arc::new(Library { handle, digest: digest.clone(), classes, content });
         libraries.insert(digest, library.clone());
         Ok(library)
     }
@@ -51,6 +52,10 @@ impl Library {
     /// Returns the hash of the file, the version of the interface and the platform.
     pub fn digest(&self) -> &str {
         &self.digest
+    }
+    /// Returns the content of the file.
+    pub fn content(&self) -> &[u8] {
+        &self.content
     }
     /// Returns the names of the library's classes.
     pub fn classes(&self) -> &[String] {

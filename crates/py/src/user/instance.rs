@@ -11,6 +11,7 @@ use tailback_random::Rng;
 use tailback_user::{Code, lasting};
 
 /// An instance of a class of the user.
+#[derive(Debug)]
 pub struct Instance {
     /// The instance, as its base class.
     component: Py<Component>,
@@ -94,14 +95,22 @@ impl Instance {
     /// # Errors
     /// If an attribute cannot be read, or is no number; the message describes the failure.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) -> Result<(), String> {
+        for (number, (name, _)) in self.probes.iter().enumerate() {
+            f(name, self.variable(number)?);
+        }
+        Ok(())
+    }
+
+    /// Returns the state variable with this number.
+    ///
+    /// # Errors
+    /// If there is none, or if the attribute cannot be read, or is no number; the message describes the failure.
+    pub fn variable(&self, number: usize) -> Result<f64, String> {
+        let (_, attribute) = self.probes.get(number).ok_or_else(|| format!("there is no state variable {number}"))?;
         Python::attach(|py| {
-            let noted = || self.calls.as_ref().map(|calls| calls.begin_named("probes", None));
-            let _in_call = (!self.probes.is_empty()).then(|| InCall::begin(noted()));
-            for (name, attribute) in &self.probes {
-                let value = self.component.bind(py).getattr(attribute.bind(py)).and_then(|value| value.extract());
-                f(name, value.map_err(|error| failure(py, error))?);
-            }
-            Ok(())
+            let _in_call = InCall::begin(self.calls.as_ref().map(|calls| calls.begin_named("probes", None)));
+            let value = self.component.bind(py).getattr(attribute.bind(py)).and_then(|value| value.extract());
+            value.map_err(|error| failure(py, error))
         })
     }
 }
