@@ -125,7 +125,7 @@ cards: $(VENV)/.installed ## Evaluate disciplines and congestion controls, and w
 # --- Tests ------------------------------------------------------------------------------------------------------
 
 .PHONY: test
-test: test-rust test-python test-wasm ## Run all tests except the long ones, which `validate` runs
+test: test-rust test-python test-wasm test-web ## Run all tests except the long ones, which `validate` runs
 
 .PHONY: test-rust
 test-rust: ## Run the tests of the Rust crates
@@ -142,14 +142,10 @@ test-wasm: $(VENV)/.installed ## Check that the WebAssembly module gives the sam
 	$(CARGO) build --locked --release --target wasm32-unknown-unknown -p tailback-wasm; \
 	$(BIN)/python tools/wasm_digest.py $(WASM)
 
-CHROMIUM ?= $(shell command -v chromium || command -v chromium-browser || command -v google-chrome)
 .PHONY: test-web
-test-web: $(VENV)/.installed ## Test the lab in Chromium: results, keyboard, accessibility
-	@tools/wasm_ready.sh || exit 0; \
-	if [ -z "$(CHROMIUM)" ]; then echo "skipped: the tests of the lab need Chromium (Debian package chromium)"; exit 0; fi; \
-	set -x; \
-	$(MAKE) lab; \
-	CHROMIUM="$(CHROMIUM)" TAILBACK=$(CURDIR)/$(BIN)/tailback node --test web/test/lab.test.mjs
+test-web: $(VENV)/.installed $(WEB)/report.js ## Test the pages and the lab in a browser (Debian package chromium); skipped without one
+	@if tools/wasm_ready.sh; then $(MAKE) --no-print-directory lab; fi
+	cd web && TAILBACK=$(CURDIR)/$(BIN)/tailback node --test test/*.test.mjs
 
 .PHONY: check
 check: $(VENV)/.tested $(WEB)/report.js ## Check format, lints, types, stubs and Rust documentation; warnings are errors
@@ -241,6 +237,20 @@ performance: $(VENV)/.installed ## Measure this version and write the tables of 
 .PHONY: bench-sweep
 bench-sweep: $(VENV)/.tested ## Measure the processor utilisation of a sweep, on threads and on Dask
 	$(BIN)/python tools/sweep_load.py
+
+# --- Site ---------------------------------------------------------------------------------------------------------
+
+# Sphinx is in an environment of its own, since only the site needs it.
+SITE_VENV := $(VENV)/site
+$(SITE_VENV)/.installed: requirements/site.txt $(VENV)/.installed
+	$(BIN)/python -m venv $(SITE_VENV)
+	$(SITE_VENV)/bin/pip install --require-hashes -r requirements/site.txt
+	@touch $@
+
+.PHONY: site
+site: $(SITE_VENV)/.installed $(WEB)/report.js ## Build the documentation, the gallery and the lab as a static site
+	PYTHONPATH=python:tools $(SITE_VENV)/bin/python -m website.build $(OUT)/site
+	@echo "The site is $(OUT)/site/index.html"
 
 # --- Packages ---------------------------------------------------------------------------------------------------
 

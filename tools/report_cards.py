@@ -17,10 +17,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from drawing_weight import lighter
-from tailback.evaluation.card import OUTCOMES, UNCHANGED, WORDS, Card, Row, Score
+from tailback.evaluation.card import OUTCOMES, UNCHANGED, WORDS, Card, Row, Score, verdict
 from tailback.evaluation.drawing import overview
 from tailback.evaluation.evaluate import evaluate, guide_of
-from tailback.evaluation.page import demand, heading, sentence, shown
+from tailback.evaluation.page import demand, heading, sentence, shown, value_of
 from tailback.evaluation.subject import DISCIPLINE, TRANSPORT, subject
 
 FOLDER = Path(__file__).resolve().parent.parent / "docs" / "evaluate"
@@ -53,14 +53,17 @@ def markdown(found: Card) -> str:
         f"{_MANUALS[role]} has the scenarios, the choices, and how to read the card.",
         "",
         *_limits(found),
-        f"| {kind} against | {' | '.join(WORDS)} |",
+        f"| number of criteria | {' | '.join(WORDS)} |",
         f"|---|{'---|' * len(WORDS)}",
-        *(f"| {other} | {' | '.join(map(str, found.words(other).values()))} |" for other in found.against),
+        *(
+            f"| {kind} against {other} | {' | '.join(map(str, found.words(other).values()))} |"
+            for other in found.against
+        ),
         "",
         f"![Six graphs of {kind}]({kind}.svg)",
         "",
-        "- Delay-goodput graphs: medians (markers) and ellipses of one standard deviation, one point for each second. "
-        "The upper left is better.",
+        "- Delay-goodput graphs, of the queueing delay: medians (markers) and ellipses of one standard deviation, one "
+        "point for each second. The upper left is better.",
         *(f"- {one.title[:1].upper()}{one.title[1:]}: {one.caption}" for one in found.plots),
         "",
         "## Sections",
@@ -68,7 +71,8 @@ def markdown(found: Card) -> str:
         f"The last columns have the numbers of criteria by which {kind} is better (+), worse (\N{MINUS SIGN}) or "
         "undecided (?).",
         "",
-        f"| | section | status | reason or note | {'limits | ' if judged else ''}{' | '.join(found.against)} |",
+        f"| | section | status | reason or note | {'limits | ' if judged else ''}"
+        f"{' | '.join(f'against {other}' for other in found.against)} |",
         f"|---|---|---|---|{'---|' * (judged + len(found.against))}",
     ]
     for row in found.rows:
@@ -129,12 +133,17 @@ def _table(scores: list[Score], found: Card) -> Iterator[str]:
     yield f"| criterion | {found.subject} | {' | '.join(found.against)} |"
     yield f"|---|---|{'---|' * len(found.against)}"
     for score in scores:
+        own = "<br>".join(
+            [
+                value_of(score, found.subject, score.interval),
+                *(verdict(result, names) for result, names in score.verdicts.items()),
+            ]
+        )
         cells = []
         for other in found.against:
             against = score.against.get(other)
-            sign = f" ({against.word})" if against and against.word else ""
-            cells.append(f"{shown(against.interval)}{sign}" if against else "not run")
-        yield f"| {_title(score)} | {shown(score.interval)} | {' | '.join(cells)} |"
+            cells.append(shown(against.interval) if against else score.absent.get(other, "not run"))
+        yield f"| {_title(score)} | {own} | {' | '.join(cells)} |"
 
 
 def _changed(row: Row, scores: list[Score]) -> Iterator[str]:

@@ -1,10 +1,10 @@
 """Compares the digests and trace hashes of the WebAssembly module with those of the native engine.
 
 The runs are the scenarios of the gallery and the benchmarks, shortened, and `every_kind.toml` under each back-pressure
-mechanism and each queue discipline, without and with ECN; and users' laws in WebAssembly, which the program around the
-module provides: CoDel is compared with the built-in one. Every fourth run is also traced. The exit code is 1 if a
-digest or the hash of a packet trace differs, if a run moved no packet, if a run with transports delivered nothing, or
-if an error of a law has another text.
+mechanism and each queue discipline, without and with ECN; and users' components in WebAssembly, which the program
+around the module provides (`wasm_laws.py`): they are compared with the built-in ones, too. Every fourth run is also
+traced. The exit code is 1 if a digest or the hash of a packet trace differs, if a run moved no packet, if a run with
+transports delivered nothing, or if an error of a component has another text.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+import wasm_laws
 from tailback import _native
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -114,50 +115,6 @@ def scenarios() -> list[tuple[str, _native.Scenario]]:
     return found
 
 
-LAWS = ROOT / "python" / "tests" / "laws"
-# Built-in CoDel and the parameters of the law, as in python/tests/test_compiled_laws.py.
-CODEL = {
-    '{ kind = "codel" }': "{}",
-    '{ kind = "codel", target = "1ms", interval = "20ms" }': '{ target = "1ms", interval = "20ms" }',
-    '{ kind = "codel", target = "20ms", mtu = "9kB" }': '{ target = "20ms", mtu = 9000 }',
-}
-# Parameters of the law with draws, and part of the text of the error.
-FAILURES = {
-    '{ mode = "no" }': "the mode is refused",
-    "{ rate = 5 }": "`rate` is 5; write a rate",
-    "{ rates = 5 }": "did you mean `rate`?",
-    '{ rate = "20Mbit/s" }': "in `arrive` at 0.",
-}
-
-
-def laws(folder: Path) -> tuple[list[tuple[str, _native.Scenario, _native.Scenario]], list[tuple[str, str, str]]]:
-    """Write laws into a folder; return runs with them, each with a run that must give the same, and failures.
-
-    A failure is a name, a scenario and a part of the text of the error.
-    """
-    for name in ("codel", "draws"):
-        (folder / f"{name}.wasm").write_bytes(_native.wat_to_wasm((LAWS / f"{name}.wat").read_text(encoding="utf-8")))
-    text = (ROOT / "python" / "tailback" / "bench" / "red64.toml").read_text(encoding="utf-8")
-    start = text.index("discipline = {")
-    end = text.index("\n", start)
-
-    def toml(discipline: str) -> str:
-        return f"{text[:start]}discipline = {discipline}{text[end:]}"
-
-    def made(discipline: str) -> _native.Scenario:
-        return _native.Scenario.from_toml(toml(discipline), str(folder / "laws.toml")).with_set(
-            [("run.duration", "5s")]
-        )
-
-    def law(name: str, parameters: str) -> str:
-        return f'{{ kind = "user", file = "{name.lower()}.wasm", class = "{name}", parameters = {parameters} }}'
-
-    runs = [(f"a law, {built_in}", made(law("Codel", own)), made(built_in)) for built_in, own in CODEL.items()]
-    draws = made(law("Draws", '{ rate = "2Mbit/s" }'))
-    failures = [(f"a law, {own}", toml(law("Draws", own)), part) for own, part in FAILURES.items()]
-    return [*runs, ("a law with draws", draws, draws)], failures
-
-
 def trace_hash(scenario: _native.Scenario) -> str:
     """Return the number of rows and the hash of the packet trace of a run, as `ROWS:HASH`."""
     _, rows, found = _native.trace(scenario, SEED, lambda *_: None, ([], [], [], [], None, None))
@@ -174,49 +131,71 @@ def main() -> None:
 
 
 def compare(module: Path, folder: Path) -> None:
-    """Compare all runs; laws are written into `folder`."""
-    runs = scenarios()
-    with_laws, failures = laws(folder)
-    count = len(runs)
-    # Natively, a law is replaced by what it must give.
-    runs += [(name, expected) for name, _, expected in with_laws]
-    own = [scenario for _, scenario in runs[:count]] + [scenario for _, scenario, _ in with_laws]
-    reports = [json.loads(scenario.run(SEED)) for _, scenario in runs]
-    hashes = [trace_hash(scenario) if number % TRACED == 0 else "-" for number, (_, scenario) in enumerate(runs)]
+    """Compare all runs; users' components are written into `folder`."""
+    files = wasm_laws.written(folder)
+    runs = [wasm_laws.Run(name, scenario, [scenario]) for name, scenario in scenarios()] + wasm_laws.runs(folder)
+    failures = wasm_laws.failures(folder)
     request = [
-        {"name": name, "toml": scenario.to_toml(), "seed": SEED, "traced": number % TRACED == 0}
-        for number, ((name, _), scenario) in enumerate(zip(runs, own, strict=True))
+        {
+            "name": run.name,
+            "toml": run.scenario.to_toml(),
+            "seed": SEED,
+            "traced": number % TRACED == 0,
+            "limit_ms": run.limit_ms,
+        }
+        for number, run in enumerate(runs)
     ]
-    request += [{"name": name, "toml": toml, "seed": SEED, "fails": True} for name, toml, _ in failures]
-    paths = sorted(str(path) for path in folder.glob("*.wasm"))
-    command = ["node", str(ROOT / "tools" / "wasm_digest.mjs"), str(module), *paths]
+    request += [
+        {"name": one.name, "toml": one.toml, "seed": SEED, "fails": True, "limit_ms": one.limit_ms} for one in failures
+    ]
+    command = ["node", str(ROOT / "tools" / "wasm_digest.mjs"), str(module), *map(str, files)]
     answer = subprocess.run(command, input=json.dumps(request), stdout=subprocess.PIPE, text=True, check=True)
-
-    failed = 0
     lines = answer.stdout.splitlines()
-    found = [line.split() for line in lines[: len(runs)]]
-    for (name, _, part), text in zip(failures, lines[len(runs) :], strict=True):
-        failed += part not in text
-        print(f"{name}: {'ok' if part in text else 'FAILED'}: {text}")
-    for (name, _), report, trace, (wasm, wasm_trace) in zip(runs, reports, hashes, found, strict=True):
-        verdict = "ok" if report["digest"] == wasm else f"FAILED: WebAssembly has {wasm}"
-        failed += report["digest"] != wasm
-        if trace != wasm_trace:
-            failed += 1
-            verdict = f"FAILED: the trace {trace} is {wasm_trace} in WebAssembly"
-        elif trace != "-":
-            verdict += f", trace of {trace.replace(':', ' rows, ', 1)}"
-        if report["packet_hops"] == 0:
-            failed += 1
-            verdict = "FAILED: no packet moved, so nothing was compared"
-        transports = [flow["transport"] for flow in report["flows"] if flow["transport"]]
-        if transports and not any(transport["goodput_bytes"] for transport in transports):
-            failed += 1
-            verdict = "FAILED: no transport delivered anything, so none was compared"
-        print(f"{name}: {report['digest']}, {report['packet_hops']} packet-hops: {verdict}")
-    traces = len(hashes) - hashes.count("-")
-    print(f"{len(runs) + len(failures) - failed} passed, {failed} failed; {traces} traces were compared")
-    sys.exit(failed > 0)
+
+    verdicts = [failed(one, line, folder) for one, line in zip(failures, lines[len(runs) :], strict=True)]
+    verdicts += [
+        compared(run, line.split(), traced=number % TRACED == 0)
+        for number, (run, line) in enumerate(zip(runs, lines[: len(runs)], strict=True))
+    ]
+    wrong = verdicts.count(False)
+    traces = len(range(0, len(runs), TRACED))
+    print(f"{len(verdicts) - wrong} passed, {wrong} failed; {traces} traces were compared")
+    sys.exit(wrong > 0)
+
+
+def failed(one: wasm_laws.Failure, in_module: str, folder: Path) -> bool:
+    """Print and return whether the errors of the module and of the native program have their parts."""
+    try:
+        _native.Scenario.from_toml(one.toml, str(folder / "laws.toml")).run(SEED)
+        natively = "no error"
+    except (RuntimeError, _native.ScenarioError) as error:
+        natively = str(error)
+    texts = [(in_module, (*one.parts, one.in_module)), (natively, (*one.parts, one.natively))]
+    passed = all(part in text for text, parts in texts for part in parts)
+    print(f"{one.name}: {'ok' if passed else f'FAILED, natively {natively}'}: {in_module}")
+    return passed
+
+
+def compared(run: wasm_laws.Run, found: list[str], *, traced: bool) -> bool:
+    """Print and return whether a run's digest and trace in the module are those of the native program."""
+    digest, trace = found
+    reports = [json.loads(scenario.run(SEED)) for scenario in run.equal]
+    report = reports[0]
+    verdict, passed = "ok", True
+    if differing := {other["digest"] for other in reports} - {digest}:
+        verdict, passed = f"FAILED: WebAssembly has {digest}, not {', '.join(differing)}", False
+    elif traced:
+        if differing := {trace_hash(scenario) for scenario in run.equal} - {trace}:
+            verdict, passed = f"FAILED: the trace {', '.join(differing)} is {trace} in WebAssembly", False
+        else:
+            verdict = f"ok, trace of {trace.replace(':', ' rows, ', 1)}"
+    if report["packet_hops"] == 0:
+        verdict, passed = "FAILED: no packet moved, so nothing was compared", False
+    transports = [flow["transport"] for flow in report["flows"] if flow["transport"]]
+    if transports and not any(transport["goodput_bytes"] for transport in transports):
+        verdict, passed = "FAILED: no transport delivered anything, so none was compared", False
+    print(f"{run.name}: {report['digest']}, {report['packet_hops']} packet-hops: {verdict}")
+    return passed
 
 
 if __name__ == "__main__":

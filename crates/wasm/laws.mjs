@@ -1,11 +1,14 @@
-// Host of users' laws in WebAssembly for the module of the simulator, in browsers and Node.js.
+// Host of users' components in WebAssembly for the module of the simulator, in browsers and Node.js.
 //
 //     const laws = new Laws(wasm);                  // the exports of tailback_wasm.wasm
 //     await laws.add("codel.wasm", bytes);          // the name in the scenario's key `file`
 //
-// Scenarios that are run or opened afterwards find the law. Each instance of a law is an instance of its module, with a memory
-// of its own. A law that is in an endless loop does not return: run the simulator in a worker that can be terminated. The
-// interfaces are in crates/wasm/src/laws.rs and python/tailback/include/tailback_law.h.
+// Scenarios that are run or opened afterwards find the component: a queue law, a scheduler, a congestion control or a traffic
+// source. Each instance is an instance of its module, with a memory of its own. A call that is in an endless loop does not return:
+// run the simulator in a worker that can be terminated, as watched.mjs does in Node.js. The interfaces are in
+// crates/wasm/src/laws/mod.rs and python/tailback/include/tailback_law.h.
+
+import { withBytes } from "./simulator.mjs";
 
 // A module that exports the function that it imports: a function of JavaScript cannot be placed in a table of functions, the
 // export can. (module (import "host" "call" (func (param i32 i32 i32 i32 i32) (result i32))) (export "call" (func 0)))
@@ -15,26 +18,27 @@ const TRAMPOLINE = new Uint8Array([
   0x02, 0x0d, 0x01, 0x04, 0x68, 0x6f, 0x73, 0x74, 0x04, 0x63, 0x61, 0x6c, 0x6c, 0x00, 0x00,
   0x07, 0x08, 0x01, 0x04, 0x63, 0x61, 0x6c, 0x6c, 0x00, 0x00,
 ]);
-// Version of the interface of laws, which is part of the hash of a file.
+// Version of the interface of components, which is part of the hash of a file.
 const ABI = 1;
-// Sizes of records, bytes, and offset of the answer in the memory that a law lends.
+// Size of a description, bytes, offset of the names of the probes in it, and offsets behind it of the class and the hash.
 const DESCRIPTION = 256;
+const PROBES = 24;
 const CLASS_NUMBER = DESCRIPTION;
 const CLASS_HASH = DESCRIPTION + 4;
-const ANSWER_AT = 512;
-const ANSWER = 16;
-const SPACE = 1024;
 const MATHS = ["ln", "ln_1p", "log2", "exp", "exp_m1", "sin", "cos", "ln_gamma", "pow"];
 
 export class Laws {
   #wasm;
+  #lastCall;
   #files = new Map();
   #classes = [];
   #instances = new Map();
   #last = 0;
 
-  constructor(wasm) {
+  // `lastCall`, if it is stated, gets the name, the call and the time of each call of a component (see last_call.mjs).
+  constructor(wasm, lastCall = null) {
     this.#wasm = wasm;
+    this.#lastCall = lastCall;
     const call = (...task) => this.#task(...task);
     const { exports } = new WebAssembly.Instance(new WebAssembly.Module(TRAMPOLINE), { host: { call } });
     const table = wasm.__indirect_function_table;
@@ -43,7 +47,7 @@ export class Laws {
     wasm.tailback_set_law_host(index);
   }
 
-  // Adds the module of a law under the name of its file.
+  // Adds the module of a component under the name of its file.
   async add(file, bytes) {
     const module = new WebAssembly.Module(bytes);
     for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) {
@@ -61,13 +65,15 @@ export class Laws {
   // that no view of it is kept.
   #task(task, number, input, length, result) {
     const ours = (at, bytes) => new Uint8Array(this.#wasm.memory.buffer, at, bytes);
+    const text = () => new TextDecoder().decode(ours(input, length).slice()).split("\0");
     try {
       switch (task) {
-        case 0: return this.#load(new TextDecoder().decode(ours(input, length).slice()).split("\0"), result, ours);
-        case 1: return this.#create(number, result, ours);
+        case 0: return this.#load(text(), result, ours);
+        case 1: return this.#create(number, new Uint32Array(ours(input, length).slice().buffer), result);
         case 2: return this.#answer(this.#instances.get(number), input, length, result, ours);
         case 3: return this.#probe(this.#instances.get(number), input, result);
         case 4: this.#instances.delete(number); return 0;
+        case 5: this.#place(this.#instances.get(number), text()); return 0;
         default: throw new Error(`there is no task ${task}`);
       }
     } catch (error) {
@@ -79,26 +85,29 @@ export class Laws {
   #load([file, name], result, ours) {
     const found = this.#files.get(file);
     if (!found) throw new Error(`the host has no law \`${file}\``);
-    const law = this.#start(found.module);
-    const describe = law.exports[`tailback_${name}_describe`];
-    if (!describe) throw new Error(`${file} has no class \`${name}\``);
+    const { module, hash } = found;
+    const law = this.#start(module, `\`${name}\` of ${file}`, DESCRIPTION);
+    if (!law.exports[`tailback_${name}_describe`]) throw new Error(`${file} has no class \`${name}\``);
     law.bytes(law.space, DESCRIPTION).fill(0);
-    describe(law.space);
+    this.#call(law, "describe", this.#function(law, name, "describe"), law.space);
+    for (const needed of ["create", "answer"]) this.#function(law, name, needed);
+    if (law.bytes(law.space + PROBES, 1)[0] !== 0) this.#function(law, name, "probe");
     ours(result, DESCRIPTION).set(law.bytes(law.space, DESCRIPTION));
-    let number = this.#classes.findIndex((known) => known.module === found.module && known.name === name);
-    if (number < 0) number = this.#classes.push({ module: found.module, name }) - 1;
+    let number = this.#classes.findIndex((known) => known.module === module && known.name === name);
+    if (number < 0) number = this.#classes.push({ module, file, name }) - 1;
     new DataView(this.#wasm.memory.buffer).setUint32(result + CLASS_NUMBER, number, true);
-    ours(result + CLASS_HASH, 64).set(new TextEncoder().encode(found.hash));
+    ours(result + CLASS_HASH, 64).set(new TextEncoder().encode(hash));
     return 0;
   }
 
-  #create(number, result) {
-    const { module, name } = this.#classes[number];
-    const law = this.#start(module);
-    const status = law.exports[`tailback_${name}_create`](0, law.space);
+  #create(number, [space, answerAt, answerBytes, eventAt], result) {
+    const { module, file, name } = this.#classes[number];
+    const law = this.#start(module, `\`${name}\` of ${file}`, space);
+    Object.assign(law, { answerAt, answerBytes, eventAt, calls: [] });
+    const status = this.#call(law, "create", this.#function(law, name, "create"), 0, law.space);
     if (status !== 0) return status;
     law.self = new DataView(law.exports.memory.buffer).getUint32(law.space, true);
-    law.answer = law.exports[`tailback_${name}_answer`];
+    law.answer = this.#function(law, name, "answer");
     law.probe = law.exports[`tailback_${name}_probe`];
     this.#last += 1;
     this.#instances.set(this.#last, law);
@@ -106,29 +115,65 @@ export class Laws {
     return 0;
   }
 
+  #place(law, [name, ...calls]) {
+    law.name = name;
+    law.calls = calls;
+  }
+
   #answer(law, input, length, result, ours) {
-    const at = law.space + ANSWER_AT;
+    const at = law.space + law.answerAt;
     law.bytes(law.space, length).set(ours(input, length));
-    law.bytes(at, ANSWER).set(ours(result, ANSWER));
-    const status = law.answer(law.self, law.space, at, 0);
-    ours(result, ANSWER).set(law.bytes(at, ANSWER));
+    law.bytes(at, law.answerBytes).set(ours(result, law.answerBytes));
+    let call;
+    if (this.#lastCall) {
+      const record = new DataView(this.#wasm.memory.buffer, input, length);
+      law.now = record.getBigUint64(0, true);
+      call = law.calls[record.getUint32(law.eventAt, true)];
+    }
+    const status = this.#call(law, call, law.answer, law.self, law.space, at, 0);
+    ours(result, law.answerBytes).set(law.bytes(at, law.answerBytes));
     return status;
   }
 
   #probe(law, input, result) {
     const number = new DataView(this.#wasm.memory.buffer).getUint32(input, true);
-    const value = law.probe(law.self, number);
+    const value = this.#call(law, "probe", law.probe, law.self, number);
     new DataView(this.#wasm.memory.buffer).setFloat64(result, value, true);
     return 0;
   }
 
-  // Starts a module in memory of its own.
-  #start(module) {
+  // Returns a function of a class.
+  #function(law, name, which) {
+    const symbol = `tailback_${name}_${which}`;
+    const found = law.exports[symbol];
+    if (typeof found !== "function") throw new Error(`it does not define the function \`${symbol}\``);
+    return found;
+  }
+
+  // Calls a function of a module for the call of this name.
+  #call(law, call, work, ...values) {
+    this.#lastCall?.begin(law.name, call, law.now);
+    try {
+      return work(...values);
+    } catch (error) {
+      // An exhausted stack is a RangeError.
+      const trapped = error instanceof WebAssembly.RuntimeError || error instanceof RangeError;
+      throw trapped ? new Error(`trap: ${error.message}`) : error;
+    } finally {
+      this.#lastCall?.end();
+    }
+  }
+
+  // Starts a module in memory of its own, of which it lends `space` bytes. `name` is that of the component.
+  #start(module, name, space) {
     const wasm = this.#wasm;
-    const law = { bytes: (at, length) => new Uint8Array(law.exports.memory.buffer, at, length) };
+    const law = { name, bytes: (at, length) => new Uint8Array(law.exports.memory.buffer, at, length) };
+    // Addresses are signed in calls from WebAssembly.
     const text = (at) => {
-      const bytes = new Uint8Array(law.exports.memory.buffer, at);
-      return bytes.slice(0, bytes.indexOf(0));
+      const bytes = new Uint8Array(law.exports.memory.buffer, at >>> 0);
+      const end = bytes.indexOf(0);
+      if (end < 0) throw new Error(`the text at ${at >>> 0} does not end with a zero`);
+      return bytes.slice(0, end);
     };
     const tailback = {
       fail: (at) => this.#fail(new TextDecoder().decode(text(at))),
@@ -136,36 +181,31 @@ export class Laws {
       below: wasm.tailback_law_below,
       exponential: wasm.tailback_law_exponential,
       normal: wasm.tailback_law_normal,
-      parameter: (name, unit, otherwise) =>
-        this.#lend(text(name), (at, length) => wasm.tailback_law_parameter(at, length, unit, otherwise)),
-      text: (name, buffer, capacity) => {
-        const length = this.#lend(text(name), (at, bytes) => wasm.tailback_law_text(at, bytes));
+      parameter: (parameter, unit, otherwise) =>
+        withBytes(wasm, text(parameter), (at, length) => wasm.tailback_law_parameter(at, length, unit, otherwise)),
+      text: (parameter, buffer, capacity) => {
+        const length = withBytes(wasm, text(parameter), (at, bytes) => wasm.tailback_law_text(at, bytes));
         if (length === -1 || capacity === 0) return length;
-        const copied = Math.min(length, capacity - 1);
-        law.bytes(buffer, copied).set(new Uint8Array(wasm.memory.buffer, wasm.tailback_result_ptr(), copied));
-        law.bytes(buffer + copied, 1)[0] = 0;
+        const copied = Math.min(length, (capacity >>> 0) - 1);
+        law.bytes(buffer >>> 0, copied + 1).set(new Uint8Array(wasm.memory.buffer, wasm.tailback_result_ptr(), copied));
+        law.bytes((buffer >>> 0) + copied, 1)[0] = 0;
         return length;
       },
     };
-    MATHS.forEach((name, index) => { tailback[name] = (x, y = 0) => wasm.tailback_law_maths(index, x, y); });
-    law.exports = new WebAssembly.Instance(module, { tailback }).exports;
-    law.space = law.exports.tailback_space();
-    if (law.space % 8 !== 0 || law.space + SPACE > law.exports.memory.buffer.byteLength) {
-      throw new Error(`\`tailback_space\` returned ${law.space}`);
+    MATHS.forEach((function_, index) => { tailback[function_] = (x, y = 0) => wasm.tailback_law_maths(index, x, y); });
+    law.exports = this.#call(law, "start", () => new WebAssembly.Instance(module, { tailback }).exports);
+    if (!(law.exports.memory instanceof WebAssembly.Memory)) throw new Error("it does not export its memory as `memory`");
+    if (typeof law.exports.tailback_space !== "function") {
+      throw new Error("it does not define the function `tailback_space`");
+    }
+    law.space = this.#call(law, "tailback_space", law.exports.tailback_space) >>> 0;
+    if (law.space % 8 !== 0 || law.space + space > law.exports.memory.buffer.byteLength) {
+      throw new Error(`\`tailback_space\` returned ${law.space}; ${space} bytes at a multiple of 8 are needed`);
     }
     return law;
   }
 
-  // Passes bytes to a function of the simulator.
-  #lend(bytes, call) {
-    const at = this.#wasm.tailback_alloc(bytes.length);
-    new Uint8Array(this.#wasm.memory.buffer, at, bytes.length).set(bytes);
-    const found = call(at, bytes.length);
-    this.#wasm.tailback_free(at, bytes.length);
-    return found;
-  }
-
   #fail(reason) {
-    this.#lend(new TextEncoder().encode(reason), (at, length) => this.#wasm.tailback_law_fail(at, length));
+    withBytes(this.#wasm, new TextEncoder().encode(reason), (at, length) => this.#wasm.tailback_law_fail(at, length));
   }
 }

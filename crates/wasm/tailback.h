@@ -107,16 +107,20 @@ uint32_t tailback_scenario(uint32_t handle);
 /* The answer is the report of a run that ends now, as JSON; closes the simulation. */
 uint32_t tailback_report(uint32_t handle);
 
-/* A host of users' laws: function that answers for the laws of the scenarios opened afterwards on the same thread. Its
- * arguments are a task, a number, `len` bytes of input, and the place of the result; it returns 0, or another number if
+/* A host of users' components (queue laws, schedulers, congestion controls and sources): function that answers for the
+ * components of the scenarios opened afterwards on the same thread. Its arguments are a task, a number, `len` bytes of input, and the place of the result; it returns 0, or another number if
  * the task failed. Tasks, with records of tailback_law.h:
  *
  *     0  load a class: the input is file, zero, class; the result is the description, the number of the class (4 bytes) and
  *        the hash of the file (64 bytes of text)
- *     1  make an instance of the class `number`: the result is its number (4 bytes)
+ *     1  make an instance of the class `number`: the input is four numbers of 4 bytes, the size of the memory that a
+ *        WebAssembly module of this role lends, the offset of the answer in it, the size of the answer, and the offset of
+ *        `event` in the call; the result is the number of the instance (4 bytes)
  *     2  call the instance `number`: the input is the call, the result the answer
  *     3  read a state variable of the instance `number`: the input is its number (4 bytes), the result a double
  *     4  free the instance `number`
+ *     5  note the name of the instance `number` (optional): the input is the component and its place, and after a zero each
+ *        the names of its calls in the order of their numbers
  */
 typedef int32_t (*tailback_law_host_function)(uint32_t task, uint32_t number, const uint8_t *input, size_t len, void *result);
 void tailback_set_law_host(tailback_law_host_function host);

@@ -19,7 +19,7 @@ from tailback import _native
 from tailback.errors import Cancelled, ExecutorError, OutputError, RunError, ScenarioError, TailbackError, UsageError
 from tailback.laws.congestion import CongestionControl
 from tailback.laws.law import DROP, MARK, PASS, Law
-from tailback.laws.native import NativeLaw
+from tailback.laws.native import NativeCongestionControl, NativeLaw, NativeScheduler, NativeSource
 from tailback.laws.scheduler import Scheduler
 from tailback.laws.source import Source
 from tailback.results.intervals import Interval
@@ -54,7 +54,10 @@ __all__ = [
     "Interval",
     "Law",
     "Measure",
+    "NativeCongestionControl",
     "NativeLaw",
+    "NativeScheduler",
+    "NativeSource",
     "OutputError",
     "Precision",
     "Report",

@@ -24,6 +24,7 @@ __all__ = [
     "TraceReader",
     "abort_at_end_of_input",
     "capture",
+    "compiled_role",
     "component_events",
     "digest_version",
     "explain",
@@ -31,6 +32,7 @@ __all__ = [
     "host_functions",
     "import_router",
     "law_records",
+    "load_component",
     "maths",
     "mos",
     "names",
@@ -382,10 +384,10 @@ class LawMonitor:
     def calls(self) -> int:
         """Number of calls begun and ended: odd during a call."""
 
-def record_calls(call: memoryview, component: memoryview) -> None:
-    """Record the last call of a law in 4 and 60 words of memory; see `tailback.laws.last_call`.
+def record_calls(descriptor: int) -> None:
+    """Record the last call of a law in the file behind a descriptor; see `tailback.laws.last_call`.
 
-    Raises BufferError for another size, and ValueError if calls are recorded already.
+    Raises OSError if the file cannot be mapped, or if calls are recorded already.
     """
 
 def abort_at_end_of_input() -> None:
@@ -409,6 +411,12 @@ class Scenario:
     @property
     def user_languages(self) -> list[str]:
         """Languages of the user-defined laws that the scenario names: "python", "native" and "wasm"."""
+    @property
+    def user_files(self) -> list[tuple[str, str, bytes | None]]:
+        """File, hash and content of each user-defined component that the scenario names, as they were loaded.
+
+        The content of files in Python is `None`: `tailback.laws.loading.sources` has it by the hash.
+        """
     def to_json(self) -> str:
         """Return the canonical document with all defaults filled in."""
     def to_toml(self) -> str:
@@ -707,6 +715,21 @@ def host_functions() -> dict[str, int]:
 
 def law_records() -> dict[str, list[tuple[str, int]]]:
     """Return the fields of the records of compiled laws with their offsets; the last entry of each has the size."""
+
+def load_component(
+    role: str, folder: str, file: str, name: str, allow_files: bool, parameters: str, /
+) -> tuple[tuple[str, int, bool, int] | None, tuple[str, str, str, tuple[str, bool] | None] | None]:
+    """Load a component and make an instance; return its properties, or the problem (`tailback.laws.trial`).
+
+    `parameters` is JSON. Raises what the component raises if it is no `Exception`, and `ValueError` for an unknown role
+    and for other text than JSON.
+    """
+
+def compiled_role(file: str, name: str) -> str | None:
+    """Return the role of a class of a library or module, such as "queue-law"; None: there is no such class.
+
+    This process loads the file: see `tailback.laws.trial.role_of`. Raises ValueError for a file that cannot be loaded.
+    """
 
 def wat_to_wasm(text: str) -> bytes:
     """Return a WebAssembly module in the binary format; raises `ValueError` for text that is no module."""

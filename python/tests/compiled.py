@@ -1,4 +1,4 @@
-"""Laws in C, in Rust and in WebAssembly text for the tests."""
+"""Components in C, in Rust, in WebAssembly text and compiled by numba for the tests."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from components import LAWS
 
 import tailback as core
 
@@ -16,6 +17,32 @@ RUSTC = shutil.which("rustc")
 WASM_TARGET = "wasm32-unknown-unknown"
 INCLUDE = Path(core.__file__).parent / "include"
 COMPILER = shutil.which("cc")
+
+FORMS = {"so": "so", "wat": "wat", "rust": "so", "rust for wasm": "wasm", "numba": "py", "ctypes": "py"}
+"""Forms of the components in the folder `laws`, with the suffix of the file that scenarios name."""
+
+
+def put(folder: Path, name: str, form: str) -> str:
+    """Put a component of the folder `laws` into a folder; return the name of the file.
+
+    Without the compiler of the form, the test is skipped.
+    """
+    file = f"{name}.{FORMS[form]}"
+    if form == "so":
+        build((LAWS / f"{name}.c").read_text(), folder / file)
+    elif form == "numba":
+        pytest.importorskip("numba")
+        shutil.copy(LAWS / f"{name}_numba.py", folder / file)
+    elif form == "ctypes":
+        build((LAWS / f"{name}.c").read_text(), folder / f"{name}.so")
+        shutil.copy(LAWS / "by_ctypes.py", folder / file)
+    elif form == "wat":
+        shutil.copy(LAWS / file, folder)
+    else:
+        target = WASM_TARGET if form == "rust for wasm" else None
+        (folder / file).write_bytes(rust((LAWS / f"{name}.rs").read_text(), target))
+    return file
+
 
 # The law `Mine` has the parameter `n`, and keeps a counter for its state variable.
 C_LAW = """
@@ -126,14 +153,19 @@ def build(source: str, library: Path) -> None:
     assert done.returncode == 0, done.stderr
 
 
-@cache
-def rust(source: str, target: str | None) -> bytes:
-    """Compile a law in Rust, for this machine or for WASM_TARGET; skip the test if there is no compiler."""
+def need_rust(target: str | None) -> None:
+    """Skip the test if there is no compiler of Rust for this machine, or for WASM_TARGET."""
     if RUSTC is None:
         pytest.skip("laws in Rust need rustc")
     sysroot = subprocess.run([RUSTC, "--print", "sysroot"], check=True, capture_output=True, text=True).stdout.strip()
     if target and not (Path(sysroot) / "lib" / "rustlib" / target).is_dir():
         pytest.skip(f"laws in Rust for WebAssembly need the target {target}")
+
+
+@cache
+def rust(source: str, target: str | None) -> bytes:
+    """Compile a law in Rust, for this machine or for WASM_TARGET; skip the test if there is no compiler."""
+    need_rust(target)
     with tempfile.TemporaryDirectory() as folder:
         shutil.copy(INCLUDE / "tailback_law.rs", folder)
         (Path(folder) / "law.rs").write_text(source)

@@ -204,6 +204,22 @@ def test_other_components_are_checked_too(base: str, answer: str, tmp_path: Path
     assert "marks" not in {finding.name for finding in found.findings}
 
 
+ROLES = {"codel": "law", "priority": "scheduler", "reno": "congestion-control", "cbr": "source"}
+
+
+@pytest.mark.parametrize("name", ROLES)
+def test_a_compiled_component_is_checked_in_the_role_that_it_states(name: str) -> None:
+    found = check(CODEL.with_name(f"{name}.wat"), name.capitalize())
+    assert found.law.role == ROLES[name]
+    assert found.passed, not_passed(found)
+    assert found.repeatable == "everywhere"
+
+
+def test_a_compiled_class_that_does_not_exist_is_refused_by_the_loader() -> None:
+    with pytest.raises(core.ScenarioError, match=r"reno\.wat has no class `Remo`"):
+        check(CODEL.with_name("reno.wat"), "Remo")
+
+
 def test_the_command_prints_each_check_and_its_cure(tailback: Callable[..., Any], tmp_path: Path) -> None:
     file = written(tmp_path, "time.time()")
     done = tailback("check", file)

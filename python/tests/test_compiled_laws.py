@@ -1,11 +1,10 @@
-"""Queue laws that the user has written in C and in WebAssembly."""
+"""Queue laws that the user has written in C, in Rust, in WebAssembly, and for numba."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import shutil
 import signal
 import struct
 import subprocess
@@ -13,8 +12,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from compiled import INCLUDE, WASM_TARGET, build, rust, write
-from components import LAWS, drops, dumbbell, failure, marks, report
+from compiled import FORMS as COMPILED
+from compiled import INCLUDE, build, put, write
+from components import drops, dumbbell, marks, report
 from test_laws import law, refusal, scenario, user
 
 import tailback as core
@@ -31,23 +31,7 @@ def when(form: str, body: str) -> str:
     return f"{SO_WHEN} {{ {body} }}" if form == "so" else WAT_WHEN.format(body)
 
 
-CODELS = {"so": "codel.so", "wat": "codel.wat", "rust": "codel.so", "rust for wasm": "codel.wasm"}
-"""Languages of CoDel, with the name of the file."""
-
-
-def codel(folder: Path, language: str) -> str:
-    """Put CoDel into a folder; return the name of the file."""
-    if language == "so":
-        build((LAWS / "codel.c").read_text(), folder / "codel.so")
-    elif language == "wat":
-        shutil.copy(LAWS / "codel.wat", folder)
-    else:
-        made = rust((LAWS / "codel.rs").read_text(), WASM_TARGET if language == "rust for wasm" else None)
-        (folder / CODELS[language]).write_bytes(made)
-    return CODELS[language]
-
-
-@pytest.mark.parametrize("form", CODELS)
+@pytest.mark.parametrize("form", COMPILED)
 @pytest.mark.parametrize("engine", ["merged", "plain"])
 @pytest.mark.parametrize(
     ("built_in", "parameters"),
@@ -61,16 +45,16 @@ def test_compiled_codel_decides_as_the_built_in_one_about_every_packet(
     form: str, engine: str, built_in: str, parameters: str, tmp_path: Path
 ) -> None:
     theirs = report(scenario(tmp_path, built_in), engine=engine)
-    ours = report(scenario(tmp_path, user(codel(tmp_path, form), "Codel", parameters)), engine=engine)
+    ours = report(scenario(tmp_path, user(put(tmp_path, "codel", form), "Codel", parameters)), engine=engine)
     # The digest contains each packet's fate and delay.
     assert ours["digest"] == theirs["digest"]
     assert drops(ours) > 10
 
 
-@pytest.mark.parametrize("form", CODELS)
+@pytest.mark.parametrize("form", COMPILED)
 def test_compiled_codel_gives_the_same_packet_trace_and_time_series(form: str, tmp_path: Path) -> None:
     found = []
-    for discipline in ('{ kind = "codel" }', user(codel(tmp_path, form), "Codel")):
+    for discipline in ('{ kind = "codel" }', user(put(tmp_path, "codel", form), "Codel")):
         native = scenario(tmp_path, discipline).native
         text, rows, trace_hash = core._native.trace(native, 3, lambda *_: None, ([], [], [], [], None, None))
         found.append((rows, trace_hash, json.loads(text)["series"]))
@@ -81,7 +65,7 @@ def test_compiled_codel_gives_the_same_packet_trace_and_time_series(form: str, t
 @pytest.mark.parametrize("parallel", [1, 2, 3])
 @pytest.mark.parametrize("form", FORMS)
 def test_several_threads_for_one_run_give_the_same_results(form: str, parallel: int, tmp_path: Path) -> None:
-    one = scenario(tmp_path, user(codel(tmp_path, form), "Codel"))
+    one = scenario(tmp_path, user(put(tmp_path, "codel", form), "Codel"))
     whole = one.native.run(3)
     assert one.native.user_languages == ["native" if form == "so" else "wasm"]
     assert json.loads(one.native.run(3, parallel=parallel))["digest"] == json.loads(whole)["digest"]
@@ -170,112 +154,6 @@ def test_a_mark_is_a_drop_for_packets_without_ecn(form: str, tmp_path: Path) -> 
     plain, ecn = report(one), report(one.set({"flows[tcp].transport.ecn": "classic"}))
     assert drops(plain) > 0 == marks(plain)
     assert marks(ecn) > 0 == drops(ecn)
-
-
-# Body in C or WebAssembly text, and parts of the message.
-FAULTS = {
-    "so": {
-        "return 3;": ("the component returned the status 3",),
-        'return tailback_fail(host, "the queue is odd");': ("the queue is odd",),
-        "answer->verdict = 3;": ("the verdict 3 is neither PASS (0) nor MARK (1) nor DROP (2)",),
-        "answer->verdict = (uint32_t)-1;": ("the verdict 4294967295",),
-        "answer->wake_ps = call->now_ps - 1;": ("is before now",),
-        "answer->wake_ps = (uint64_t)(NAN > 0 ? 1.0 : 0.0);": ("is before now",),
-        "tailback_below(host, 0);": ("`below` was called with 0",),
-        "tailback_exponential(host, NAN);": ("`exponential` was called with the mean NaN",),
-        'tailback_parameter(host, "n", TAILBACK_NUMBER, 0);': ("only when it is made",),
-    },
-    "wat": {
-        "(return (i32.const 3))": ("the component returned the status 3",),
-        "(call $fail (i32.const 1035)) (return (i32.const 1))": ("the queue is odd",),
-        "(call $fail (i32.const 1035)) unreachable": ("the queue is odd", "unreachable"),
-        "(i32.store offset=8 (local.get $answer) (i32.const 3))": ("the verdict 3 is neither",),
-        "(i64.store (local.get $answer) (i64.sub (i64.load (local.get $call)) (i64.const 1)))": ("is before now",),
-        "(drop (call $below (i64.const 0)))": ("`below` was called with 0",),
-        "(drop (call $exponential (f64.const nan)))": ("`exponential` was called with the mean NaN",),
-        "(drop (call $parameter (i32.const 1024) (i32.const 0) (f64.const 0)))": ("only when it is made",),
-        "unreachable": ("trap:", "unreachable"),
-        "(drop (i32.div_u (i32.const 1) (i32.const 0)))": ("trap:", "divide by zero"),
-        "(drop (i64.trunc_f64_u (f64.const nan)))": ("trap:",),
-        "(drop (i32.load (i32.const 65536)))": ("trap:", "out of bounds"),
-        "(call $fail (i32.const 65536))": ("the text at 65536 does not end with a zero",),
-        "(call $deep)": ("trap:", "call stack exhausted"),
-        "(call $forever)": ("took more than 100000000 steps",),
-        "(drop (memory.grow (i32.const 300)))": ("its memory would grow beyond 16777216 bytes",),
-    },
-}
-CASES = [(form, body) for form, bodies in FAULTS.items() for body in bodies]
-
-
-@pytest.mark.parametrize(("form", "body"), CASES)
-def test_a_fault_ends_its_cell_of_a_sweep_and_the_other_nine_finish(form: str, body: str, tmp_path: Path) -> None:
-    one = scenario(tmp_path, user(write(tmp_path, form, when(form, body)), "Mine", "{ n = 0 }"))
-    with pytest.raises(core.FailedRuns, match="1 of 10 runs failed") as failed:
-        core.sweep(one, {"network.discipline.parameters.n": range(10)}, replications=1, seed=1)
-    assert sum(len(runs) for runs in failed.value.sweep.runs.values()) == 9
-    message = failure(one.set({"network.discipline.parameters.n": 4}))
-    for part in (f"`Mine` of mine.{form} at ", "in `arrive` at 1.000", *FAULTS[form][body]):
-        assert part in message
-
-
-RUST_LAW = """
-mod tailback_law;
-use tailback_law::*;
-
-struct Mine { n: f64, name: String }
-
-impl QueueLaw for Mine {
-    const EVENTS: u32 = bit(ARRIVE);
-    const PROBES: &'static [&'static str] = &["n"];
-    fn new(host: &Host) -> Result<Mine, String> {
-        let name = host.text("name").unwrap_or_default();
-        if name == "refused" { return Err(format!("the name is {name}")); }
-        Ok(Mine { n: host.number("n", 0.0), name })
-    }
-    fn answer(&mut self, call: &QueueCall, answer: &mut QueueAnswer, _host: &Host) -> Result<(), String> {
-        if self.n != 4.0 || call.now_ps < 1_000_000_000_000 { return Ok(()); }
-        match self.name.as_str() {
-            "error" => Err("the queue is odd".to_owned()),
-            "verdict" => { answer.verdict = 3; Ok(()) }
-            "index" => { answer.verdict = [0, 1][self.name.len()]; Ok(()) }
-            "unwrap" => { answer.verdict = self.name.parse().unwrap(); Ok(()) }
-            name => panic!("{name} is no name of {} letters", name.len()),
-        }
-    }
-    fn probe(&self, _number: u32) -> f64 { self.n }
-}
-queue_law!(Mine);
-"""
-RUST_FAULTS = {
-    "error": "the queue is odd",
-    "verdict": "the verdict 3 is neither",
-    "index": "the len is 2 but the index is 5",
-    "unwrap": "InvalidDigit",
-    # The text is longer than the buffer that the first reading offers.
-    "x" * 300: "x is no name of 300 letters",
-}
-
-
-@pytest.mark.parametrize("name", RUST_FAULTS)
-@pytest.mark.parametrize("target", [None, WASM_TARGET])
-def test_a_panic_in_rust_is_a_fault_with_its_message(name: str, target: str | None, tmp_path: Path) -> None:
-    file = "mine.wasm" if target else "mine.so"
-    (tmp_path / file).write_bytes(rust(RUST_LAW, target))
-    one = scenario(tmp_path, user(file, "Mine", f'{{ n = 0, name = "{name}" }}'))
-    with pytest.raises(core.FailedRuns, match="1 of 10 runs failed") as failed:
-        core.sweep(one, {"network.discipline.parameters.n": range(10)}, replications=1, seed=1)
-    assert sum(len(runs) for runs in failed.value.sweep.runs.values()) == 9
-    message = failure(one.set({"network.discipline.parameters.n": 4}))
-    for part in (f"`Mine` of {file} at ", "in `arrive` at 1.000", RUST_FAULTS[name]):
-        assert part in message
-
-
-@pytest.mark.parametrize("target", [None, WASM_TARGET])
-def test_a_refusal_of_a_parameter_in_rust_has_its_reason(target: str | None, tmp_path: Path) -> None:
-    file = "mine.wasm" if target else "mine.so"
-    (tmp_path / file).write_bytes(rust(RUST_LAW, target))
-    assert "the name is refused" in str(refusal(tmp_path, user(file, "Mine", '{ name = "refused" }')))
-    assert "`name` is 5; write a text" in str(refusal(tmp_path, user(file, "Mine", "{ name = 5 }")))
 
 
 @pytest.mark.parametrize("form", FORMS)

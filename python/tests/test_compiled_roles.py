@@ -1,4 +1,4 @@
-"""Schedulers, congestion controls and traffic sources that the user has written in C and in WebAssembly."""
+"""Schedulers, congestion controls and traffic sources that the user has compiled."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from typing import Any
 
 import pytest
 import test_congestion_controls as controls
-from compiled import build
-from components import LAWS, drops, dumbbell, failure, marks, read, report
+from compiled import FORMS as COMPILED
+from compiled import put
+from compiled_roles import write
+from components import LAWS, drops, dumbbell, marks, read, report
 
 import tailback as core
 
@@ -41,15 +43,6 @@ QUEUES = """[
     { match = { dscp = 0 }, limit = "30packets", discipline = { kind = "codel", target = "2ms" } },
     { name = "last" },
 ]"""
-
-
-def put(folder: Path, name: str, form: str) -> str:
-    """Put a component of the folder `laws` into a folder; return the name of the file."""
-    if form == "so":
-        build((LAWS / f"{name}.c").read_text(), folder / f"{name}.so")
-    else:
-        shutil.copy(LAWS / f"{name}.wat", folder)
-    return f"{name}.{form}"
 
 
 def control(file: str, name: str = "Reno", parameters: str = "{}") -> str:
@@ -87,7 +80,7 @@ TRANSPORTS = [
 ]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", COMPILED)
 @pytest.mark.parametrize("engine", ["merged", "plain"])
 @pytest.mark.parametrize(("discipline", "keys", "parameters"), TRANSPORTS)
 def test_compiled_reno_decides_as_the_built_in_one_about_every_segment(
@@ -101,7 +94,7 @@ def test_compiled_reno_decides_as_the_built_in_one_about_every_segment(
     assert drops(ours) + marks(ours) > 10
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", COMPILED)
 def test_a_parameter_of_compiled_reno_has_the_effect_that_it_has_in_python(form: str, tmp_path: Path) -> None:
     shutil.copy(LAWS / "reno.py", tmp_path)
     files = ("reno.py", put(tmp_path, "reno", form))
@@ -110,7 +103,7 @@ def test_a_parameter_of_compiled_reno_has_the_effect_that_it_has_in_python(form:
     assert ours["digest"] == theirs["digest"] != default["digest"]
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", COMPILED)
 def test_compiled_reno_gives_the_same_packet_trace(form: str, tmp_path: Path) -> None:
     user = control(put(tmp_path, "reno", form))
     theirs, ours = (trace(controls.scenario(tmp_path, one)) for one in ('{ kind = "reno" }', user))
@@ -118,7 +111,7 @@ def test_compiled_reno_gives_the_same_packet_trace(form: str, tmp_path: Path) ->
     assert ours[0] > 10_000
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", COMPILED)
 @pytest.mark.parametrize("engine", ["merged", "plain"])
 def test_compiled_priority_chooses_as_the_built_in_one_at_every_transmission(
     form: str, engine: str, tmp_path: Path
@@ -131,7 +124,7 @@ def test_compiled_priority_chooses_as_the_built_in_one_at_every_transmission(
     assert trace(ours) == trace(theirs)
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", COMPILED)
 @pytest.mark.parametrize("timeline", ["", RESTARTS])
 @pytest.mark.parametrize("engine", ["merged", "plain"])
 def test_compiled_cbr_emits_as_the_built_in_one(form: str, timeline: str, engine: str, tmp_path: Path) -> None:
@@ -155,76 +148,6 @@ def test_several_threads_for_one_run_give_the_same_results(form: str, parallel: 
     assert json.loads(one.run(3, parallel=parallel))["digest"] == whole["digest"]
 
 
-# Component `Mine` with a body for its calls.
-C_FORM = """
-#include "tailback_law.h"
-#include <math.h>
-#include <stdlib.h>
-
-typedef struct Mine { double n, starts; } Mine;
-
-void TAILBACK_EXPORT(tailback_Mine_describe)(tailback_description *out) {
-    out->abi = TAILBACK_ABI;
-    out->role = @role@;
-    out->events = @events@;
-    out->options = @options@;
-}
-int32_t TAILBACK_EXPORT(tailback_Mine_create)(const tailback_host *host, Mine **self) {
-    *self = calloc(1, sizeof(Mine));
-    (*self)->n = tailback_parameter(host, "n", TAILBACK_NUMBER, 0);
-    return 0;
-}
-int32_t TAILBACK_EXPORT(tailback_Mine_answer)(Mine *self, const tailback_@name@_call *call,
-                                              tailback_@name@_answer *answer, const tailback_host *host) {
-    (void)self; (void)call; (void)answer; (void)host;
-    @body@
-    return 0;
-}
-void TAILBACK_EXPORT(tailback_Mine_destroy)(Mine *self) { free(self); }
-"""
-# Bytes 0 to 8191 are lent to the host.
-WAT_FORM = """
-(module
-  (import "tailback" "fail" (func $fail (param i32)))
-  (import "tailback" "parameter" (func $parameter (param i32 i32 f64) (result f64)))
-  (memory (export "memory") 1)
-  (data (i32.const 8192) "n\\00it is odd\\00")
-  (global $n (mut f64) (f64.const 0))
-  (global $starts (mut i32) (i32.const 0))
-  (func (export "tailback_space") (result i32) (i32.const 0))
-  (func (export "tailback_Mine_describe") (param $out i32)
-    (i32.store (local.get $out) (i32.const 1))
-    (i32.store offset=4 (local.get $out) (i32.const @role@))
-    (i32.store offset=8 (local.get $out) (i32.const @events@))
-    (i32.store offset=252 (local.get $out) (i32.const @options@)))
-  (func (export "tailback_Mine_create") (param $host i32) (param $self i32) (result i32)
-    (global.set $n (call $parameter (i32.const 8192) (i32.const 0) (f64.const 0)))
-    (i32.const 0))
-  (func $forever (loop $again (br $again)))
-  (func (export "tailback_Mine_answer")
-    (param $self i32) (param $call i32) (param $answer i32) (param $host i32) (result i32)
-    @body@
-    (i32.const 0)))
-"""
-# Name in the interface, number, and bit of the event that is handled: select, acknowledged, next.
-ROLES = {"scheduler": (1, 4), "congestion": (2, 2), "source": (3, 2)}
-
-
-def write(folder: Path, form: str, role: str, body: str, *, events: int | None = None, options: int = 0) -> str:
-    """Write the component `Mine` of a role with a body for its calls; return the name of the file."""
-    folder.mkdir(exist_ok=True)
-    number, event = ROLES[role]
-    text = C_FORM if form == "so" else WAT_FORM
-    parts = {"role": number, "events": event if events is None else events, "options": options, "name": role}
-    for name, part in {**parts, "body": body}.items():
-        text = text.replace(f"@{name}@", str(part))
-    if form == "so":
-        build(text, folder / "mine.so")
-    else:
-        (folder / "mine.wat").write_text(text)
-    return f"mine.{form}"
-
-
 def with_mine(folder: Path, role: str, file: str) -> core.Scenario:
     """Return the network with the component `Mine` in its role."""
     if role == "scheduler":
@@ -232,85 +155,6 @@ def with_mine(folder: Path, role: str, file: str) -> core.Scenario:
     if role == "congestion":
         return controls.scenario(folder, control(file, "Mine"))
     return scenario(folder, source=control(file, "Mine"))
-
-
-# Behaviour before the fault: the second queue, that of the connections, is chosen if it is ready, else the first;
-# the window stays; a packet leaves each 10 ms.
-BEFORE = {
-    ("scheduler", "so"): "answer->queue = tailback_queues(call)[1].ready ? 1 : tailback_queues(call)[0].ready ? 0 : 2;",
-    ("congestion", "so"): "",
-    ("source", "so"): "answer->at_ps = call->now_ps + 10000000000u; answer->bytes = 100;",
-    ("scheduler", "wat"): """(i32.store offset=8 (local.get $answer)
-        (select (i32.const 1) (select (i32.const 0) (i32.const 2) (i32.load offset=56 (local.get $call)))
-            (i32.load offset=80 (local.get $call))))""",
-    ("congestion", "wat"): "",
-    ("source", "wat"): """(i64.store (local.get $answer) (i64.add (i64.load (local.get $call)) (i64.const 10000000000)))
-        (i64.store offset=8 (local.get $answer) (i64.const 100))""",
-}
-WHEN = {
-    "so": "if (call->now_ps >= 1000000000000u) {{ {} }}",
-    "wat": "(if (i64.ge_u (i64.load (local.get $call)) (i64.const 1000000000000)) (then {}))",
-}
-STATUS = {
-    ("so", "return 3;"): "the component returned the status 3",
-    ("so", 'return tailback_fail(host, "it is odd");'): "it is odd",
-    ("wat", "(return (i32.const 3))"): "the component returned the status 3",
-    ("wat", "(call $fail (i32.const 8194)) (return (i32.const 1))"): "it is odd",
-    ("wat", "unreachable"): "trap:",
-    ("wat", "(call $forever)"): "took more than 100000000 steps",
-}
-FAULTS: dict[str, dict[tuple[str, str], str]] = {
-    "congestion": {
-        ("so", "answer->cwnd = NAN;"): "the window is NaN segments; it must be 1 to 1000000000",
-        ("so", "answer->cwnd = 0.5;"): "the window is 0.5 segments",
-        ("so", "answer->ssthresh = NAN;"): "the threshold is NaN segments",
-        ("so", "answer->rate = 100;"): "a rate is set, but the control does not declare that it paces",
-        ("so", "answer->wake_ps = call->now_ps - 1;"): "is before now",
-        ("wat", "(f64.store (local.get $answer) (f64.const nan))"): "the window is NaN segments",
-        ("wat", "(f64.store (local.get $answer) (f64.const 0.5))"): "the window is 0.5 segments",
-        ("wat", "(f64.store offset=8 (local.get $answer) (f64.const nan))"): "the threshold is NaN segments",
-        ("wat", "(f64.store offset=16 (local.get $answer) (f64.const 100))"): "does not declare that it paces",
-        ("wat", "(i64.store offset=24 (local.get $answer) (i64.const 1))"): "is before now",
-        **STATUS,
-    },
-    "scheduler": {
-        ("so", "answer->queue = 7;"): "queue 7 is chosen, but the queues are 0 to 2",
-        ("so", "answer->queue = call->queues - 1;"): "queue 2 is chosen, but no packet waits in it",
-        ("so", "answer->wake_ps = call->now_ps - 1;"): "is before now",
-        (
-            "wat",
-            "(i32.store offset=8 (local.get $answer) (i32.const 7))",
-        ): "queue 7 is chosen, but the queues are 0 to 2",
-        (
-            "wat",
-            "(i32.store offset=8 (local.get $answer) (i32.sub (i32.load offset=36 (local.get $call)) (i32.const 1)))",
-        ): "queue 2 is chosen, but no packet waits in it",
-        ("wat", "(i64.store (local.get $answer) (i64.const 1))"): "is before now",
-        **STATUS,
-    },
-    "source": {
-        ("so", "answer->at_ps = call->now_ps - 1;"): "is before the last one, at",
-        ("so", "answer->bytes = 0;"): "a burst has 0 bytes; it must have 1 to 2^40",
-        ("wat", "(i64.store (local.get $answer) (i64.const 1))"): "is before the last one, at",
-        ("wat", "(i64.store offset=8 (local.get $answer) (i64.const 0))"): "a burst has 0 bytes",
-        **STATUS,
-    },
-}
-# The call and the instant of the fault; the source emits each 10 ms from 0 s on.
-CALLS = {
-    "scheduler": "in `select` at 1.0",
-    "congestion": "in `acknowledged` at 1.0",
-    "source": "in `next` at 1 s",
-}
-CASES = [(role, form, body) for role, faults in FAULTS.items() for form, body in faults]
-
-
-@pytest.mark.parametrize(("role", "form", "body"), CASES)
-def test_a_fault_names_the_component_the_call_and_the_instant(role: str, form: str, body: str, tmp_path: Path) -> None:
-    file = write(tmp_path, form, role, BEFORE[role, form] + WHEN[form].format(body))
-    message = failure(with_mine(tmp_path, role, file))
-    for part in (f"`Mine` of {file} at ", CALLS[role], FAULTS[role][form, body]):
-        assert part in message
 
 
 PACED = {

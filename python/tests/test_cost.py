@@ -20,7 +20,7 @@ class _Core:
     If `fails`, the run fails after its first part. Unless `moves`, it reports no progress.
     """
 
-    has_user_code = False
+    user_languages = ()
     run_config = {"seed": 7}  # noqa: RUF012
 
     def __init__(self, build: float, steps: list[float], fails: bool = False, moves: bool = True) -> None:
@@ -104,6 +104,8 @@ def test_run_with_estimate_prints_the_estimate_and_writes_no_results(
     assert done.code == 0
     assert "one replication: about" in done.out
     assert "7 replications on 2 threads: about" in done.out
+    # A short run takes less time than the start of the program and the figures.
+    assert "not included: start of the program, tables and figures" in done.out
     assert not out.exists()
 
 

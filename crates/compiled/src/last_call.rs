@@ -1,19 +1,19 @@
 //! Record of the last call of a component, in memory that another process reads.
 //!
-//! If the environment variable `TAILBACK_LAST_CALL` has the path of a file, each call of a component in machine code is noted
-//! there before it begins, so that the process that has started this one can name the call that has crashed or does not
+//! If the environment variable `TAILBACK_LAST_CALL` has the path of a file, or [`record_in`] has been called, each call of a
+//! component in machine code or in Python is noted there before it begins, so that the process that has started this one can name the call that has crashed or does not
 //! return. The file has 64 words of 64 bits in the byte order of the machine; in a longer file, such a record follows for
 //! each further thread with components.
 //!
 //! | words | |
 //! |---|---|
 //! | 0 | number of calls begun and ended: odd during a call |
-//! | 1 | simulated time of the call, picoseconds |
+//! | 1 | simulated time of the call, picoseconds; 2^64 - 1 for one outside a run, such as `create` |
 //! | 2, 3 | name of the call, such as `arrive` |
 //! | 4 to 63 | name of the component and its place |
 //!
 //! Names are UTF-8, end at the first zero byte, and are cut off if they are longer. Calls on threads without a record are not
-//! noted.
+//! noted, nor are those in WebAssembly, which cannot end the process.
 
 #![allow(unsafe_code, reason = "the file is mapped into memory, since a note must survive a crash at once")]
 #![allow(
@@ -29,6 +29,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Name of the environment variable.
 pub const VARIABLE: &str = "TAILBACK_LAST_CALL";
+/// Time of a call outside a run.
+pub const NO_TIME: u64 = u64::MAX;
 /// Words of a record.
 pub const WORDS: usize = 64;
 /// Words for the name of a call.
@@ -66,7 +68,12 @@ impl Record {
         if file.metadata()?.len() < bytes as u64 {
             file.set_len(bytes as u64)?;
         }
-        Ok(Record { map: MmapOptions::new().map_raw(&file)?, taken: AtomicU64::new(0) })
+        Ok(Record::of(MmapOptions::new().map_raw(&file)?))
+    }
+
+    /// Returns the records of a mapped file.
+    fn of(map: MmapRaw) -> Record {
+        Record { map, taken: AtomicU64::new(0) }
     }
 
     /// Returns the words of all records.
@@ -100,9 +107,22 @@ thread_local! {
     static MINE: Mine = Mine(of_process().and_then(Record::take));
 }
 
+/// Records of this process, once they are known.
+static RECORD: OnceLock<Option<Record>> = OnceLock::new();
+
+/// Notes the calls of this process in the file behind a descriptor, which must be open for reading and writing, whatever the
+/// environment variable says.
+///
+/// # Errors
+/// If the file cannot be mapped, or calls have been noted elsewhere already.
+#[cfg(unix)]
+pub fn record_in(descriptor: std::os::fd::RawFd) -> std::io::Result<()> {
+    let record = Record::of(MmapOptions::new().map_raw(descriptor)?);
+    RECORD.set(Some(record)).map_err(|_| std::io::Error::other("calls are recorded already"))
+}
+
 /// Returns the records of this process. `None`: the environment variable is not set, or its file cannot be mapped.
 fn of_process() -> Option<&'static Record> {
-    static RECORD: OnceLock<Option<Record>> = OnceLock::new();
     let open = || Record::open(Path::new(&std::env::var_os(VARIABLE)?)).ok();
     RECORD.get_or_init(open).as_ref()
 }
@@ -140,17 +160,19 @@ impl Calls {
     }
 
     /// Notes the begin of a call in the record of this thread.
-    fn note(&self, call: [u64; CALL_WORDS], now_ps: u64) -> Call {
+    fn note(&self, call: [u64; CALL_WORDS], now_ps: Option<u64>) -> Call {
         let mine = MINE.try_with(|mine| mine.0).ok().flatten().map(|(_, record)| record);
         if let Some(record) = mine {
             self.write(record, call, now_ps);
         }
         Call(mine)
     }
-    /// Notes the begin of a call.
-    fn write(&self, record: &[AtomicU64], call: [u64; CALL_WORDS], now_ps: u64) {
-        let content = std::iter::once(&now_ps).chain(&call).chain(&self.component);
-        for (word, value) in record[1..].iter().zip(content) {
+    /// Notes the begin of a call; `now_ps` is `None` at the time of the call before.
+    fn write(&self, record: &[AtomicU64], call: [u64; CALL_WORDS], now_ps: Option<u64>) {
+        if let Some(now_ps) = now_ps {
+            record[1].store(now_ps, Ordering::Relaxed);
+        }
+        for (word, value) in record[2..].iter().zip(call.iter().chain(&self.component)) {
             word.store(*value, Ordering::Relaxed);
         }
         record[0].fetch_add(1, Ordering::Release);
@@ -158,12 +180,18 @@ impl Calls {
 
     /// Notes the call with this number at `now_ps`, until the result is dropped.
     pub fn begin(&self, number: u32, now_ps: u64) -> Call {
-        self.note(self.names.get(number as usize).copied().unwrap_or_default(), now_ps)
+        self.note(self.names.get(number as usize).copied().unwrap_or_default(), Some(now_ps))
     }
-    /// Notes a call with this name, which has no number.
-    pub fn begin_named(&self, call: &str, now_ps: u64) -> Call {
+    /// Notes a call with this name, which has no number; `None`: the time is that of the call before on this thread.
+    pub fn begin_named(&self, call: &str, now_ps: Option<u64>) -> Call {
         self.note(call_words(call), now_ps)
     }
+}
+
+/// Notes a call outside a run, such as `create`, of the component with this name, until the result is dropped. `None`: there
+/// is no record.
+pub fn outside_a_run(name: &str, call: &str) -> Option<Call> {
+    Calls::of(name, &[]).map(|calls| calls.note(call_words(call), Some(NO_TIME)))
 }
 
 impl Drop for Call {
@@ -196,15 +224,19 @@ mod tests {
             let end = bytes.iter().position(|byte| *byte == 0).unwrap_or(bytes.len());
             String::from_utf8(bytes[..end].to_vec()).expect("names are UTF-8")
         };
-        Calls::named("a component with quite a long name", &[]).write(mine, call_words("start"), 5);
+        Calls::named("a component with quite a long name", &[]).write(mine, call_words("start"), Some(5));
         drop(Call(Some(mine)));
         let calls = Calls::named("`Red` of red.so at s->b", &["start", "arrive"]);
-        calls.write(mine, calls.names[1], 77);
+        calls.write(mine, calls.names[1], Some(77));
         let found = read();
         assert_eq!([word(&found, 0), word(&found, 1)], [3, 77]);
         assert_eq!([text(&found[16..32]), text(&found[32..])], ["arrive", "`Red` of red.so at s->b"]);
         drop(Call(Some(mine)));
         assert_eq!(word(&read(), 0), 4);
+        calls.write(mine, call_words("probes"), None);
+        let found = read();
+        assert_eq!([word(&found, 0), word(&found, 1)], [5, 77]);
+        assert_eq!(text(&found[16..32]), "probes");
         std::fs::remove_file(&path).expect("the file exists");
     }
 

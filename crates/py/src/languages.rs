@@ -1,6 +1,7 @@
 //! Factories of components in all languages; the suffix of a file is its language.
 
-use crate::user::PyFactories;
+use crate::interrupt::take_interrupt;
+use crate::user::{Problem, PyFactories, failure, load_error, parameters, problem};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::PyBytes;
@@ -27,9 +28,39 @@ impl Languages {
     }
 }
 
+/// Properties of a component that a worker process has loaded, as [`Loaded`] without the index, or the problem.
+type Found = (Option<(String, u32, bool, u32)>, Option<Problem>);
+
+impl Languages {
+    /// Loads a component in machine code in a worker process, so that this process is not ended if the library crashes. `None`:
+    /// the component is in WebAssembly, or this process is the one that runs it.
+    fn elsewhere(&self, role: Role, code: &Code) -> Result<Option<Loaded>, LoadError> {
+        if code.language() != Some(Language::Native) {
+            return Ok(None);
+        }
+        let found = Python::attach(|py| {
+            let tried = || -> PyResult<Option<Found>> {
+                let trial = py.import("tailback.laws.trial")?;
+                let arguments =
+                    (role.name(), &self.folder, &code.file, &code.class, self.allow_files, parameters(code));
+                trial.call_method1("of_library", arguments)?.extract()
+            };
+            let help = "a worker process loads the library first";
+            tried().map_err(|error| LoadError::new("file", failure(py, error), help))
+        });
+        match found? {
+            Some((_, Some(found))) => Err(load_error(found)),
+            Some((Some((digest, events, marks, options)), None)) => {
+                Ok(Some(Loaded { index: 0, digest, events, marks, options }))
+            }
+            Some((None, None)) | None => Ok(None),
+        }
+    }
+}
+
 impl Factories for Languages {
     fn load(&self, role: Role, code: &Code) -> Result<Loaded, LoadError> {
-        let refused = |message, help: &str| LoadError { key: "file", message, help: help.to_owned() };
+        let refused = |message, help: &str| LoadError::new("file", message, help);
         match code.language() {
             Some(Language::Python) => self.python.load(role, code),
             Some(Language::Native | Language::WebAssembly) => {
@@ -41,12 +72,23 @@ impl Factories for Languages {
                 if let Err(message) = inside(&self.folder, &path, self.allow_files) {
                     return Err(refused(format!("`{}`: {message}", path.display()), "its code would run"));
                 }
-                self.compiled.load(role, code, &path)
+                match self.elsewhere(role, code)? {
+                    Some(loaded) => self.compiled.add_elsewhere(role, code, path, loaded),
+                    None => self.compiled.load(role, code, &path),
+                }
             }
             None => Err(refused(
                 format!("`{}` is not Python source, a native library or a WebAssembly module", code.file),
                 "write the path of a file that ends with .py, .so, .dylib, .dll, .wasm or .wat",
             )),
+        }
+    }
+
+    /// The sources of components in Python are kept by `tailback.laws.loading`.
+    fn content(&self, code: &Code) -> Option<Vec<u8>> {
+        match code.language() {
+            Some(Language::Native | Language::WebAssembly) => self.compiled.content(code),
+            Some(Language::Python) | None => None,
         }
     }
 
@@ -103,6 +145,33 @@ pub fn inside(folder: &Path, path: &Path, allow_files: bool) -> Result<(), Strin
     Ok(())
 }
 
+/// Loads a component and makes an instance, as the loading of a scenario does. The arguments are the role, the folder of the
+/// scenario, the keys of the component in it (the parameters as JSON), and whether files outside the folder are permitted.
+/// Returns the properties of the component or the problem. Raises what the component raises if it is no `Exception`, and
+/// `ValueError` for an unknown role and for other text than JSON.
+#[pyfunction]
+pub fn load_component(
+    role: &str,
+    folder: PathBuf,
+    file: String,
+    class: String,
+    allow_files: bool,
+    parameters: &str,
+) -> PyResult<Found> {
+    let unknown = || PyValueError::new_err(format!("there is no role `{role}`"));
+    let role = Role::ALL.into_iter().find(|known| known.name() == role).ok_or_else(unknown)?;
+    let parameters = serde_json::from_str(parameters).map_err(|error| PyValueError::new_err(error.to_string()))?;
+    let code = Code { file, class, parameters, loaded: None };
+    let found = Languages::new(folder, allow_files).load(role, &code);
+    if let Some(interrupt) = take_interrupt() {
+        return Err(interrupt);
+    }
+    Ok(match found {
+        Ok(loaded) => (Some((loaded.digest, loaded.events, loaded.marks, loaded.options)), None),
+        Err(error) => (None, Some(problem(error))),
+    })
+}
+
 /// Returns a WebAssembly module in the binary format. Raises `ValueError` for text that is no module.
 #[pyfunction]
 pub fn wat_to_wasm<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBytes>> {
@@ -114,4 +183,12 @@ pub fn wat_to_wasm<'py>(py: Python<'py>, text: &str) -> PyResult<Bound<'py, PyBy
 #[pyfunction]
 pub fn law_records() -> BTreeMap<&'static str, Vec<(&'static str, usize)>> {
     tailback_compiled::abi::layouts()
+}
+
+/// Returns the role of the class `name` of a library or WebAssembly module, such as "queue-law"; `None`: the file has no such
+/// class, or its description has another number. The file is loaded. Raises `ValueError` for a file that cannot be loaded.
+#[pyfunction]
+pub fn compiled_role(file: PathBuf, name: &str) -> PyResult<Option<&'static str>> {
+    let role = Components::role(&file, name).map_err(PyValueError::new_err)?;
+    Ok(role.map(Role::name))
 }

@@ -94,7 +94,7 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_class::<scenario::Scenario>()?;
     module.add_class::<simulation::Simulation>()?;
     module.add_class::<study::Study>()?;
-    module.add_class::<user::Component>()?;
+    module.add_class::<user::Base>()?;
     module.add_class::<user::CongestionControl>()?;
     module.add_class::<user::CongestionCall>()?;
     module.add_class::<user::SchedulerCall>()?;
@@ -107,7 +107,9 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(user::record_calls, module)?)?;
     module.add_function(wrap_pyfunction!(user::host_functions, module)?)?;
     module.add_function(wrap_pyfunction!(languages::law_records, module)?)?;
+    module.add_function(wrap_pyfunction!(languages::load_component, module)?)?;
     module.add_function(wrap_pyfunction!(languages::wat_to_wasm, module)?)?;
+    module.add_function(wrap_pyfunction!(languages::compiled_role, module)?)?;
     module.add_submodule(&user::maths(module.py())?)?;
     let events: BTreeMap<_, _> = Role::ALL.iter().map(|role| (role.name(), role.events())).collect();
     module.add("component_events", events)?;

@@ -6,7 +6,7 @@ use crate::panics::whole;
 use crate::run::{Cancel, in_turn, json, run};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
-use pyo3::types::PyList;
+use pyo3::types::{PyBytes, PyList};
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use tailback_scenario::{Files, build, network};
 use tailback_sim::Parts;
 use tailback_sim::plan::{Engine, Plan};
 use tailback_units::{Dur, Time};
-use tailback_user::Language;
+use tailback_user::{Code, Language};
 
 /// A checked scenario.
 #[pyclass(frozen, module = "tailback._native")]
@@ -118,6 +118,12 @@ impl Scenario {
     fn user_languages(&self) -> Vec<&'static str> {
         let all = [Language::Python, Language::Native, Language::WebAssembly];
         all.into_iter().filter(|language| self.0.has_code_in(*language)).map(Language::name).collect()
+    }
+    #[getter]
+    fn user_files<'py>(&self, py: Python<'py>) -> Vec<(String, String, Option<Bound<'py, PyBytes>>)> {
+        let digest = |code: &Code| code.loaded.as_ref().map_or_else(String::new, |loaded| loaded.digest.clone());
+        let content = |code: &Code| self.0.factories().content(code).map(|content| PyBytes::new(py, &content));
+        self.0.codes().iter().map(|code| (code.file.clone(), digest(code), content(code))).collect()
     }
     #[getter]
     fn title(&self) -> &str {

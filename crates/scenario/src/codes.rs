@@ -6,7 +6,7 @@ use crate::document::{Document, Transport};
 use tailback_document::Path;
 use tailback_traffic::Model;
 use tailback_transport::Cc;
-use tailback_user::{Code, Factories, Role};
+use tailback_user::{Code, Factories, Parameter, Role};
 
 /// Loads the components that a document names; returns the complaints about those that cannot be loaded.
 pub(crate) fn load(document: &mut Document, factories: &dyn Factories) -> Vec<Complaint> {
@@ -71,7 +71,12 @@ fn loaded(path: &Path, role: Role, code: &mut Code, factories: &dyn Factories) -
         }
         Err(error) => {
             let path = path.join(error.key);
-            Some(Complaint { path, on: On::Value, message: error.message, help: Some(error.help) })
+            let (path, on) = match error.parameter {
+                None => (path, On::Value),
+                Some(Parameter::Unknown(name)) => (path.join(name), On::Key),
+                Some(Parameter::Invalid(name)) => (path.join(name), On::Value),
+            };
+            Some(Complaint { path, on, message: error.message, help: Some(error.help) })
         }
     }
 }

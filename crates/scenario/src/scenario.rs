@@ -15,7 +15,7 @@ use siphasher::sip128::{Hasher128, SipHasher24};
 use std::collections::BTreeMap;
 use tailback_document::Path;
 use tailback_sim::plan::{ChangeKind, Engine, Plan};
-use tailback_user::{Factories, Language};
+use tailback_user::{Code, Factories, Language};
 
 /// A valid document; every constructor checks the document.
 #[derive(Clone, Debug)]
@@ -138,6 +138,13 @@ impl Scenario {
     pub fn has_code_in(&self, language: Language) -> bool {
         let mut found = false;
         codes::each_code(&self.document, |code| found |= code.language() == Some(language));
+        found
+    }
+
+    /// Returns the user-defined components that the document names, in its order.
+    pub fn codes(&self) -> Vec<Code> {
+        let mut found = Vec::new();
+        codes::each_code(&self.document, |code| found.push(code.clone()));
         found
     }
 

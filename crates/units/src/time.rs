@@ -133,6 +133,15 @@ impl fmt::Debug for Time {
         write!(f, "t={}", Dur(self.0))
     }
 }
+impl fmt::Display for Time {
+    /// Formats the exact instant in seconds, such as "0.1 s".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        const PS_PER_S: u64 = 1_000_000_000_000;
+        let (whole, rest) = (self.0 / PS_PER_S, self.0 % PS_PER_S);
+        let digits = format!("{whole}.{rest:012}");
+        write!(f, "{} s", digits.trim_end_matches('0').trim_end_matches('.'))
+    }
+}
 impl fmt::Debug for Dur {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{self}")
@@ -164,6 +173,15 @@ mod tests {
 
     const MAX_PS: u64 = u64::MAX;
     type Constructor = fn(u64) -> Dur;
+
+    #[test]
+    fn an_instant_is_displayed_exactly_in_seconds() {
+        // The nearest floating-point number of 100e9 ps times 1e-12 is 0.09999999999999999.
+        let shown = [0, 1, 100_000_000_000, 1_001_200_000_000, 149_575_983_287, 20_000_000_000_000];
+        let expected = ["0 s", "0.000000000001 s", "0.1 s", "1.0012 s", "0.149575983287 s", "20 s"];
+        assert_eq!(shown.map(|ps| Time(ps).to_string()), expected);
+        assert_eq!(Time(MAX_PS).to_string(), "18446744.073709551615 s");
+    }
 
     #[test]
     fn a_constructor_panics_from_the_first_value_that_does_not_fit() {

@@ -49,10 +49,28 @@ impl Role {
 pub struct LoadError {
     /// Key of [`Code`] that is wrong: "file", "class" or "parameters".
     pub key: &'static str,
+    /// The parameter that is wrong; `None`: none of them, or the component does not say which one.
+    pub parameter: Option<Parameter>,
     /// Description of the error.
     pub message: String,
     /// Advice.
     pub help: String,
+}
+
+impl LoadError {
+    /// Returns the error of the file, the class or the parameters as a whole.
+    pub fn new(key: &'static str, message: impl Into<String>, help: impl Into<String>) -> LoadError {
+        LoadError { key, parameter: None, message: message.into(), help: help.into() }
+    }
+}
+
+/// A parameter that a component refuses.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parameter {
+    /// The component has no parameter of this name.
+    Unknown(String),
+    /// The value of the parameter of this name is wrong.
+    Invalid(String),
 }
 
 /// Message of factories that make no such component.
@@ -65,6 +83,12 @@ pub trait Factories: Send + Sync {
     /// # Errors
     /// If the file cannot be read, or has no such component, or if the component refuses the parameters.
     fn load(&self, role: Role, code: &Code) -> Result<Loaded, LoadError>;
+
+    /// Returns the content of the file of a component as it was loaded, so that a copy of it is the one that
+    /// [`Loaded::digest`] stands for. `None`: the factories do not keep it.
+    fn content(&self, _code: &Code) -> Option<Vec<u8>> {
+        None
+    }
 
     /// Makes an instance of a queue law that has been loaded.
     ///
@@ -106,7 +130,7 @@ pub struct NoFactories;
 impl Factories for NoFactories {
     fn load(&self, _role: Role, code: &Code) -> Result<Loaded, LoadError> {
         let message = format!("`{}` is not loaded: user-defined components are disabled here", code.file);
-        Err(LoadError { key: "file", message, help: "run the scenario from its file".to_owned() })
+        Err(LoadError::new("file", message, "run the scenario from its file"))
     }
 }
 

@@ -21,7 +21,7 @@ pub struct Fault {
 impl fmt::Display for Fault {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Fault { component, call, at, message } = self;
-        write!(f, "{component}, in `{call}` at {} s: {message}", at.as_secs())
+        write!(f, "{component}, in `{call}` at {at}: {message}")
     }
 }
 
@@ -39,5 +39,20 @@ impl Faults {
     pub fn record(&self, fault: Fault) {
         // The first fault is the cause; later ones may follow from it.
         let _ = self.0.set(fault);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_instant_of_a_fault_has_no_more_digits_than_it_needs() {
+        let at = |ps| {
+            let component = "`Red` of red.so at a->b".to_owned();
+            Fault { component, call: "arrive", at: Time(ps), message: "it is odd".to_owned() }.to_string()
+        };
+        assert_eq!(at(50_000_000_000), "`Red` of red.so at a->b, in `arrive` at 0.05 s: it is odd");
+        assert_eq!(at(1_000_000_000_001), "`Red` of red.so at a->b, in `arrive` at 1.000000000001 s: it is odd");
     }
 }

@@ -21,7 +21,7 @@ mod source;
 
 pub use code::{Code, Loaded};
 pub use congestion::{CongestionAnswer, CongestionCall, CongestionEvent, CongestionLaw, CongestionOptions};
-pub use factories::{Factories, Install, LoadError, NoFactories, Role};
+pub use factories::{Factories, Install, LoadError, NoFactories, Parameter, Role};
 pub use fault::{Fault, Faults};
 pub use installed::Installed;
 pub use language::Language;

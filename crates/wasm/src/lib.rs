@@ -1,6 +1,6 @@
 //! The simulator with a C interface: as a WebAssembly module for browsers and Node.js, and as a native library for C.
 //!
-//! The WebAssembly module has no imports, so that its host cannot influence a result, except by users' laws ([`laws`]). For a run, the host allocates
+//! The WebAssembly module has no imports, so that its host cannot influence a result, except by users' components ([`laws`]). For a run, the host allocates
 //! memory in the module ([`tailback_alloc`]), writes the scenario there as UTF-8, calls [`tailback_run`], reads the
 //! answer at [`tailback_result_ptr`], and frees the memory ([`tailback_free`]). `tools/wasm_digest.mjs` is an example
 //! of a host. A run that is stepped through has a handle ([`stepping`]). An editor checks and changes documents ([`document`]). `tailback.h` declares the functions for C,

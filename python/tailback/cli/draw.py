@@ -1,4 +1,4 @@
-"""Commands that draw and export results: plot, flent."""
+"""Commands that draw and export results: plot, report, flent."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from tailback.plotting.pictures import Run
     from tailback.run.result import Result
 
-__all__ = ["flent", "plot"]
+__all__ = ["flent", "plot", "report"]
 
 
 @click.command(context_settings=SETTINGS)
@@ -25,7 +25,9 @@ __all__ = ["flent", "plot"]
 @click.option("--picture", metavar="NAME", help="Picture to draw, such as fct, cwnd or queue-composition; see below.")
 @click.option("--of", "names", metavar="PATTERN", help="With --picture: the flows, groups or ports to draw.")
 @click.option("--x", metavar="QUANTITY", help="Quantity of the x axis: time, an axis of a sweep, a metric, size, fct.")
-@click.option("--y", metavar="QUANTITY", help="Quantity of the y axis, such as 'goodput[*]', 'queue[sw1->*]' or cdf.")
+@click.option(
+    "--y", metavar="QUANTITY", help="Quantity of the y axis, such as 'goodput[*]', 'queue[sw1->*]', probe.NAME or cdf."
+)
 @click.option(
     "--between",
     nargs=2,
@@ -148,6 +150,29 @@ def _figure(
     from tailback.plotting.xy import xy
 
     return xy(run, x or "", y or "", size=size, log=_axes(log))
+
+
+@click.command(context_settings=SETTINGS)
+@click.argument("directory", metavar="RUN|SWEEP", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--out", type=click.Path(path_type=Path), help="File to write. Default: DIR/report.html.")
+def report(directory: Path, out: Path | None) -> None:
+    """Write the page of a run directory or of a sweep: metrics with intervals, and charts to zoom into.
+
+    The page is one file that needs no network. Beside it stands a second one, with the suffix -static, that needs no
+    JavaScript.
+    """
+    from tailback.pages.document import write
+
+    if (directory / "sweep.json").is_file():
+        from tailback.study.page import page as sweep_page
+        from tailback.study.sweep import open_sweep
+
+        document = sweep_page(open_sweep(directory))
+    else:
+        from tailback.pages.run import page as run_page
+
+        document = run_page(directory)
+    click.echo(str(write(document, out or directory / "report.html")))
 
 
 @click.command(context_settings=SETTINGS)

@@ -25,6 +25,7 @@ Examples:
   tailback evaluate codel                                    against drop-tail, pie and red
   tailback evaluate '{ kind = "pie", target = "20ms" }' --against pie,fq-codel
   tailback evaluate law.toml --only 8.2 --out out/law        a file with discipline = { ... }
+  tailback evaluate my_aqm.py                                the only law of the file, with its defaults
   tailback evaluate --transport cubic                        against reno and bbr
   tailback evaluate --transport '{ kind = "cubic", beta = 0.5 }' --only rfc9743/5.2
   tailback evaluate --transport scenario.toml                the transport of the scenario's flows
@@ -37,7 +38,7 @@ Exit codes: 0 evaluated, 2 unknown name or section, 3 invalid table or file, 4 a
 @click.option(
     "--transport",
     metavar="CC",
-    help="Congestion control to evaluate instead of a discipline: a kind, an inline table, or a TOML file.",
+    help="Congestion control to evaluate instead of a discipline, in the same forms.",
 )
 @click.option(
     "--against",
@@ -77,10 +78,10 @@ def evaluate(
 ) -> int:
     """Characterise a queue discipline by RFC 7928, or a congestion control by RFC 9743, RFC 5166 and the TCP suite.
 
-    DISCIPLINE is a kind, an inline table, or a TOML file with the key `discipline`; CC likewise, with the key
-    `transport` at the top or in the flows of a scenario. Each section is a row. Each scenario is run with all subjects
-    and the same seeds; "better" and "worse" are decided by intervals of paired differences, "passes" and "fails" by
-    the interval against a limit.
+    DISCIPLINE is a kind, an inline table, a TOML file with the key `discipline`, or a file of Python with one law; CC
+    likewise, with the key `transport` at the top or in the flows of a scenario. Each section is a row. Each
+    scenario is run with all subjects and the same seeds; "better" and "worse" are decided by intervals of paired
+    differences, "passes" and "fails" by the interval against a limit.
     """
     from tailback.evaluation.evaluate import evaluate as evaluate_all
     from tailback.evaluation.evaluate import guide_of, write
@@ -125,13 +126,13 @@ def _print(found: Card) -> None:
         ]
         for row in found.rows
     ]
-    heads = ("", "section", "status", *(["limits"] if judged else []), *found.against)
+    heads = ("", "section", "status", *(["limits"] if judged else []), *(f"against {one}" for one in found.against))
     screen.print(table(f"{found.subject} by {found.guide.name}", heads, rows, words=4 if judged else 3))
     if judged:
         print_line(f"limits: {', '.join(f'{count} {outcome}' for outcome, count in found.outcomes.items())}")
     for other in found.against:
-        counts = ", ".join(f"{count} {word}" for word, count in found.words(other).items())
-        print_line(f"against {other}: {counts}")
+        counts = ", ".join(f"{word} {count}" for word, count in found.words(other).items())
+        print_line(f"{found.subject} against {other}, number of criteria: {counts}")
 
 
 def _limits(row: Row) -> str:

@@ -10,8 +10,8 @@ import click
 
 from tailback.cli.options import SETTINGS, allow_files_option, json_option, quiet_option
 from tailback.cli.output import print_json, print_line, print_note, watch_bar
-from tailback.errors import EXIT_CLAIM, EXIT_OK, UsageError
-from tailback.laws.new import KINDS, LANGUAGES
+from tailback.errors import EXIT_CLAIM, EXIT_OK, ScenarioError, UsageError, unreadable
+from tailback.laws.new import KINDS, LANGUAGES, create, missing
 
 if TYPE_CHECKING:
     from tailback.run.conformance.check import Conformance
@@ -26,14 +26,17 @@ __all__ = ["check", "new"]
 Examples:
   tailback new law my-aqm --in python               my_aqm/ with my_aqm.py, a scenario and tests
   tailback new law my-aqm --in c --out laws         my_aqm.c and others in laws/
+  tailback new scheduler my-wfq --in rust           my_wfq/ with my_wfq.rs and a Makefile
   tailback new congestion-control my-tcp            my_tcp/ with a congestion control
 
 \b
-Exit codes: 0 written, 2 unknown kind, language or template, 4 a file exists or could not be written.""",
+Exit codes: 0 written, 2 unknown kind or language, 4 a file exists or could not be written.""",
 )
 @click.argument("kind", metavar="KIND", type=click.Choice(KINDS))
 @click.argument("name", metavar="NAME")
-@click.option("--in", "language", type=click.Choice(LANGUAGES), default="python", show_default=True, help="Language.")
+@click.option(
+    "--in", "language", type=click.Choice(tuple(LANGUAGES)), default="python", show_default=True, help="Language."
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Directory of the files. Default: the name in lower case.")
 @quiet_option
 def new(kind: str, name: str, language: str, out: Path | None, quiet: bool) -> None:
@@ -41,12 +44,12 @@ def new(kind: str, name: str, language: str, out: Path | None, quiet: bool) -> N
 
     KIND is a law (of a queue), scheduler, congestion-control or source. Existing files are never overwritten.
     """
-    from tailback.laws.new import create
-
     found = create(kind, name, language, out)
     for path in found:
         print_line(str(path))
     if not quiet:
+        if (need := missing(language)) is not None:
+            print_note(need)
         print_note(f"the next commands are in {found[-1]}")
 
 
@@ -103,13 +106,26 @@ def check(
             if bar is not None:
                 bar(text, 0, 0)
 
-        found = [check_law(law, watch) for law in laws]
+        try:
+            found = [check_law(law, watch) for law in laws]
+        except ScenarioError as error:
+            raise _at_option(error) from None
     if as_json:
         print_json(found[0].as_json() if len(found) == 1 else [one.as_json() for one in found])
     else:
         for one in found:
             _print(one)
     return EXIT_OK if all(one.passed for one in found) else EXIT_CLAIM
+
+
+def _at_option(error: ScenarioError) -> ScenarioError:
+    """Return an error of a small network with the option that caused it; other errors are unchanged."""
+    _, found, key = error.path.partition(".parameters")
+    if not found:
+        return error
+    return unreadable(
+        f"--parameters{', ' if key else ''}{key.removeprefix('.')}", error.message, error.suggestion or ""
+    )
 
 
 def _chosen(laws: list[Law], name: str | None) -> list[Law]:

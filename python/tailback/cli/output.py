@@ -126,6 +126,8 @@ def print_note(message: str) -> None:
 def print_cost(costs: Sequence[Cost], replications: int, threads: int | None, *, adaptive: bool, as_json: bool) -> None:
     """Print the estimated run time of `replications` replications in total; `costs` are those of trials at some points.
 
+    The time for all else that a command does is not estimated, and the last line says so.
+
     With `adaptive`, the number of replications is a minimum, since intervals may require more. `threads` is the
     maximum number of replications that run at the same time; `None`: one per processor.
     """
@@ -160,6 +162,7 @@ def print_cost(costs: Sequence[Cost], replications: int, threads: int | None, *,
     print_line(f"one replication: {range_} of processor time ({tried}{points})")
     more = "; more if the intervals are too wide" if adaptive else ""
     print_line(f"{what} on {where}: about {spoken(seconds)}{more}")
+    print_line("not included: start of the program, tables and figures, a few seconds; other programs that run")
 
 
 def _colour(is_terminal: bool) -> bool:

@@ -85,7 +85,8 @@ Examples:
 @click.option("--status", type=click.Path(path_type=Path), metavar="DIR", help="Print the progress of a sweep.")
 @click.option("--report", type=click.Path(path_type=Path), metavar="DIR", help="Write the report of the finished runs.")
 @metric_option(
-    "Columns of the table, such as goodput,'goodput[data]'; default: loss, delay, throughput and the metric of until."
+    "Columns of the table, such as goodput,'goodput[data]', also of report.html; default: loss, delay, throughput and "
+    "the metric of until."
 )
 @strict_option
 @estimate_option
@@ -123,7 +124,7 @@ def sweep(
     if status is not None or report is not None:
         if file is not None:
             raise click.UsageError("--status and --report take the directory of a sweep; remove FILE")
-        return _status(status, as_json) if status is not None else _report(Path(str(report)), quiet)
+        return _status(status, as_json) if status is not None else _report(Path(str(report)), metrics, quiet)
     if file is None:
         raise click.UsageError("Missing argument 'FILE'.")
     from tailback.run.cost import replication_cost, spread
@@ -182,7 +183,7 @@ def sweep(
                 )
             except FailedRuns as error:
                 found = error.sweep
-        _write(found, directory, single, quiet)
+        _write(found, directory, single, metrics, quiet)
         _print(found, as_json, metrics)
     except KeyboardInterrupt:
         # Ctrl-C was pressed before the first run or after the last, for example while figures were drawn. During the
@@ -205,7 +206,7 @@ def sweep(
     return EXIT_SCENARIO if strict and found.warnings else EXIT_OK
 
 
-def _write(found: Sweep, directory: Path | None, single: Path | None, quiet: bool) -> None:
+def _write(found: Sweep, directory: Path | None, single: Path | None, metrics: Sequence[str], quiet: bool) -> None:
     if not quiet:
         for note in found.notes:
             print_note(note)
@@ -217,7 +218,7 @@ def _write(found: Sweep, directory: Path | None, single: Path | None, quiet: boo
         found.write(single)
     elif directory is not None:
         found.write(directory / "results.parquet")
-        found.report(directory / "report.html")
+        found.report(directory / "report.html", metrics)
     if (single or directory) is not None and not quiet:
         print_note(f"written: {single or directory}")
 
@@ -299,11 +300,11 @@ def _status(directory: Path, as_json: bool) -> int:
     return EXIT_OK
 
 
-def _report(directory: Path, quiet: bool) -> int:
+def _report(directory: Path, metrics: Sequence[str], quiet: bool) -> int:
     from tailback.study.sweep import open_sweep
 
     found = open_sweep(directory)
-    _write(found, directory, None, quiet)
+    _write(found, directory, None, metrics, quiet)
     print_warnings(found.warnings)
     if quiet or any(found.runs.values()):
         return EXIT_OK

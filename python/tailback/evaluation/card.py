@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Literal
 
 from tailback import _native
@@ -32,6 +32,7 @@ __all__ = [
     "Word",
     "card",
     "outcome",
+    "verdict",
     "word",
 ]
 
@@ -61,6 +62,11 @@ def word(difference: Interval, better: Better) -> Word | None:
     if difference.hi < 0:
         return "better" if better == "lower" else "worse"
     return "undecided"
+
+
+def verdict(result: Word, names: Sequence[str]) -> str:
+    """Return the text of equal results of comparisons, such as "better than pie, red": of the evaluated subject."""
+    return f"{result} {'against' if result == 'undecided' else 'than'} {', '.join(names)}"
 
 
 def outcome(interval: Interval, limit: Limit | None) -> Outcome | None:
@@ -102,6 +108,17 @@ class Score:
     interval: Interval
     against: Mapping[str, Against]
     limit: Limit | None = None
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """Words in place of the values of subjects that have none, by name."""
+
+    @property
+    def verdicts(self) -> dict[Word, list[str]]:
+        """Names of the other subjects by the result of the comparison with them."""
+        named = {
+            one: [name for name, other in self.against.items() if name != UNCHANGED and other.word == one]
+            for one in WORDS
+        }
+        return {one: names for one, names in named.items() if names}
 
     @property
     def outcome(self) -> Outcome | None:
@@ -118,6 +135,7 @@ class Score:
             "better": self.better,
             **_ends(self.interval),
             "against": {name: other.as_json() for name, other in self.against.items()},
+            "absent": dict(self.absent),
             "limit": None if self.limit is None else asdict(self.limit),
             "outcome": self.outcome,
         }
@@ -319,9 +337,21 @@ def _scores(case: Case, runs: Runs) -> Iterator[Score]:
             if values:
                 difference = mean_interval(paired_differences(own, values), CONFIDENCE.value)
                 interval = mean_interval(list(values.values()), CONFIDENCE.value).clipped(seen.lowest)
-                against[other] = Against(interval, difference, word(difference, criterion.better))
+                # An evaluated subject without a value is not compared.
+                result = None if subject in case.absent else word(difference, criterion.better)
+                against[other] = Against(interval, difference, result)
         interval = mean_interval(list(own.values()), CONFIDENCE.value).clipped(seen.lowest)
-        yield Score(case.key, seen.name, seen.label, seen.unit, criterion.better, interval, against, criterion.limit)
+        yield Score(
+            case.key,
+            seen.name,
+            seen.label,
+            seen.unit,
+            criterion.better,
+            interval,
+            against,
+            criterion.limit,
+            case.absent,
+        )
 
 
 def _ratios(entry: Entry, runs: Runs) -> Iterator[Score]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
 
 from tailback.evaluation.choice import Length
@@ -13,11 +13,24 @@ from tailback.evaluation.subject import Subject
 from tailback.results.report import Report
 from tailback.scenario import Scenario, Value
 
-__all__ = ["STATUSES", "Case", "Curve", "Entry", "Fact", "Ratio", "Status", "Trend", "missing", "not_applicable", "run"]
+__all__ = [
+    "STATUSES",
+    "Case",
+    "Curve",
+    "Entry",
+    "Fact",
+    "Ratio",
+    "Status",
+    "Trend",
+    "missing",
+    "not_applicable",
+    "not_selected",
+    "run",
+]
 
-Status = Literal["run", "not applicable", "missing"]
+Status = Literal["run", "not applicable", "missing", "not selected"]
 """Status of a section."""
-STATUSES: tuple[Status, ...] = ("run", "not applicable", "missing")
+STATUSES: tuple[Status, ...] = ("run", "not applicable", "missing", "not selected")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +89,8 @@ class Case:
     baseline: str = ""
     """Key of the case with which this one is compared, too; empty: none."""
     curves: tuple[Curve, ...] = ()
+    absent: Mapping[str, str] = field(default_factory=dict)
+    """Words in place of the values of subjects, by name, that are run and whose values mean nothing."""
 
     def at(self, subject: Subject, length: Length) -> Scenario:
         """Return the scenario with a subject."""
@@ -144,3 +159,8 @@ def not_applicable(section: str, why: str) -> Entry:
 def missing(section: str, why: str) -> Entry:
     """Return the entry of a section that Tailback does not test; `why` is the reason."""
     return Entry(section, "missing", why)
+
+
+def not_selected(section: str) -> Entry:
+    """Return the entry of a section that is left out because only others were requested."""
+    return Entry(section, "not selected", "only other sections were requested")

@@ -7,14 +7,16 @@ from collections.abc import Mapping
 from html import escape
 
 from tailback import _native
-from tailback.evaluation.card import OUTCOMES, UNCHANGED, WORDS, Against, Card, Graph, Plot, Row, Score
+from tailback.evaluation.card import OUTCOMES, UNCHANGED, WORDS, Against, Card, Graph, Plot, Row, Score, verdict
 from tailback.evaluation.choice import CONFIDENCE
 from tailback.evaluation.criteria import Limit
 from tailback.plotting.plot import image
 from tailback.results.formatting import digits
 from tailback.results.intervals import Interval
 
-__all__ = ["demand", "heading", "page", "sentence", "shown"]
+__all__ = ["demand", "heading", "page", "sentence", "shown", "value_of"]
+
+_MOST_DIGITS = 9
 
 
 def page(found: Card, drawn: Mapping[str, bytes]) -> str:
@@ -43,10 +45,10 @@ def page(found: Card, drawn: Mapping[str, bytes]) -> str:
 each scenario, {digits(found.packet_hops / 1e6, 4)} million packet-hops in {digits(found.cpu_s, 3)} processor seconds;
 digest <code>{escape(found.digest)}</code>.</p>
 <p>Each number is a mean over replications with its {percent} interval (Student's t). The words compare {name} with
-another {role.title} in the same scenario with the same seeds: <em>better</em> or <em>worse</em> if the whole interval
-of the paired differences is on that side of zero, else <em>undecided</em>. A criterion without a better direction has
-no word. Each comparison has its own {percent} interval, so among 100 comparisons of equal {role.plural} about five
-would be called better or worse. Arrows show the better direction.</p>
+another {role.title} in the same scenario with the same seeds, and stand in the column of {name}: <em>better</em> or
+<em>worse</em> if the whole interval of the paired differences is on that side of zero, else <em>undecided</em>. A
+criterion without a better direction has no word. Each comparison has its own {percent} interval, so among 100
+comparisons of equal {role.plural} about five would be called better or worse. Arrows show the better direction.</p>
 {_judged(found)}
 {_summary(found)}
 <h2>Sections</h2>
@@ -61,13 +63,27 @@ would be called better or worse. Arrows show the better direction.</p>
 
 
 def shown(interval: Interval) -> str:
-    """Return a mean with its interval, as "12.3 [11.9, 12.7]"; a number that is exact has no interval."""
+    """Return a mean with its interval, as "12.3 [11.9, 12.7]"; a number that is exact has no interval.
+
+    A narrow interval has as many digits as distinguish its ends from the mean. An interval without width has words
+    instead: all replications have the same value.
+    """
     if not interval.n:
         return "no value"
-    mean = digits(interval.mean, 4)
     if interval.n < 2:
-        return mean
-    return f"{mean} [{digits(interval.lo, 4)}, {digits(interval.hi, 4)}]".replace("-", "\N{MINUS SIGN}")
+        return digits(interval.mean, 4)
+    if interval.lo == interval.hi:
+        return f"{digits(interval.mean, 4)} (same in all replications)".replace("-", "\N{MINUS SIGN}")
+    for count in range(4, _MOST_DIGITS + 1):
+        mean, low, high = (digits(value, count) for value in (interval.mean, interval.lo, interval.hi))
+        if len({mean, low, high}) == 3:
+            break
+    return f"{mean} [{low}, {high}]".replace("-", "\N{MINUS SIGN}")
+
+
+def value_of(score: Score, name: str, interval: Interval) -> str:
+    """Return the value of a subject in a score, or the words that stand in its place."""
+    return score.absent.get(name) or shown(interval)
 
 
 def sentence(text: str) -> str:
@@ -105,14 +121,15 @@ def _summary(found: Card) -> str:
     if not found.against and not any(found.outcomes.values()):
         return ""
     head = "".join(f"<th>{word}</th>" for word in WORDS)
+    name = escape(found.subject)
     rows = "".join(
-        f"<tr><td>{escape(other)}</td>"
+        f"<tr><td>{name} against {escape(other)}</td>"
         + "".join(f'<td class="n {word}">{count}</td>' for word, count in found.words(other).items())
         + "</tr>"
         for other in found.against
     )
     table = (
-        f"<table><thead><tr><th>{escape(found.subject)} against</th>{head}</tr></thead><tbody>{rows}</tbody></table>"
+        f"<table><thead><tr><th>number of criteria</th>{head}</tr></thead><tbody>{rows}</tbody></table>"
         if found.against
         else ""
     )
@@ -151,7 +168,7 @@ def _sections(found: Card) -> str:
             f'<td><span class="chip {row.status.replace(" ", "-")}">{row.status}</span></td>'
             f"<td>{_html(row.why)}</td>{limits}{''.join(f'<td>{count}</td>' for count in counts)}</tr>"
         )
-    head = "".join(f"<th>{escape(other)}</th>" for other in found.against)
+    head = "".join(f"<th>against {escape(other)}</th>" for other in found.against)
     limits = "<th>limits</th>" if any(found.outcomes.values()) else ""
     return f"""<p>The last columns have the numbers of criteria by which {escape(found.subject)} is better (+), worse
 (\N{MINUS SIGN}) or undecided (?).</p>
@@ -201,16 +218,18 @@ def _label(score: Score) -> str:
 
 
 def _table(scores: list[Score], found: Card) -> str:
-    others = [other for other in found.against if any(other in score.against for score in scores)]
+    others = [other for other in found.against if any(other in {**score.against, **score.absent} for score in scores)]
     head = "".join(f"<th>{escape(other)}</th>" for other in others)
     body = ""
     for score in scores:
         arrow = {"lower": " ↓", "higher": " ↑", None: ""}[score.better]
-        own = shown(score.interval)
+        own = value_of(score, found.subject, score.interval)
         if score.limit is not None and score.outcome:
             chip = f'<span class="chip {score.outcome}">{score.outcome}</span>'
             own += f' {chip}<br><span class="limit">{demand(score.limit)}</span>'
-        cells = "".join(_cell(score.against.get(other)) for other in others)
+        for result, names in score.verdicts.items():
+            own += f'<br><span class="chip {result}">{escape(verdict(result, names))}</span>'
+        cells = "".join(_cell(score, other) for other in others)
         body += f'<tr><td>{escape(_label(score))}{arrow}</td><td class="n own">{own}</td>{cells}</tr>'
     return f"""<div class="wide"><table>
 <thead><tr><th>criterion</th><th>{escape(found.subject)}</th>{head}</tr></thead>
@@ -236,12 +255,13 @@ def _changed(row: Row) -> str:
 <div class="wide"><table><thead><tr><th></th>{head}</tr></thead><tbody>{body}</tbody></table></div>"""
 
 
-def _cell(against: Against | None) -> str:
+def _cell(score: Score, other: str) -> str:
+    """Return the cell of another subject; its tooltip has the difference, whose word is in the evaluated one's cell."""
+    against: Against | None = score.against.get(other)
     if against is None:
-        return "<td>not run</td>"
-    chip = f' <span class="chip {against.word}">{against.word}</span>' if against.word else ""
+        return f"<td>{score.absent.get(other, 'not run')}</td>"
     title = f"difference {shown(against.difference)}"
-    return f'<td class="n" title="{escape(title)}">{shown(against.interval)}{chip}</td>'
+    return f'<td class="n" title="{escape(title)}">{shown(against.interval)}</td>'
 
 
 def _plot(found: Plot, drawn: Mapping[str, bytes]) -> str:
@@ -254,9 +274,11 @@ def _plot(found: Plot, drawn: Mapping[str, bytes]) -> str:
 def _figure(graph: Graph, drawn: Mapping[str, bytes], found: Card) -> str:
     if graph.name not in drawn:
         return ""
-    return f"""<figure><img alt="Delay against goodput: {escape(graph.title)}" src="{image(drawn[graph.name])}">
-<figcaption>Delay against goodput: for each {found.guide.role.title} the median (marker) and the ellipse of one standard
-deviation of the points of all replications, one for each second. The upper left is better.</figcaption></figure>"""
+    title = f"Queueing delay against goodput: {escape(graph.title)}"
+    return f"""<figure><img alt="{title}" src="{image(drawn[graph.name])}">
+<figcaption>Queueing delay against goodput: for each {found.guide.role.title} the median (marker) and the ellipse of one
+standard deviation of the points of all replications, one for each second. The upper left is better.</figcaption>
+</figure>"""
 
 
 def _choices(found: Card) -> str:
@@ -296,9 +318,10 @@ th { background: #f6f7f9; } .n { text-align: right; font-variant-numeric: tabula
 .sections td:nth-child(n+5), .sections td:nth-child(1), .sections td:nth-child(3) { white-space: nowrap; }
 .wide { overflow-x: auto; } figure { margin: .6rem 0; max-width: 1100px; } figure img { max-width: 100%; height: auto; }
 .chip { font-size: 12px; font-weight: 600; padding: .05rem .45rem; border-radius: 9px; background: #eaeef2;
-  white-space: nowrap; }
+  display: inline-block; }
 .chip.better, td.better, .chip.run, .chip.passes { background: #dff3e4; color: #116329; }
 .chip.worse, td.worse, .chip.fails { background: #ffd9d6; color: #a40e26; }
 .chip.undecided, td.undecided { background: #fff0c2; color: #7d4e00; }
+.chip.not-selected { background: #fff; color: #57606a; }
 .chip.missing { background: #ffd9d6; color: #a40e26; }
 """

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tailback.errors import UsageError
-from tailback.evaluation.case import Entry, missing, not_applicable, run
+from tailback.evaluation.case import Entry, missing, not_applicable, not_selected, run
 from tailback.evaluation.choice import Length
 from tailback.evaluation.guide import Guide
 from tailback.evaluation.outline import children, is_within
@@ -23,8 +23,8 @@ def plan(
 ) -> list[Entry]:
     """Return the entries of all sections, in the order of the outline.
 
-    With `only`, keys of sections, the sections that are neither below nor equal to one of them are missing. `length` is
-    the effort, by default that of the profile "quick".
+    With `only`, keys of sections, the sections that are neither below nor equal to one of them are not selected.
+    `length` is the effort, by default that of the profile "quick".
     """
     check_sections(guide, only)
     found = {entry.section: entry for entry in guide.entries(subject, others, length or guide.lengths["quick"])}
@@ -58,4 +58,4 @@ def _limited(entry: Entry, only: Collection[str]) -> Entry:
     if not only or entry.status != "run":
         return entry
     chosen = any(is_within(entry.section, one) or is_within(one, entry.section) for one in only)
-    return entry if chosen else missing(entry.section, "left out: only other sections were requested")
+    return entry if chosen else not_selected(entry.section)

@@ -59,7 +59,9 @@ class Runs:
     """Processor time of all replications, s."""
 
     def values(self, case: str, subject: str, criterion: str) -> dict[int, float]:
-        """Return the values of a criterion by replication, without those that are NaN."""
+        """Return the values of a criterion by replication, without those that are NaN; empty if they mean nothing."""
+        if subject in self.cases[case].absent:
+            return {}
         found = self.samples.get((case, subject), {})
         return {k: v for k in sorted(found) if not math.isnan(v := found[k].values[criterion])}
 

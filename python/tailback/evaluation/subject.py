@@ -14,6 +14,8 @@ from typing import cast
 
 from tailback import _native
 from tailback.errors import ScenarioError, UsageError, unreadable
+from tailback.evaluation.component import COMPILED, Component, component, component_of_file
+from tailback.laws.classes import Role as UserRole
 from tailback.scenario import Scenario, Table, Value, read_document, toml_value
 
 __all__ = ["DISCIPLINE", "TRANSPORT", "Role", "Subject", "kinds", "split", "subject"]
@@ -42,6 +44,8 @@ class Role:
     """Returns a small scenario with a table, by which the table is checked."""
     found: Callable[[Mapping[str, object]], object]
     """Returns the table in a file; `None`: there is none."""
+    user: UserRole
+    """Role of the user's components that are evaluated."""
 
     def part(self, table: Mapping[str, Value]) -> Mapping[str, Value]:
         """Return the table of the kind and its parameters."""
@@ -120,6 +124,7 @@ DISCIPLINE = Role(
     lambda table: table,
     _port,
     lambda document: document.get("discipline"),
+    "law",
 )
 TRANSPORT = Role(
     "transport",
@@ -132,11 +137,8 @@ TRANSPORT = Role(
     _transport,
     _connection,
     _of_flows,
+    "congestion-control",
 )
-
-
-_USERS = ("user",)
-"""Kinds whose parameters are in a table of their own."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,30 +175,30 @@ class Subject:
         Scenario.from_document(self.role.document(self.table), self.folder).check()
 
     @property
-    def _own(self) -> Mapping[str, Value]:
-        """Table `parameters` of a user's component."""
-        return cast("Mapping[str, Value]", self.role.part(self.table).get("parameters", {}))
+    def component(self) -> Component | None:
+        """The user's component; `None`: the kind is a built-in one."""
+        return component(self.role.part(self.table), self.folder)
 
     @property
     def parameters_given(self) -> int:
         """Number of parameters that the table gives."""
-        return len(self._own) if self.kind in _USERS else len(self.table) - 1
+        own = self.component
+        return len(self.table) - 1 if own is None else len(own.given)
 
     def change(self, name: str, value: Value) -> dict[str, Value]:
         """Return the keys of the table by which the parameter `name` has this value."""
-        if self.kind in _USERS:
-            return {"parameters": {**self._own, name: value}}
-        return {name: value}
+        own = self.component
+        return {name: value} if own is None else own.change(name, value)
 
     @property
     def parameters(self) -> dict[str, Value | None]:
         """Parameters with their values: those given, else the defaults; `None`: a parameter without a default.
 
-        A kind that the schema does not describe has only the parameters that are given, and a user's component those
-        of its table `parameters`.
+        A kind that the schema does not describe has only the parameters that are given. A user's component has those of
+        its table `parameters` and, if it is a class of Python, those of `__init__`.
         """
-        if self.kind in _USERS:
-            return dict(self._own)
+        if (own := self.component) is not None:
+            return own.parameters
         described = {
             name: value for name, value in _defaults(self.role.definition, self.kind).items() if name != "kind"
         }
@@ -258,6 +260,8 @@ def _read(text: str, role: Role) -> Subject:
     names = kinds(role.names)
     if text in names:
         return Subject(text, role.whole({"kind": text}), "", role)
+    if Path(text).suffix in (".py", *COMPILED) and Path(text).is_file():
+        return _named(component_of_file(Path(text), role.user), str(Path(text).parent), text, role)
     if Path(text).is_file():
         advice = f"write `{key} = {{ kind = ... }}`"
         try:
@@ -282,10 +286,12 @@ def _named(table: object, folder: str, where: str, role: Role) -> Subject:
     if not isinstance(part, dict) or not isinstance(part.get("kind"), str):
         raise unreadable(where, f"the {role.title} has no `kind`", f"write, for example, {role.example}")
     # Keys that were given with the table around that of the kind, such as `ecn` of a transport.
-    outer = table if table["kind"] == whole["kind"] else {}
+    outer = table if role.inner and table["kind"] == whole["kind"] else {}
+    own = component(part, folder)
+    title, shown = (part["kind"], part) if own is None else (own.title, own.given)
     values = " ".join(
         f"{name}={value if isinstance(value, str) else toml_value(value)}"
-        for name, value in {**part, **outer}.items()
+        for name, value in {**shown, **outer}.items()
         if name not in ("kind", *role.inner)
     )
-    return Subject(f"{part['kind']} {values}".rstrip(), whole, folder, role)
+    return Subject(f"{title} {values}".rstrip(), whole, folder, role)

@@ -130,7 +130,7 @@ typedef struct tailback_scheduler_call {
 typedef struct tailback_queue_state {
     uint64_t packets; /* Waiting packets. */
     uint64_t bytes;   /* Buffer bytes of these packets. */
-    uint32_t ready;   /* 1: the queue may be chosen; 0: no packet waits, or none of them may leave now. */
+    uint32_t ready;   /* 1: the queue may be chosen; 0: no packet waits, or no packet may leave now. */
     uint32_t reserved;
 } tailback_queue_state;
 

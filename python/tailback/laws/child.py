@@ -18,7 +18,6 @@ from queue import Empty, SimpleQueue
 from tailback import _native
 from tailback.errors import Cancelled, RunError
 from tailback.laws import watchdog
-from tailback.laws.last_call import shared
 from tailback.laws.workers import Job, WorkerError, mark_inside
 
 __all__ = ["main"]
@@ -44,8 +43,7 @@ def main(descriptors: tuple[int, int, int]) -> None:
         resource.setrlimit(resource.RLIMIT_CORE, (0, resource.getrlimit(resource.RLIMIT_CORE)[1]))
     faulthandler.enable(frames, all_threads=False)
     faulthandler.register(signal.SIGUSR1, frames, all_threads=False)
-    words = memoryview(shared(record)).cast("Q")
-    _native.record_calls(words[:4], words[4:64])
+    _native.record_calls(record)
     mark_inside()
     _Jobs(Connection(connection)).execute()
 

@@ -6,28 +6,24 @@ import difflib
 import hashlib
 import importlib.machinery
 import importlib.util
-import json
 import sys
 import traceback
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
 from types import ModuleType
-from typing import Any
 
 from tailback import _native
 from tailback.laws import workers
 from tailback.laws.component import Component
 from tailback.laws.congestion import CongestionControl
 from tailback.laws.law import Law
+from tailback.laws.new import missing
 from tailback.laws.scheduler import Scheduler
 from tailback.laws.source import Source
+from tailback.laws.trial import ADVICE, Problem, Trial
 
-__all__ = ["Problem", "load", "loaded", "local_modules", "traceback_text"]
-
-Problem = tuple[str, str, str]
-"""Key of the document that is wrong ("file" or "class"), message, and advice."""
+__all__ = ["load", "loaded", "local_modules", "sources", "traceback_text"]
 
 
 @dataclass(frozen=True)
@@ -55,11 +51,6 @@ Found = tuple[type | None, str, int, bool, int, Problem | None]
 """Class, hash of its sources, a bit for each event that it handles, whether it may mark packets, a bit for each option,
 and a problem."""
 
-LOAD_LIMIT_S = 30.0
-"""Maximum duration of loading a class, s of real time."""
-_MAX_PASSED = 10_000
-"""Maximum number of remembered trials."""
-
 _LOCK = RLock()
 """Guards the loaded modules: scenarios may be loaded in several threads."""
 
@@ -75,6 +66,8 @@ class _Module:
 
 
 _MODULES: dict[Path, _Module] = {}
+_RUN: dict[str, _Module] = {}
+"""All modules that have been run, by hash: also those whose file has changed since."""
 _LOCAL: dict[str, Path] = {}
 """Modules of users' folders in `sys.modules`, with their files."""
 
@@ -82,40 +75,52 @@ _LOCAL: dict[str, Path] = {}
 def load(role: str, folder: Path, file: str, name: str, allow_files: bool, parameters: str = "{}") -> Found:
     """Load the class `name` of a file, for the interface `role`.
 
-    A worker process does the same first, and makes an instance with the `parameters` (JSON), so that a crash or an
-    endless loop there is an error of the document.
+    A worker process does the same first, and makes an instance with the `parameters` (JSON).
 
     Returns:
         The class and its properties and `None`; or, if the class cannot be loaded, a description of the problem at the
         end.
 
     """
-    interface, known = INTERFACES[role], _native.component_events[role]
+    interface, all_events = INTERFACES[role], _native.component_events[role]
     path = folder / file
     problem = _refused(folder, path, allow_files)
-    trial = _Trial(path.resolve(), name, parameters)
-    problem = problem or trial.problem(role, folder, file, allow_files)
     if problem is not None:
         return _not_found(problem)
+    trial = Trial(role, folder, file, name, allow_files, parameters)
+    tried = None
+    if workers.is_needed():
+        known = _MODULES.get(path.resolve())
+        tried = trial.found(known.digest if known is not None and _is_current(known) else None)
+        if tried[1] is not None:
+            return _not_found(tried[1])
     with _LOCK:
         try:
             found = _module(path.resolve())
-            trial.passed(found.digest)
+            if tried is not None:
+                trial.passed(found.digest, tried)
         except Exception as error:
             message = f"{path} does not run:\n{traceback_text(error)}"
-            return _not_found(("file", message, "mend the file; it is run when the scenario is loaded"))
+            return _not_found(Problem("file", message, _advice(error)))
     law = getattr(found.module, name, None)
     if not (isinstance(law, type) and issubclass(law, interface.base) and law is not interface.base):
         return _not_found(_no_class(found.module, path, name, law, interface.base))
-    handled = [event for event in known if getattr(law, event) is not getattr(interface.base, event)]
+    handled = [event for event in all_events if getattr(law, event) is not getattr(interface.base, event)]
     if not handled:
-        advice = f"define at least one of {', '.join(known)}"
-        return _not_found(("class", f"`{name}` handles no event", advice))
+        advice = f"define at least one of {', '.join(all_events)}"
+        return _not_found(Problem("class", f"`{name}` handles no event", advice))
     if interface.needed and interface.needed not in handled:
-        return _not_found(("class", f"`{name}` does not define `{interface.needed}`", f"define `{interface.needed}`"))
-    events = sum(1 << known.index(event) for event in handled)
+        problem = Problem("class", f"`{name}` does not define `{interface.needed}`", f"define `{interface.needed}`")
+        return _not_found(problem)
+    events = sum(1 << all_events.index(event) for event in handled)
     options = sum(1 << bit for bit, option in enumerate(interface.options) if getattr(law, option))
     return law, found.digest, events, bool(getattr(law, "marks", False)), options, None
+
+
+def _advice(error: Exception) -> str:
+    """Return the advice for a file that does not run because of an exception."""
+    lacks_numba = isinstance(error, ModuleNotFoundError) and error.name == "numba"
+    return (missing("numba") if lacks_numba else None) or ADVICE
 
 
 def _not_found(problem: Problem) -> Found:
@@ -123,58 +128,14 @@ def _not_found(problem: Problem) -> Found:
     return None, "", 0, False, 0, problem
 
 
-@dataclass(frozen=True, slots=True)
-class _Trial:
-    """Loading of a class in a worker process, before this process loads it."""
-
-    path: Path
-    name: str
-    parameters: str
-
-    def problem(self, role: str, folder: Path, file: str, allow_files: bool) -> Problem | None:
-        """Return the problem of a class whose loading crashes or does not end; exceptions are left to the caller."""
-        if not workers.is_needed() or self._has_passed():
-            return None
-        try:
-            arguments = (role, folder.absolute(), file, self.name, allow_files, self.parameters)
-            workers.called(_tried, *arguments, limit_s=LOAD_LIMIT_S)
-        except workers.WorkerError as error:
-            advice = "mend the file; it is run when the scenario is loaded"
-            return "file", f"{self.path.name} cannot be loaded: {error}", advice
-        return None
-
-    def _has_passed(self) -> bool:
-        known = _MODULES.get(self.path)
-        return known is not None and _PASSED.get(self) == known.digest and _is_current(known)
-
-    def passed(self, digest: str) -> None:
-        """Note that a class with this hash of its sources needs no other trial."""
-        if len(_PASSED) > _MAX_PASSED:
-            _PASSED.clear()
-        _PASSED[self] = digest
-
-
-_PASSED: dict[_Trial, str] = {}
-"""Trials without a problem, with the hashes of the sources."""
-
-
-def _tried(*arguments: Any) -> None:
-    """Load a class and make an instance, in a worker; the arguments are those of `load`, and two of a worker's job."""
-    parameters = arguments[5]
-    with suppress(Exception):
-        law = load(*arguments[:6])[0]
-        if law is not None:
-            law(**json.loads(parameters))
-
-
 def _refused(folder: Path, path: Path, allow_files: bool) -> Problem | None:
     """Return the problem of a path that may not be read or has another suffix, `None` if there is none."""
     if path.suffix != ".py":
-        return "file", f"`{path.name}` is not Python source", "write the path of a file that ends with .py"
+        return Problem("file", f"`{path.name}` is not Python source", "write the path of a file that ends with .py")
     if not path.is_file():
-        return "file", f"there is no file `{path}`", "give the path relative to the scenario's file"
+        return Problem("file", f"there is no file `{path}`", "give the path relative to the scenario's file")
     if not allow_files and not path.resolve().is_relative_to(folder.resolve()):
-        return (
+        return Problem(
             "file",
             f"`{path}` is outside the scenario's folder",
             "its code would run; if you trust this scenario, allow it with --allow-files (in Python: allow_files=True)",
@@ -186,7 +147,8 @@ def _no_class(module: ModuleType, path: Path, name: str, found: object, base: ty
     """Return the problem that the file has no component of this name that is derived from `base`."""
     example = f"class Mine(tailback.{base.__name__}):"
     if found is not None:
-        return "class", f"`{name}` of {path.name} is not derived from tailback.{base.__name__}", f"write `{example}`"
+        message = f"`{name}` of {path.name} is not derived from tailback.{base.__name__}"
+        return Problem("class", message, f"write `{example}`")
     known = [key for key, value in vars(module).items() if isinstance(value, type) and issubclass(value, base)]
     known = [key for key in known if key != base.__name__]
     near = difflib.get_close_matches(name, known, 1)
@@ -196,7 +158,7 @@ def _no_class(module: ModuleType, path: Path, name: str, found: object, base: ty
         advice = f"its classes are {', '.join(known)}"
     else:
         advice = f"write `{example}` in the file"
-    return "class", f"{path.name} has no class `{name}`", advice
+    return Problem("class", f"{path.name} has no class `{name}`", advice)
 
 
 def loaded(path: Path) -> _Module:
@@ -238,8 +200,17 @@ def _module(path: Path) -> _Module:
     _LOCAL.update(local_modules(path.parent, before))
     sources = {path: text, **{source: _read(source) for source in _LOCAL.values()}}
     made = _Module(module, _digest(path.parent, sources), sources)
-    _MODULES[path] = made
+    _MODULES[path] = _RUN[made.digest] = made
     return made
+
+
+def sources(digest: str, name: str) -> dict[str, bytes]:
+    """Return the sources with this hash, by path relative to the folder of the file, which is the first.
+
+    The file gets the `name`: that of a link to it may be another one than its own.
+    """
+    (path, text), *others = _RUN[digest].sources.items()
+    return {name: text, **{other.relative_to(path.parent).as_posix(): content for other, content in others}}
 
 
 def local_modules(folder: Path, before: set[str]) -> dict[str, Path]:
@@ -270,7 +241,8 @@ def _digest(folder: Path, sources: dict[Path, bytes]) -> str:
 
 
 def traceback_text(error: BaseException) -> str:
-    """Return the traceback of an exception, without the frames of this module."""
-    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if frame.filename != __file__]
+    """Return the traceback of an exception, without the frames of this package's `laws`."""
+    own = Path(__file__).parent
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if Path(frame.filename).parent != own]
     lines = [*traceback.format_list(frames), *traceback.format_exception_only(error)]
     return "".join(lines).rstrip()

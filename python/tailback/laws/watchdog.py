@@ -6,13 +6,13 @@ import ctypes
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 
 from tailback import _native
 from tailback.errors import Cancelled
 
-__all__ = ["CALL_LIMIT_S", "LawTimeoutError", "watched"]
+__all__ = ["CALL_LIMIT_S", "LawTimeoutError", "guarded", "watched"]
 
 CALL_LIMIT_S = 10.0
 """Maximum duration of one call of a law, s of real time."""
@@ -40,6 +40,11 @@ class _Run:
 _RUNS: list[_Run] = []
 _LOCK = threading.Lock()
 _THREAD: threading.Thread | None = None
+
+
+def guarded(scenario: _native.Scenario, cancel: _native.Cancel | None) -> AbstractContextManager[None]:
+    """Watch the calls of laws as `watched` does if the scenario has laws in Python; others are not ended so."""
+    return watched(cancel) if "python" in scenario.user_languages else nullcontext()
 
 
 @contextmanager

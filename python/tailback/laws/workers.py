@@ -26,9 +26,9 @@ from typing import Any, TypeVar
 from tailback import _native
 from tailback.errors import Cancelled
 from tailback.laws import watchdog
-from tailback.laws.last_call import VARIABLE, Record, unnamed_file
+from tailback.laws.last_call import Record, unnamed_file
 
-__all__ = ["Job", "WorkerError", "called", "close_idle", "is_needed", "mark_inside"]
+__all__ = ["Job", "WorkerError", "called", "close_idle", "is_needed", "mark_inside", "takes"]
 
 Value = TypeVar("Value")
 Progress = Callable[[float], object]
@@ -96,6 +96,15 @@ def mark_inside() -> None:
 def is_needed() -> bool:
     """Return `True` if code of users shall run in another process: this one is no worker, and can start one."""
     return not _INSIDE and os.name == "posix"
+
+
+def takes(scenario: _native.Scenario) -> bool:
+    """Return `True` if runs of a scenario execute in a worker: it has code in Python or in machine code.
+
+    Modules of WebAssembly are interpreted, with limits of steps and memory, so that they neither crash nor hang: they
+    run on the threads of this process.
+    """
+    return is_needed() and any(language != "wasm" for language in scenario.user_languages)
 
 
 def called(
@@ -212,7 +221,7 @@ class _Worker:
                 [os.fsdecode(spawn.get_executable()), *["-O"] * sys.flags.optimize, "-P", "-c", program],
                 stdin=subprocess.PIPE,
                 pass_fds=descriptors,
-                env={**os.environ, **(environment or {}), VARIABLE: f"/dev/fd/{self._record.descriptor}"},
+                env={**os.environ, **(environment or {})},
             )
 
     def is_alive(self) -> bool:
@@ -270,12 +279,12 @@ class _Worker:
 
     def hung(self, limit_s: float, thread: int | None = None) -> WorkerError:
         """Return the error of a job, or of the call of a thread, that takes too long; its frames are those of now."""
-        last = None if thread is None else self._record.read(thread)
+        last = self._record.last(self._calls_before) if thread is None else self._record.read(thread)
         with suppress(OSError):
             # The handler of this signal, which is in C, writes the frames also while the interpreter's lock is held.
             self._process.send_signal(signal.SIGUSR1)
         time.sleep(_DUMP_S)
-        what = "the code" if last is None else f"{last}: the call"
+        what = f"{last}: the call" if last is not None and last.is_open else "the code"
         return WorkerError(f"{what} did not return within {limit_s:g} s, and its process was ended{self._traceback()}")
 
     def exhausts_memory(self) -> WorkerError | None:

@@ -40,8 +40,10 @@ def chart(figure: Figure) -> Json | None:
     """
     panels = [axes for axes in figure.axes if axes.get_visible()]
     try:
-        found = [_panel(figure, axes, panels) for axes in panels]
-        texts = [text.get_text() for text in figure.texts if text.get_text()]
+        found = [_panel(axes, panels) for axes in panels]
+        # The title of the drawing is that of the figure, which the page prints.
+        title = figure.get_suptitle()
+        texts = [text.get_text() for text in figure.texts if text.get_text() not in ("", title)]
         legends = [_legend(legend) for legend in figure.legends]
     except _CannotShowError:
         return None
@@ -60,7 +62,7 @@ def _size(panels: Sequence[Axes]) -> tuple[int, int]:
     return max((grid.nrows for grid in grids), default=1), max((grid.ncols for grid in grids), default=1)
 
 
-def _panel(figure: Figure, axes: Axes, panels: Sequence[Axes]) -> Json:
+def _panel(axes: Axes, panels: Sequence[Axes]) -> Json:
     spec = axes.get_subplotspec()
     if not axes.axison or axes.images or spec is None or axes.child_axes:
         raise _CannotShowError
@@ -80,13 +82,14 @@ def _panel(figure: Figure, axes: Axes, panels: Sequence[Axes]) -> Json:
             items += _item(axes, artist)
     legend = axes.get_legend()
     shares = {
-        f"share_{name}": next(i for i, other in enumerate(panels) if group.joined(axes, other))
+        f"share_{name}": next(i for i, other in enumerate(panels) if other is axes or group.joined(axes, other))
         for name, group in (("x", axes.get_shared_x_axes()), ("y", axes.get_shared_y_axes()))
     }
     return _without_empty(
         {
             "at": [place.rowspan.start, place.colspan.start, len(place.rowspan), len(place.colspan)],
             "title": axes.get_title() or axes.get_title("left"),
+            "note": axes.get_title("right"),
             "x": _axis(axes.xaxis, axes.get_xlim()),
             "y": _axis(axes.yaxis, axes.get_ylim()),
             **shares,
@@ -131,11 +134,15 @@ def _legend(legend: Legend) -> Json:
 
 
 def _entry_colour(handle: Any) -> str:
+    if isinstance(handle, ErrorbarContainer | BarContainer):
+        handle = (handle.lines if isinstance(handle, ErrorbarContainer) else handle.patches)[0]
     if isinstance(handle, Line2D):
         return _colour(handle.get_color())
     if isinstance(handle, Patch):
         return _colour(handle.get_facecolor())
-    faces = getattr(handle, "get_facecolor", lambda: ())()
+    # The handle of a curve with intervals is a collection of lines.
+    name = "get_color" if isinstance(handle, LineCollection) else "get_facecolor"
+    faces: Any = getattr(handle, name, lambda: ())()
     return _colour(faces[0]) if len(faces) else "#666666"
 
 
@@ -281,9 +288,9 @@ def _patch(axes: Axes, patch: Patch) -> Json:
 
 
 def _area(axes: Axes, collection: PolyCollection) -> Json:
-    if len(collection.get_facecolor()) == 0 or collection.get_array() is not None:  # type: ignore[arg-type]
+    if len(collection.get_facecolor()) == 0 or collection.get_array() is not None:
         raise _CannotShowError
-    face = collection.get_facecolor()[0]  # type: ignore[index]
+    face = collection.get_facecolor()[0]
     spans = {"x": axes.get_xaxis_transform(which="grid"), "y": axes.get_yaxis_transform(which="grid")}
     paths = [np.asarray(path.vertices) for path in collection.get_paths()]
     common = {"colour": _colour(face), "opacity": _short(_alpha(face)), "label": _label(collection),
@@ -306,7 +313,7 @@ def _segments(collection: LineCollection) -> Json:
     colours = collection.get_colors()
     return _without_empty(
         {"kind": "line", "x": xs, "y": ys, "colour": _colour(colours[0]), "label": _label(collection),
-         "width": _short(float(collection.get_linewidths()[0])), "order": collection.get_zorder()}
+         "width": _short(float(cast(Any, collection).get_linewidths()[0])), "order": collection.get_zorder()}
     )  # fmt: skip
 
 
@@ -331,13 +338,13 @@ def _scatter(collection: PathCollection) -> Json:
 
 
 def _text(axes: Axes, text: Text) -> list[Json]:
+    if isinstance(text, Annotation) and text.arrow_patch is not None:
+        raise _CannotShowError
     words = text.get_text()
     if not words:
         return []
     frame = None
     if isinstance(text, Annotation):
-        if text.arrow_patch is not None:
-            raise _CannotShowError
         coordinates, (x, y) = text.xycoords, text.xy
         names = coordinates if isinstance(coordinates, tuple) else (coordinates, coordinates)
         words_of = {"data": "d", "axes fraction": "a"}
@@ -375,7 +382,7 @@ def _text(axes: Axes, text: Text) -> list[Json]:
                 "align": text.get_horizontalalignment(),
                 "baseline": text.get_verticalalignment(),
                 "colour": _colour(text.get_color()),
-                "size": _short(text.get_fontsize()),
+                "size": _short(float(text.get_fontsize())),
                 "turned": bool(text.get_rotation()),
                 "order": text.get_zorder(),
             }

@@ -48,6 +48,8 @@ def columns(
 
 
 def _bars(axes: Axes, series: Columns) -> None:
+    from tailback.plotting import plot
+
     names = list(next(iter(series.values())))
     share = 0.8 / len(series)
     colours = _colours(list(series))

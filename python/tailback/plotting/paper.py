@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,7 +21,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["STYLE", "WIDTHS", "Logarithmic", "Size", "figure_of", "inches", "label", "legend_beside", "paper_style"]
+__all__ = [
+    "STYLE",
+    "WIDTHS",
+    "Logarithmic",
+    "Size",
+    "figure_of",
+    "has_height",
+    "inches",
+    "label",
+    "legend_beside",
+    "paper_style",
+]
 
 STYLE = Path(__file__).with_name("tailback.mplstyle")
 """Style file of matplotlib."""
@@ -60,7 +72,7 @@ def inches(size: Size, shape: float | None = None) -> _Inches:
     elif isinstance(size, int | float):
         found = [float(size)]
     else:
-        found = [_length(part, size) for part in re.split(r"\s*[x\N{MULTIPLICATION SIGN},]\s*", size.strip())]
+        found = [_length(part, size) for part in _lengths(size)]
     if len(found) == 1:
         found.append(found[0] * (shape or (_SHAPE if found[0] <= 5 else _WIDE_SHAPE)))
     if len(found) != 2 or not all(0.5 <= length <= 50 for length in found):
@@ -84,6 +96,15 @@ def paper_style() -> Iterator[None]:
 
     with matplotlib.style.context([STYLE]):
         yield
+
+
+def has_height(size: Size) -> bool:
+    """Return `True` if a size has both width and height."""
+    return isinstance(size, tuple) or (isinstance(size, str) and len(_lengths(size)) == 2)
+
+
+def _lengths(size: str) -> list[str]:
+    return re.split(r"\s*[x\N{MULTIPLICATION SIGN},]\s*", size.strip())
 
 
 def figure_of(size: Size, *, rows: int = 1, shape: float | None = None, **options: Any) -> Figure:
@@ -119,10 +140,31 @@ def _plain_ticks(axes: Axes, log: Logarithmic) -> None:
             axis.set_minor_formatter(NullFormatter())
 
 
-def legend_beside(figure: Figure, axes: Axes, *, title: str = "", columns: int = 3) -> None:
-    """Draw the legend below the axes, where it covers no data, if there is more than one curve or a title."""
+def legend_beside(figure: Figure, axes: Axes, *, title: str = "", columns: int = 3, may_grow: bool = False) -> None:
+    """Draw the legend below the axes, where it covers no data, if there is more than one curve or a title.
+
+    It has at most `columns` columns, and fewer if it would be wider than the figure; then long labels are wrapped. With
+    `may_grow`, the figure becomes higher by what the legend needs beyond a third of it.
+
+    Raises:
+        UsageError: The legend would leave no room for the axes.
+
+    """
     handles, labels = axes.get_legend_handles_labels()
-    if len(handles) > 1 or (handles and title):
-        figure.legend(
-            handles, labels, loc="outside lower center", ncols=min(columns, len(handles)), title=title or None
-        )
+    if len(handles) < 2 and not (handles and title):
+        return
+    most = figure.bbox.width
+    tries = [(count, 1000) for count in range(min(columns, len(handles)), 0, -1)] + [(1, k) for k in range(60, 10, -5)]
+    for count, wide in tries:
+        texts = [textwrap.fill(text, wide) for text in labels]
+        legend = figure.legend(handles, texts, loc="outside lower center", ncols=count, title=title or None)
+        size = legend.get_window_extent()
+        if size.width <= most or (count, wide) == tries[-1]:
+            break
+        legend.remove()
+    more = (size.height - figure.bbox.height / 3) / figure.dpi
+    if may_grow and more > 0:
+        figure.set_figheight(figure.get_figheight() + more)
+    elif size.height > 0.75 * figure.bbox.height:
+        needed = figure.get_figheight() + more
+        raise UsageError(f"the legend has {len(labels)} entries: the figure must be {needed:.1f} inches high")

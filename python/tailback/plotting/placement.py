@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
 
-__all__ = ["coincident", "covers_something", "settle", "share_scale"]
+__all__ = ["coincident", "covers_something", "fix_legends", "settle", "share_scale"]
 
 _PLACES: tuple[_Place, ...] = (
     "upper right",
@@ -72,6 +72,7 @@ def share_scale(figures: Sequence[Figure]) -> None:
 def settle(figure: Figure) -> None:
     """Correct the limits of time axes, the error bars and the legends of a drawn figure, and name coincident curves."""
     _fill_with_time(figure)
+    fix_legends(figure)
     # Bars are cut before the layout: artists far outside their axes would leave the axes no room.
     for axes in figure.axes:
         _keep_within(axes)
@@ -82,6 +83,14 @@ def settle(figure: Figure) -> None:
     for axes in figure.axes:
         if (legend := axes.get_legend()) is not None:
             _clear(figure, axes, legend)
+
+
+def fix_legends(figure: Figure) -> None:
+    """Put legends inside their axes at one place, since the search for the best one takes seconds for long curves."""
+    for axes in figure.axes:
+        legend = axes.get_legend()
+        if legend is not None and legend.get_bbox_to_anchor() is axes.bbox:
+            legend.set_loc(_PLACES[0])
 
 
 # Time.

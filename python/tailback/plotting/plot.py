@@ -9,7 +9,7 @@ import io
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
-from typing import TYPE_CHECKING, Any, Literal, cast
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, cast
 from weakref import WeakKeyDictionary
 
 from tailback.errors import UsageError
@@ -29,7 +29,22 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.backend_bases import RendererBase
 
-__all__ = ["COLOURS", "Scale", "curve", "finish", "image", "intervals_of", "keep_intervals", "new", "ramp", "run_figure", "style", "to_bytes"]
+__all__ = [
+    "COLOURS",
+    "Scale",
+    "curve",
+    "finish",
+    "image",
+    "intervals_of",
+    "keep_intervals",
+    "look",
+    "new",
+    "ramp",
+    "run_figure",
+    "style",
+    "svg_with_text",
+    "to_bytes",
+]
 
 Scale = Literal["linear", "log", "symlog"]
 """Scale of an axis; `symlog` is linear near zero and logarithmic above."""
@@ -68,6 +83,26 @@ _STYLE: Any = {
     "svg.hashsalt": "tailback",
     "svg.fonttype": "path",
 }
+
+
+_DASHES = ("-", "--", ":", "-.")
+
+
+class Look(NamedTuple):
+    """Colour, marker and dashes of a curve."""
+
+    colour: str
+    mark: str
+    dashes: str
+
+
+def look(index: int) -> Look:
+    """Return the look of a curve by its number; the first 64 have different pairs of colour and marker.
+
+    The dashes change after eight curves, so that the first 32 differ without markers, too.
+    """
+    turn, within = divmod(index, len(COLOURS))
+    return Look(COLOURS[within], _MARKERS[(within + turn) % len(_MARKERS)], _DASHES[turn % len(_DASHES)])
 
 
 @contextmanager
@@ -143,10 +178,11 @@ def curve(
 ) -> None:
     """Draw means with their intervals as bars; a mean whose interval is unbounded has no bar.
 
-    `index` chooses the marker and, without `colour`, the colour. Values of x that are words are not connected by lines.
+    `index` chooses the marker, the dashes unless `dashed` and, without `colour`, the colour. Values of x that are words
+    are not connected by lines.
     """
     # A line between words would suggest values between them.
-    line = "none" if any(isinstance(value, str) for value in x) else "--" if dashed else "-"
+    line = "none" if any(isinstance(value, str) for value in x) else "--" if dashed else look(index).dashes
     means = [interval.mean for interval in y]
     below = [_bar(interval.mean - interval.lo) for interval in y]
     above = [_bar(interval.hi - interval.mean) for interval in y]
@@ -155,8 +191,8 @@ def curve(
         means,
         yerr=[below, above],
         label=label or None,
-        color=colour or COLOURS[index % len(COLOURS)],
-        marker=_MARKERS[index % len(_MARKERS)],
+        color=colour or look(index).colour,
+        marker=look(index).mark,
         linestyle=line,
         elinewidth=1.0,
         clip_on=False,
@@ -267,6 +303,16 @@ def to_bytes(figure: Figure, kind: Literal["svg", "png", "pdf"], about: str = ""
             buffer, format=kind, metadata={**dates[kind], **description}, dpi=dpi if kind == "png" else "figure"
         )
     return buffer.getvalue()
+
+
+def svg_with_text(figure: Figure) -> str:
+    """Return a figure as an SVG element for a page: its texts are texts, in the fonts of the reader."""
+    buffer = io.StringIO()
+    with getattr(figure, "in_style", style)(), mpl.rc_context({"svg.fonttype": "none"}):
+        # Not the method of `_Figure`, which would apply its own style again.
+        Figure.savefig(figure, buffer, format="svg", metadata={"Date": None})
+    text = buffer.getvalue()
+    return text[text.index("<svg") :]
 
 
 def run_figure(

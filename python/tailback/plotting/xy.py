@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from tailback.errors import UsageError
 from tailback.plotting import plot
-from tailback.plotting.paper import Logarithmic, Size, figure_of, label, legend_beside, paper_style
+from tailback.plotting.paper import Logarithmic, Size, figure_of, has_height, label, legend_beside, paper_style
 from tailback.plotting.pictures import Run, Selection, complete, distribution, matching, rates
 from tailback.plotting.sweep.axes import axis_of
 from tailback.plotting.sweep.panels import scaled
 from tailback.results.formatting import fixed
 from tailback.results.intervals import Interval, mean_interval
 from tailback.results.metrics import METRICS, Measure
+from tailback.results.tables import unit_of
 from tailback.results.units import display
 
 if TYPE_CHECKING:
@@ -73,7 +74,8 @@ TRANSFERS = {
 }
 """Quantities of transfers by name: column of the table `transfers`, factor to the unit of the label, and label."""
 
-_MARKS = ("o", "s", "^", "D", "v", "P", "X", "*")
+_PROBE = "probe."
+"""Beginning of the name of a state variable: of a discipline or, with `probe`, of a congestion control."""
 
 
 def _split(text: str) -> tuple[str, str]:
@@ -93,8 +95,8 @@ def _unknown(name: str, known: Sequence[str]) -> UsageError:
 def xy(run: Run, x: str, y: str, *, size: Size = "column", log: Logarithmic = "") -> Figure:
     """Draw one quantity of a run against another, and return the figure.
 
-    - `x` is `time` and `y` one of `SAMPLED`: the first replication over time.
-    - `y` is `cdf` and `x` one of `SAMPLED` or `TRANSFERS`: the distribution, after the warm-up.
+    - `x` is `time` and `y` one of `SAMPLED` or a state variable such as `probe.count`: the first replication over time.
+    - `y` is `cdf` and `x` one of these or of `TRANSFERS`: the distribution, after the warm-up.
     - both are of `TRANSFERS`: a point for each complete transfer.
     - both are metrics of the summary: a point with intervals for each group.
 
@@ -116,11 +118,35 @@ def xy(run: Run, x: str, y: str, *, size: Size = "column", log: Logarithmic = ""
         return _of_metrics(run, x_name, y_name, y_names or x_names or "*", size, log)
 
 
+def _probe(run: Run, name: str) -> _Sampled:
+    """Return the state variable of a name such as `probe.count`; raises UsageError if the samples have none."""
+    import polars as pl
+
+    wanted = name.removeprefix(_PROBE)
+    rows = run.table("series").filter(pl.col("scope").is_in(["port", "flow"])).select("scope", "quantity").unique()
+    ordinary = {known.quantity for known in SAMPLED.values()}
+    found = {quantity: scope for scope, quantity in sorted(rows.rows()) if quantity not in ordinary}
+    if wanted not in found:
+        known = ", ".join(f"{_PROBE}{quantity}" for quantity in sorted(found)) or "none"
+        raise UsageError(f"the samples have no state variable {wanted!r}; those of this run: {known}")
+    unit = unit_of(wanted)
+    scale, shown = display(unit) if unit else (1.0, "")
+    bare = wanted.rpartition("_")[0] if unit else wanted
+    return _Sampled(found[wanted], wanted, scale, f"{bare.replace('_', ' ')}{f' ({shown})' if shown else ''}")
+
+
+def _known(run: Run, name: str) -> _Sampled:
+    """Return the sampled quantity of a name; raises UsageError."""
+    if name.startswith(_PROBE):
+        return _probe(run, name)
+    if name not in SAMPLED:
+        raise _unknown(name, [*SAMPLED, f"{_PROBE}NAME"])
+    return SAMPLED[name]
+
+
 def _sampled(run: Run, name: str, names: str) -> tuple[str, dict[str, tuple[list[float], list[float]]]]:
     """Return the label of a sampled quantity, and its times, s, and values by name of the flow, group or port."""
-    known = SAMPLED.get(name)
-    if known is None:
-        raise _unknown(name, list(SAMPLED))
+    known = _known(run, name)
     found = Selection(run).samples(known.scope, known.quantity, names or "*", record=known.record)
     curves = {}
     for own_name, rows in found.items():
@@ -135,7 +161,7 @@ def _sampled(run: Run, name: str, names: str) -> tuple[str, dict[str, tuple[list
 
 def _over_time(run: Run, name: str, names: str, size: Size, log: Logarithmic) -> Figure:
     what, curves = _sampled(run, name, names)
-    style = "steps-pre" if SAMPLED[name].is_rate else "default"
+    style = "steps-pre" if _known(run, name).is_rate else "default"
     return _lines(curves, "time (s)", what, size, log, drawstyle=style)
 
 
@@ -182,12 +208,12 @@ def _of_transfers(run: Run, x: str, y: str, groups: str, size: Size, log: Logari
     (x_column, x_scale, x_label), (y_column, y_scale, y_label) = TRANSFERS[x], TRANSFERS[y]
     figure = figure_of(size)
     axes = figure.axes[0]
-    for colour, mark, (name, rows) in zip(plot.COLOURS, _MARKS, _transfers(run, groups), strict=False):
+    for index, (name, rows) in enumerate(_transfers(run, groups)):
         axes.plot(
             rows[x_column] * x_scale,
             rows[y_column] * y_scale,
-            mark,
-            color=colour,
+            plot.look(index).mark,
+            color=plot.look(index).colour,
             markersize=2,
             alpha=0.5,
             markeredgewidth=0,
@@ -200,8 +226,9 @@ def _of_transfers(run: Run, x: str, y: str, groups: str, size: Size, log: Logari
 
 
 def _points(axes: Axes, points: Mapping[str, tuple[Interval, Interval]]) -> None:
-    for colour, mark, (name, (x, y)) in zip(plot.COLOURS, _MARKS, points.items(), strict=False):
+    for index, (name, (x, y)) in enumerate(points.items()):
         bars = [[[_bar(i.mean - i.lo)], [_bar(i.hi - i.mean)]] for i in (x, y)]
+        colour, mark, _ = plot.look(index)
         axes.errorbar(
             [x.mean], [y.mean], xerr=bars[0], yerr=bars[1], fmt=mark, color=colour, elinewidth=0.8, label=name
         )
@@ -240,7 +267,7 @@ def _of_metrics(run: Run, x: str, y: str, groups: str, size: Size, log: Logarith
     label(axes, x_label, y_label, log)
     if "x" not in log:
         axes.set_xlim(left=0)
-    legend_beside(figure, axes)
+    legend_beside(figure, axes, may_grow=not has_height(size))
     return figure
 
 
@@ -261,6 +288,7 @@ def sweep_xy(sweep: Sweep, x: str, y: str, *, size: Size = "column", log: Logari
         raise UsageError("no run of the sweep has finished")
     others = [name for name in sweep.paths if name != x]
     varied = [name for name in others if len({dict(setting)[name] for setting in points}) > 1]
+    short = _short(varied)
     axis = axis_of(x, [dict(setting)[x] for setting in points]) if x in sweep.paths else None
     against = None if axis else _measures(sweep, x)[0]
     curves: dict[str, list[_Point]] = {}
@@ -269,7 +297,7 @@ def sweep_xy(sweep: Sweep, x: str, y: str, *, size: Size = "column", log: Logari
             values = dict(setting)
             ys = scaled(sweep.interval(setting, measure), fixed(measure)[0])
             xs = ys if against is None else scaled(sweep.interval(setting, against), fixed(against)[0])
-            words = [str(values[name]) if len(varied) == 1 else f"{name} = {values[name]}" for name in varied]
+            words = [str(values[name]) if len(varied) == 1 else f"{short[name]} = {values[name]}" for name in varied]
             name = ", ".join(([measure.name] if len(measures) > 1 else []) + words)
             if ys.n and xs.n:
                 curves.setdefault(name, []).append(_Point(axis.places[values[x]] if axis else 0.0, xs, ys))
@@ -285,8 +313,27 @@ def sweep_xy(sweep: Sweep, x: str, y: str, *, size: Size = "column", log: Logari
                 _path(axes, found, name, index)
         x_label = axis.label if axis else _of(against) if against else x
         label(axes, x_label, _of(measures[0]) if len(measures) == 1 else _of(measures[0], whose=False), log)
-        legend_beside(figure, axes, title=varied[0] if len(varied) == 1 else "", columns=2 if len(varied) > 1 else 3)
+        legend_beside(
+            figure,
+            axes,
+            title=varied[0] if len(varied) == 1 else "",
+            columns=2 if len(varied) > 1 else 3,
+            may_grow=not has_height(size),
+        )
         return figure
+
+
+def _short(paths: Sequence[str]) -> dict[str, str]:
+    """Return the last parts of paths that distinguish them, such as `buffer` of `switches.core.buffer`, by path."""
+    parts = {path: path.split(".") for path in paths}
+    found = {}
+    for path, own in parts.items():
+        ends = [other for other in paths if other != path]
+        count = next(
+            (k for k in range(1, len(own)) if not any(parts[other][-k:] == own[-k:] for other in ends)), len(own)
+        )
+        found[path] = ".".join(own[-count:])
+    return found
 
 
 class _Point(NamedTuple):
@@ -308,8 +355,8 @@ def _path(axes: Axes, points: Sequence[_Point], name: str, index: int) -> None:
         [p.y.mean for p in points],
         xerr=bars[0],
         yerr=bars[1],
-        fmt=f"{_MARKS[index % len(_MARKS)]}-",
-        color=plot.COLOURS[index % len(plot.COLOURS)],
+        fmt=plot.look(index).mark + plot.look(index).dashes,
+        color=plot.look(index).colour,
         elinewidth=0.8,
         label=name,
     )

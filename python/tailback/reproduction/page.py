@@ -1,19 +1,19 @@
-"""The report of a reproduction: a self-contained HTML page with the headlines, and all figures and claims."""
+"""The report of a reproduction: the headlines, and a section with figures and claims for each experiment."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from html import escape
-from typing import cast
+from typing import Any, cast
 
+from tailback.pages.document import Document, Picture, Section, place, wide
 from tailback.plotting.experiment import Figure
-from tailback.plotting.plot import image
-from tailback.reproduction.pagestyle import CSS
 from tailback.reproduction.prose import html
 from tailback.reproduction.provenance import provenance
 from tailback.reproduction.scoreboard import headlines, number
 from tailback.study.experiment.claims import WORDS, Claim
+from tailback.study.experiment.design import Experiment
 from tailback.study.experiment.runner import Trial, verdicts, words
 
 __all__ = ["Drawn", "Entry", "page"]
@@ -26,8 +26,10 @@ class Drawn:
     """A figure with its picture."""
 
     figure: Figure
-    svg: bytes
-    """Content of the SVG file."""
+    svg_with_text: str
+    """The picture as SVG whose texts are texts, not outlines."""
+    chart: Mapping[str, Any] | None
+    """Data of the picture; `None`: it is no chart."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +57,8 @@ _POINT_SIGNS = {"pass": "✓", "fail": "✗", "undecided": "?", "not asserted": 
 """Sign of a claim at one point, by the value of its `Verdict`."""
 
 
-def page(entries: Sequence[Entry], version: str, groups: Mapping[str, str]) -> str:
-    """Return the page as HTML, with a section for each entry.
+def page(entries: Sequence[Entry], version: str, groups: Mapping[str, str]) -> Document:
+    """Return the page, with a section for each entry.
 
     `version` is that of Tailback. `groups` has the titles of the groups of experiments by name; a group without a title
     is shown by name.
@@ -65,19 +67,7 @@ def page(entries: Sequence[Entry], version: str, groups: Mapping[str, str]) -> s
     profile = f"--{trials[0].profile}" if trials else ""
     seed = f", base seed <code>{trials[0].seed}</code>" if trials and trials[0].seed is not None else ""
     ids = {trial.experiment.folder: trial.experiment.id for trial in trials}
-    sections = "\n".join(_experiment(entry, ids) for entry in entries)
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>Tailback: reproduced figures and claims</title>
-<style>{CSS}</style>
-</head>
-<body>
-<header>
-<h1>Tailback: reproduced figures and claims</h1>
-{_scoreboard(entries)}
+    head = f"""{_scoreboard(entries)}
 <h2>Verdicts by experiment</h2>
 <p>Version {escape(version)}, profile <code>{escape(profile)}</code>{seed}. Every interval is a 99 % interval over
 replications, by Student's t, or by Fieller's method for ratios. A claim is <em>reproduced</em> when the whole interval
@@ -87,14 +77,9 @@ satisfies it, <em>not reproduced</em> when the whole interval violates it, and <
 shown first, usually the worst, and all points are listed.</p>
 {_summary(entries, groups)}
 {_counts(entries)}
-{_filters()}
-</header>
-<main>
-{sections}
-</main>
-</body>
-</html>
-"""
+<h2>Experiments</h2>"""
+    sections = [_experiment(entry, ids, groups) for entry in entries]
+    return Document("Tailback: reproduced figures and claims", head, sections, {word: _chip(word) for word in WORDS})
 
 
 def _scoreboard(entries: Sequence[Entry]) -> str:
@@ -108,12 +93,13 @@ def _scoreboard(entries: Sequence[Entry]) -> str:
     ]
     if not rows:
         return ""
-    return f"""<h2>Headlines</h2>
-<p>The best-known results of each source, that is, publication, and the values measured here.</p>
-<table class="scoreboard">
+    table = f"""<table class="scoreboard">
 <thead><tr><th>experiment</th><th>source</th><th>measured here</th><th>verdict</th></tr></thead>
 <tbody>{"".join(rows)}</tbody>
 </table>"""
+    return f"""<h2>Headlines</h2>
+<p>The best-known results of each source, that is, publication, and the values measured here.</p>
+{wide(table, "Headlines")}"""
 
 
 def _summary(entries: Sequence[Entry], groups: Mapping[str, str]) -> str:
@@ -130,11 +116,12 @@ def _summary(entries: Sequence[Entry], groups: Mapping[str, str]) -> str:
         )
     total = _cells(words(entry.trial for entry in entries))
     head = "".join(f"<th>{word}</th>" for word in WORDS)
-    return f"""<table class="summary">
+    table = f"""<table class="summary">
 <thead><tr><th>experiment</th><th>title</th><th>group</th>{head}</tr></thead>
 <tbody>{"".join(rows)}</tbody>
 <tfoot><tr><td colspan="3">all</td>{total}</tr></tfoot>
 </table>"""
+    return wide(table, "Verdicts by experiment")
 
 
 def _cells(counts: Mapping[str, int]) -> str:
@@ -154,14 +141,6 @@ def _counts(entries: Sequence[Entry]) -> str:
     )
 
 
-def _filters() -> str:
-    """Return a check box for each value of `WORDS`; the style sheet hides the claims whose verdict is not ticked."""
-    boxes = "".join(
-        f'<label><input type="checkbox" id="show-{_class(word)}" checked> {_chip(word)}</label>' for word in WORDS
-    )
-    return f'<p class="filters">Show claims that are {boxes}</p>'
-
-
 def _class(word: str) -> str:
     """Return the CSS class of a verdict."""
     return word.replace(" ", "-")
@@ -172,7 +151,7 @@ def _chip(word: str) -> str:
     return f'<span class="verdict {_class(word)}">{_SIGNS[word]} {word}</span>'
 
 
-def _experiment(entry: Entry, ids: Mapping[str, str]) -> str:
+def _experiment(entry: Entry, ids: Mapping[str, str], groups: Mapping[str, str]) -> Section:
     """Return the section of an experiment; `ids` has the ids of all experiments of the page, by folder."""
     trial, experiment = entry.trial, entry.trial.experiment
     # Ids of the claims that are printed next to a figure.
@@ -190,14 +169,19 @@ def _experiment(entry: Entry, ids: Mapping[str, str]) -> str:
     effort = f"{len(trial.samples)} points, {low}" + (f" to {high}" if high > low else "") + " replications each"
     hops = f"{trial.packet_hops / 1e6:.0f} million packet-hops"
     imprecise = f"; precision target missed at {trial.imprecise} points" if trial.imprecise else ""
-    return f"""<section id="{experiment.id}">
-<h2><span class="id">{escape(experiment.id)}</span> {escape(experiment.title)}</h2>
-<p class="reference">{escape(experiment.reference)}. {effort}, {hops}{imprecise}.<br>{_provenance(trial)}
-{"<strong>Interrupted: only finished replications are shown.</strong>" if trial.interrupted else ""}</p>
-<div class="page">{html(experiment.read("README.md"), ids)}</div>
+    content = f"""<p class="reference">{escape(experiment.reference)}. {effort}, {hops}{imprecise}.<br>
+{_provenance(trial)}
+{"<br><strong>Interrupted: only finished replications are shown.</strong>" if trial.interrupted else ""}</p>
 {"".join(blocks)}
-<details><summary>All measured values</summary>{_values(trial)}</details>
-</section>"""
+<div class="prose">{html(experiment.read("README.md"), ids)}</div>
+<details><summary>All measured values</summary>{_values(trial)}</details>"""
+    pictures = {_name(experiment, drawn): Picture(drawn.svg_with_text, drawn.chart) for drawn in entry.drawn}
+    group = groups.get(experiment.group, experiment.group)
+    return Section(experiment.id, experiment.title, group, content, pictures, words([trial]))
+
+
+def _name(experiment: Experiment, drawn: Drawn) -> str:
+    return f"{experiment.id}/{drawn.figure.name}"
 
 
 def _figure(drawn: Drawn, claims: Sequence[Claim], trial: Trial) -> str:
@@ -206,7 +190,7 @@ def _figure(drawn: Drawn, claims: Sequence[Claim], trial: Trial) -> str:
     caption = f'<figcaption>{text}<span class="made">{_provenance(trial)}</span></figcaption>'
     beside = f'<div class="claims">{_claims(claims, trial)}</div>' if claims else ""
     return f"""<div class="block">
-<figure><img src="{image(drawn.svg)}" alt="{escape(figure.title)}">{caption}</figure>
+<figure><h3>{escape(figure.title)}</h3>{place(_name(trial.experiment, drawn), figure.title)}{caption}</figure>
 {beside}</div>"""
 
 
@@ -231,7 +215,7 @@ def _claim(claim: Json) -> str:
     notes.append(f"source: {claim['source']}")
     headline = escape(str(claim.get("headline", "")))
     quoted = f'<p class="headline">Headline of the source: {headline}</p>' if headline else ""
-    return f"""<div class="claim {_class(word)}"><div>{_chip(word)}
+    return f"""<div class="claim {_class(word)}" data-verdict="{_class(word)}"><div>{_chip(word)}
 <strong>{escape(str(claim["id"]))}</strong> {escape(str(claim["text"]))}</div>{quoted}
 <dl>{_found(claim)}<dt>expected</dt><dd>{escape(str(claim["expected"]))}</dd></dl>{_points(claim)}
 <p class="notes">{escape("; ".join(notes))}.</p></div>"""
@@ -258,10 +242,8 @@ def _points(claim: Json) -> str:
         measured = _measured(cast(Json, check["measured"]))
         rows.append(f'<tr>{held}<td>{escape(str(check["at"]))}</td><td class="n">{measured}{seen}</td></tr>')
     state = "" if judged else " open"
-    return (
-        f"<details{state}><summary>all {len(checks)} points</summary>"
-        f'<div class="wide"><table>{"".join(rows)}</table></div></details>'
-    )
+    table = wide(f"<table>{''.join(rows)}</table>", "Points")
+    return f"<details{state}><summary>all {len(checks)} points</summary>{table}</details>"
 
 
 def _at(claim: Json) -> str:
@@ -301,4 +283,5 @@ def _values(trial: Trial) -> str:
             half = number(interval.half_width) if plain["lo"] is not None else number(None)
             cells += f'<td class="n">{number(cast("float | None", plain["mean"]))} ± {half}</td>'
         rows.append(f"<tr>{cells}<td class='n'>{row[0][1].n}</td></tr>")
-    return f'<div class="wide"><table><thead><tr>{head}</tr></thead><tbody>{"".join(rows)}</tbody></table></div>'
+    table = f"<table><thead><tr>{head}</tr></thead><tbody>{''.join(rows)}</tbody></table>"
+    return wide(table, "All measured values")

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tailback import _native
+from tailback.pages.document import write
 from tailback.plotting.experiment import Figure
 from tailback.reproduction.networks import networks
 from tailback.reproduction.page import Drawn, Entry, page
@@ -25,6 +26,7 @@ from tailback.study.experiment.design import Experiment
 from tailback.study.experiment.points import ProfileName
 from tailback.study.experiment.runner import Trial, Watch, check_seed, run, verdicts, words
 from tailback.study.experiment.store import Store
+from tailback.web import read
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Drawing
@@ -154,7 +156,7 @@ def reproduce(
         groups: Titles of the groups of experiments by name, for the report.
 
     Raises:
-        UsageError: The seed is out of range.
+        UsageError: The seed is out of range, or this installation lacks the files for browsers.
         OutputError: `out` cannot be written, or has damaged replications.
         RunError: A run failed, or the executor was lost.
 
@@ -162,6 +164,8 @@ def reproduce(
     found = Reproduction(profile, check_seed(seed))
     folder = None if out is None else Path(out)
     if folder is not None:
+        # An error before the runs, too, if the page cannot be made.
+        read("report.js")
         # The file is written first, so that an unwritable directory is an error before the runs.
         write_file(folder / "results.json", json.dumps({"profile": profile, "experiments": []}) + "\n")
     # Figures are drawn while the next experiment runs, on a single thread, since matplotlib's settings are global.
@@ -200,7 +204,7 @@ def reproduce(
         artist.shutdown(wait=True, cancel_futures=True)
         # The report of the finished experiments is written after an error, too.
         if folder is not None:
-            found.report = write_file(folder / "report.html", page(found.entries, _native.version, groups or {}))
+            found.report = write(page(found.entries, _native.version, groups or {}), folder / "report.html")
             write_file(folder / "results.json", json.dumps(found.as_json(), indent=2) + "\n")
     return found
 
@@ -247,7 +251,7 @@ def _draw(figures: Sequence[Figure], home: Path, about: str) -> list[Drawn]:
 
 
 def _save(figure: Figure, picture: Drawing, home: Path, about: str) -> Drawn:
-    from tailback.plotting import placement, plot
+    from tailback.plotting import chart, placement, plot
 
     with plot.style():
         # A letter of the title is about a ninth of an inch wide.
@@ -257,10 +261,9 @@ def _save(figure: Figure, picture: Drawing, home: Path, about: str) -> Drawn:
         # The layout is computed once, so that both files have the same.
         picture.draw_without_rendering()
         picture.set_layout_engine("none")
-    drawn = Drawn(figure, plot.to_bytes(picture, "svg", about))
-    write_file(home / f"{figure.name}.svg", drawn.svg)
+    write_file(home / f"{figure.name}.svg", plot.to_bytes(picture, "svg", about))
     write_file(home / f"{figure.name}.png", plot.to_bytes(picture, "png", about))
-    return drawn
+    return Drawn(figure, plot.svg_with_text(picture), chart.chart(picture))
 
 
 def _write(entry: Entry, home: Path) -> None:

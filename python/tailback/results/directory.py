@@ -12,13 +12,13 @@ import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from os import PathLike, fspath
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tailback.errors import OutputError
 from tailback.results import stored, tables
+from tailback.results.copies import with_copied_files
 from tailback.results.tables import TABLE_NAMES, TableName
-from tailback.scenario import Scenario
 
 if TYPE_CHECKING:
     import polars as pl
@@ -71,7 +71,7 @@ def write(result: Result, directory: str | PathLike[str], *, replace: bool = Fal
     about = {key: value for key, value in manifest.items() if key in ("tailback", "scenario_hash", "digest")}
 
     def fill(folder: Path) -> None:
-        (folder / "scenario.toml").write_text(_with_copied_files(result.scenario, folder).to_toml(), encoding="utf-8")
+        (folder / "scenario.toml").write_text(with_copied_files(result.scenario, folder).to_toml(), encoding="utf-8")
         for name in TABLE_NAMES:
             # Encoded in memory first, so that a full disk raises an OSError of the system, not an error of Polars.
             buffer = io.BytesIO()
@@ -84,21 +84,6 @@ def write(result: Result, directory: str | PathLike[str], *, replace: bool = Fal
         (folder / MANIFEST).write_text(text + "\n", encoding="utf-8")
 
     return new_directory(directory, fill, replace=replace)
-
-
-def _with_copied_files(scenario: Scenario, folder: Path) -> Scenario:
-    """Copy the files that a scenario names into its run directory, and return the scenario with their new paths."""
-    document: Any = scenario.document
-    is_same = True
-    for index, file in scenario.files.items():
-        name, source = PurePath(file), (Path(scenario.folder) / file).absolute()
-        if name.is_absolute() or ".." in name.parts:
-            name = PurePath("files", f"{index}-{name.name}")
-            document["flows"][index]["source"]["file"] = name.as_posix()
-            is_same = False
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(source, folder / name)
-    return scenario if is_same else Scenario.from_document(document, str(folder))
 
 
 def check_target(directory: str | PathLike[str], *, replace: bool = False) -> Path:

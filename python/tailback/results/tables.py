@@ -199,9 +199,13 @@ def units(table: str) -> dict[str, str]:
     Raises KeyError if there is no such table. Numbers of segments, writes, pages and other things that are not packets
     have no unit.
     """
-    suffixes = {name: name.rsplit("_", 1)[-1] for name in TABLES[table]}
-    found = {name: _SUFFIXES[suffix] for name, suffix in suffixes.items() if suffix in _SUFFIXES}
-    return found | ({"delay_count": "packet"} if "delay_count" in suffixes else {})
+    found = {name: unit for name in TABLES[table] if (unit := unit_of(name)) is not None}
+    return found | ({"delay_count": "packet"} if "delay_count" in TABLES[table] else {})
+
+
+def unit_of(name: str) -> str | None:
+    """Return the unit by the suffix of a column or quantity; `None`: it has none."""
+    return _SUFFIXES.get(name.rsplit("_", 1)[-1])
 
 
 def build(table: str, reports: Sequence[Report], base_seed: int) -> pl.DataFrame:

@@ -1,4 +1,4 @@
-"""Calls that execute code of users outside the pool: each in a worker process, if the scenario has such code."""
+"""Calls that execute code of users outside the pool: each in a worker process, if the scenario needs one."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Value = TypeVar("Value")
 
 
 def apart(what: str, scenario: Scenario, function: Callable[..., Value], *arguments: object) -> Value:
-    """Return the result of a function of a module, called in a worker if the scenario has code of the user.
+    """Return the result of a function of a module, called in a worker if the scenario's code of the user needs one.
 
     Raises RunError with the beginning `what` if the worker crashes or a call of the user's code hangs.
     """
-    if not (scenario.native.has_user_code and workers.is_needed()):
+    if not workers.takes(scenario.native):
         return function(*arguments)
     try:
         found: Value = workers.called(_of_worker, function, arguments)

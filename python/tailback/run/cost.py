@@ -11,13 +11,12 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import Literal
 
 from tailback import _native
 from tailback.errors import Cancelled, RunError
-from tailback.laws.watchdog import watched
+from tailback.laws.watchdog import guarded
 from tailback.results.formatting import digits
 from tailback.run.apart import apart
 from tailback.scenario import Scenario, Variant
@@ -75,7 +74,7 @@ def _tried(made: Scenario, seed: int, trial_s: float, engine: str | None) -> Cos
             cancel.cancel()
 
     try:
-        with watched(cancel) if made.native.has_user_code else nullcontext():
+        with guarded(made.native, cancel):
             made.native.run(seed, cancel, note_progress, engine, None, 1)
     except Cancelled:
         pass

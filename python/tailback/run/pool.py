@@ -8,7 +8,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor, Executor, Future, wait
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from queue import Empty, SimpleQueue
 from typing import Generic, TypeVar, cast
@@ -16,7 +16,7 @@ from typing import Generic, TypeVar, cast
 from tailback import _native
 from tailback.errors import Cancelled, ExecutorError, RunError
 from tailback.laws import workers
-from tailback.laws.watchdog import watched
+from tailback.laws.watchdog import guarded
 from tailback.results.report import Report
 from tailback.run.capture import Capture, captured
 from tailback.run.executors import Backend, default_threads, given, open_backend
@@ -106,7 +106,8 @@ class Batch(Generic[Key, Value]):
 class Pool:
     """Runs tasks on an executor of the `concurrent.futures` protocol; use it as a context manager.
 
-    A task whose scenario has code of the user executes in a worker process of its thread (`tailback.laws.workers`).
+    A task whose scenario has code of the user, other than WebAssembly, executes in a worker process of its thread
+    (`tailback.laws.workers`).
 
     After Ctrl-C, finished tasks are kept. Running tasks stop within milliseconds on threads of this process; in other
     processes they run to their end.
@@ -380,7 +381,7 @@ def _run(
     on_progress: Callable[[float], None] | None,
 ) -> Done[Key, Value]:
     native = task.scenario.native
-    if native.has_user_code and workers.is_needed():
+    if workers.takes(native):
         text, cpu_s = _in_worker(task, cancel, on_progress)
     else:
         text, cpu_s = _simulated(task, native, cancel, on_progress)
@@ -417,7 +418,7 @@ def _simulated(
 ) -> tuple[str, float]:
     """Run a task in this process; return its report as JSON, and its processor time, s."""
     start = time.thread_time()
-    with watched(cancel) if native.has_user_code else nullcontext():
+    with guarded(native, cancel):
         text = _report(task, native, cancel, on_progress)
     return text, time.thread_time() - start
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import nullcontext
 from dataclasses import dataclass
 from difflib import get_close_matches
 from os import PathLike, fspath
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Literal, cast
 
 from tailback import _native
 from tailback.errors import RunError, UsageError
-from tailback.laws.watchdog import watched
+from tailback.laws.watchdog import guarded
 from tailback.results.directory import MANIFEST, read_manifest
 from tailback.run.apart import apart
 from tailback.scenario import Scenario, load
@@ -160,7 +159,7 @@ def _repeated(
 ) -> str:
     """Return the explanation as JSON, made in this process."""
     native = scenario.native
-    with watched(None) if native.has_user_code else nullcontext():
+    with guarded(native, None):
         if query is None:
             return _native.why_port(native, seed, number, warmup_s, parallel)
         return _native.why_packet(native, seed, number, *query, warmup_s, parallel)

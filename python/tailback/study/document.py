@@ -16,6 +16,7 @@ from typing import Any, cast
 from tailback import _native
 from tailback.build import engine
 from tailback.errors import ScenarioError, UsageError
+from tailback.laws.copies import UserFile, user_files
 from tailback.results.metrics import METRICS, advice_on
 from tailback.scenario import Scenario, Value, Variant, copied, load, read_document, toml_value
 from tailback.scenario.warnings import ScenarioWarning
@@ -40,6 +41,8 @@ class Cell:
     """Hash of the cell's scenario."""
     effect: str
     """Hash of the cell's scenario without settings that have no effect."""
+    user_files: tuple[UserFile, ...] = ()
+    """Files with users' components that the cell's scenario names."""
 
     @property
     def scenario(self) -> Scenario:
@@ -257,7 +260,8 @@ class Study:
                         'a sweep needs a stated run.warmup, such as --set run.warmup=20s; "auto" is for single runs'
                     )
                 own_variant = Variant(self.base, {change.path: change.value for change in changes})
-                yield Cell(point, variant and variant["name"], own_variant, scenario.hash, scenario.effect)
+                name = variant and variant["name"]
+                yield Cell(point, name, own_variant, scenario.hash, scenario.effect, user_files(scenario.native))
 
     def _change(self, changes: Sequence[_Change]) -> Scenario:
         """Return the base scenario with values set; a ScenarioError names the place in the study file."""

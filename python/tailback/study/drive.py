@@ -7,11 +7,13 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import nullcontext, suppress
 from pathlib import Path
 
 from tailback.errors import OutputError, RunError
+from tailback.results.copies import with_copied_files
+from tailback.results.directory import write_file, writing
 from tailback.results.intervals import mean_interval, paired_differences
 from tailback.results.metrics import measures
 from tailback.results.report import Report
@@ -53,7 +55,16 @@ def drive(
     if store is not None:
         store.warnings = study.warnings
     with nullcontext() if store is None else store.opened(extend=extend):
+        if store is not None and any(cell.user_files for cell in cells):
+            _copy(study, cells, store.directory)
         return _Drive(study, cells, pool, store, progress)()
+
+
+def _copy(study: Study, cells: Sequence[Cell], directory: Path) -> None:
+    """Write the base scenario and the files with users' components of all cells, so that each run can be repeated."""
+    with writing(directory):
+        files = (one for cell in cells for one in cell.user_files)
+        write_file(directory / "scenario.toml", with_copied_files(study.base, directory, files).to_toml())
 
 
 class _Drive(Replicated[int]):

@@ -23,8 +23,9 @@ struct Codel {
     after: After,
 }
 
-impl QueueLaw for Codel {
-    const EVENTS: u32 = bit(DEPART) | bit(EMPTY);
+impl Component for Codel {
+    type Role = queue::Role;
+    const EVENTS: u32 = bit(queue::DEPART) | bit(queue::EMPTY);
     const MARKS: bool = false;
     const PROBES: &'static [&'static str] = &["dropping", "count"];
     // As the built-in law counts: two times, a flag for one of them, two counters, a state and what was done before.
@@ -44,8 +45,8 @@ impl QueueLaw for Codel {
         })
     }
 
-    fn answer(&mut self, call: &QueueCall, answer: &mut QueueAnswer, _host: &Host) -> Result<(), String> {
-        if call.event == DEPART {
+    fn answer(&mut self, call: &queue::Call, answer: &mut queue::Answer, _host: &Host) -> Result<(), String> {
+        if call.event == queue::DEPART {
             answer.verdict = self.depart(call);
         } else {
             self.empty(call.now_ps);
@@ -63,7 +64,7 @@ impl Codel {
         t + (self.interval_ps as f64 / f64::from(self.count).sqrt()) as u64
     }
 
-    fn ok_to_drop(&mut self, call: &QueueCall) -> bool {
+    fn ok_to_drop(&mut self, call: &queue::Call) -> bool {
         if call.sojourn_ps < self.target_ps || call.queue_bytes <= self.mtu {
             self.first_above_ps = None;
             return false;
@@ -77,29 +78,29 @@ impl Codel {
         }
     }
 
-    fn depart(&mut self, call: &QueueCall) -> u32 {
+    fn depart(&mut self, call: &queue::Call) -> u32 {
         let ok = self.ok_to_drop(call);
         match core::mem::replace(&mut self.after, After::Nothing) {
             After::FirstDrop => {
                 self.begin(call.now_ps);
-                return PASS;
+                return queue::PASS;
             }
             After::Drop if ok => self.drop_next_ps = self.control_law(self.drop_next_ps),
             After::Drop => {}
             After::Nothing if self.dropping => {}
             After::Nothing if ok => {
                 self.after = After::FirstDrop;
-                return DROP;
+                return queue::DROP;
             }
-            After::Nothing => return PASS,
+            After::Nothing => return queue::PASS,
         }
         self.dropping &= ok;
         if self.dropping && call.now_ps >= self.drop_next_ps {
             self.count += 1;
             self.after = After::Drop;
-            return DROP;
+            return queue::DROP;
         }
-        PASS
+        queue::PASS
     }
 
     fn empty(&mut self, now: u64) {
@@ -121,4 +122,4 @@ impl Codel {
     }
 }
 
-queue_law!(Codel);
+component!(Codel);

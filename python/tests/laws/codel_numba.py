@@ -7,7 +7,7 @@ from numba import carray, cfunc, from_dtype, njit, types
 
 import tailback
 from tailback import DROP, PASS
-from tailback.laws.records import ANSWER, CALL
+from tailback.laws.records import QUEUE_ANSWER, QUEUE_CALL
 
 # Events, and what the dequeue has done with the packet before: a dequeue of the RFC may take several packets.
 DEPART = 2
@@ -19,7 +19,7 @@ STATE = np.dtype(
         *((name, "i8") for name in ("dropping", "after")),
     ]
 )
-state_type, call_type, answer_type = (from_dtype(kind) for kind in (STATE, CALL, ANSWER))
+state_type, call_type, answer_type = (from_dtype(kind) for kind in (STATE, QUEUE_CALL, QUEUE_ANSWER))
 
 
 @njit

@@ -6,6 +6,7 @@ use super::host::Host;
 use super::instance::{Answer, Destroy, Made, NativeInstance, Probe};
 use super::library::Library;
 use crate::abi::{Description, Properties};
+use crate::last_call::outside_a_run;
 use crate::{Make, Parameters};
 use core::ffi::c_void;
 use std::sync::Arc;
@@ -20,7 +21,8 @@ type Create = unsafe extern "C" fn(*const Host, *mut *mut c_void) -> i32;
 #[derive(Debug)]
 pub struct Class {
     library: Arc<Library>,
-    name: String,
+    /// Name in messages, such as "`Red` of red.so".
+    full_name: String,
     properties: Arc<Properties>,
     create: Create,
     answer: Answer,
@@ -29,33 +31,42 @@ pub struct Class {
 }
 
 impl Class {
-    /// Returns the class `name` of a library; `None`: there is no class of this name.
+    /// Returns the description of the class `name` of a library; `None`: there is no class of this name. `full_name` is its name
+    /// in messages.
+    pub fn described(library: &Library, name: &str, full_name: &str) -> Option<Description> {
+        // SAFETY: the type is that of the header; libraries stay loaded.
+        let describe = unsafe { library.function::<Describe>(name, "describe") }?;
+        let mut description = Description::EMPTY;
+        let noted = outside_a_run(full_name, "describe");
+        // SAFETY: by the rules of the interface the function writes a description.
+        unsafe { describe(&raw mut description) };
+        drop(noted);
+        Some(description)
+    }
+
+    /// Returns the class `name` of a library; `None`: there is no class of this name. `full_name` is its name in messages.
     ///
     /// # Errors
     /// If it lacks a function, or if its description is invalid.
-    pub fn find(library: &Arc<Library>, role: Role, name: &str) -> Result<Option<Class>, String> {
+    pub fn find(library: &Arc<Library>, role: Role, name: &str, full_name: &str) -> Result<Option<Class>, String> {
         // SAFETY: the types are those of the header; libraries stay loaded.
-        let (describe, create, answer, probe, destroy) = unsafe {
+        let (create, answer, probe, destroy) = unsafe {
             (
-                library.function::<Describe>(name, "describe"),
                 library.function::<Create>(name, "create"),
                 library.function::<Answer>(name, "answer"),
                 library.function::<Probe>(name, "probe"),
                 library.function::<Destroy>(name, "destroy"),
             )
         };
-        let Some(describe) = describe else { return Ok(None) };
+        let Some(description) = Class::described(library, name, full_name) else { return Ok(None) };
         let missing = |function: &str| format!("it does not define the function `tailback_{name}_{function}`");
-        let mut description = Description::EMPTY;
-        // SAFETY: by the rules of the interface the function writes a description.
-        unsafe { describe(&raw mut description) };
         let properties = Arc::new(description.checked(role)?);
         if probe.is_none() && !properties.probes.is_empty() {
             return Err(missing("probe"));
         }
         Ok(Some(Class {
             library: library.clone(),
-            name: name.to_owned(),
+            full_name: full_name.to_owned(),
             properties,
             create: create.ok_or_else(|| missing("create"))?,
             answer: answer.ok_or_else(|| missing("answer"))?,
@@ -64,13 +75,9 @@ impl Class {
         }))
     }
 
-    /// Returns the name of the class.
-    pub fn name(&self) -> &str {
-        &self.name
-    }
-    /// Returns the hash of the library.
-    pub fn digest(&self) -> &str {
-        self.library.digest()
+    /// Returns the content of the file.
+    pub fn content(&self) -> &[u8] {
+        self.library.content()
     }
 }
 
@@ -84,10 +91,12 @@ impl Make for Class {
     fn instance(&self, parameters: Parameters) -> Result<NativeInstance, String> {
         let make = |host: &Host| {
             let mut this = std::ptr::null_mut();
+            let noted = outside_a_run(&self.full_name, "create");
             // SAFETY: by the rules of the interface.
             let status = unsafe { (self.create)(host, &raw mut this) };
-            let owner = Box::new(self.library.clone());
-            (Made { this, answer: self.answer, probe: self.probe, destroy: self.destroy, owner }, status)
+            drop(noted);
+            let (name, owner) = (self.full_name.clone(), Box::new(self.library.clone()));
+            (Made { name, this, answer: self.answer, probe: self.probe, destroy: self.destroy, owner }, status)
         };
         // SAFETY: the functions are those of the class, in the library that is the owner.
         unsafe { NativeInstance::new(parameters, make) }

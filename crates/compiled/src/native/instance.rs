@@ -4,7 +4,7 @@
 
 use super::host::Host;
 use crate::abi::Record;
-use crate::last_call::Calls;
+use crate::last_call::{Calls, outside_a_run};
 use crate::{Instance, Parameters, State};
 use core::ffi::c_void;
 use core::fmt;
@@ -20,6 +20,8 @@ pub(super) type Destroy = unsafe extern "C" fn(*mut c_void);
 
 /// An instance that its class has made, and its functions.
 pub struct Made {
+    /// Name of the class in messages, such as "`Red` of red.so".
+    pub name: String,
     /// The instance.
     pub this: *mut c_void,
     /// Answers calls.
@@ -110,7 +112,7 @@ impl Instance for NativeInstance {
     }
 
     fn probe(&self, number: u32) -> Result<f64, String> {
-        let noted = self.calls.as_ref().map(|calls| calls.begin_named("probes", self.called_ps));
+        let noted = self.calls.as_ref().map(|calls| calls.begin_named("probes", Some(self.called_ps)));
         let probe = self.made.probe.ok_or("the library does not define the function of its probes")?;
         // SAFETY: by the rules of the interface; the function only reads.
         let value = unsafe { probe(self.made.this, number) };
@@ -122,6 +124,7 @@ impl Instance for NativeInstance {
 impl Drop for NativeInstance {
     fn drop(&mut self) {
         if let Some(destroy) = self.made.destroy {
+            let _noted = outside_a_run(&self.made.name, "destroy");
             // SAFETY: the class has made the instance, which is freed once.
             unsafe { destroy(self.made.this) };
         }

@@ -5,6 +5,7 @@
 
 use super::elf::check_complete;
 use crate::digest;
+use crate::last_call::outside_a_run;
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -18,6 +19,7 @@ pub struct Library {
     handle: libloading::Library,
     digest: String,
     classes: Vec<String>,
+    content: Vec<u8>,
 }
 
 /// Libraries by the hash of their files. They stay loaded until the process ends: threads that a library has started, and
@@ -25,20 +27,24 @@ pub struct Library {
 static LIBRARIES: Mutex<BTreeMap<String, Arc<Library>>> = Mutex::new(BTreeMap::new());
 
 impl Library {
-    /// Loads a library, unless a file with the same content has been loaded.
+    /// Loads a library, unless a file with the same content has been loaded. `full_name` is the name in messages of the component
+    /// that is wanted from it.
     ///
     /// # Errors
     /// If the file cannot be read, or is no library for this platform.
-    pub fn load(path: &Path) -> Result<Arc<Library>, String> {
-        let content = std::fs::read(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))?;
-        let platform = format!("native {} {}", std::env::consts::ARCH, std::env::consts::OS);
-        let digest = digest::of(&platform, &content);
+    pub fn load(path: &Path, full_name: &str) -> Result<Arc<Library>, String> {
+        let content = Library::content_of(path)?;
+        let digest = Library::digest_of(&content);
         let mut libraries = LIBRARIES.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = libraries.get(&digest) {
             return Ok(known.clone());
         }
+        // The functions that the library runs at its loading may crash, or not return.
+        let noted = outside_a_run(full_name, "dlopen");
         let handle = open(path, &content)?;
-        let library = Arc::new(Library { handle, digest: digest.clone(), classes: crate::abi::classes(&content) });
+        drop(noted);
+        let classes = crate::abi::classes(&content);
+        let library = Arc::new(Library { handle, digest: digest.clone(), classes, content });
         libraries.insert(digest, library.clone());
         Ok(library)
     }
@@ -46,6 +52,10 @@ impl Library {
     /// Returns the hash of the file, the version of the interface and the platform.
     pub fn digest(&self) -> &str {
         &self.digest
+    }
+    /// Returns the content of the file.
+    pub fn content(&self) -> &[u8] {
+        &self.content
     }
     /// Returns the names of the library's classes.
     pub fn classes(&self) -> &[String] {

@@ -28,12 +28,13 @@ impl Running {
         store.limiter(|data| data.limits());
         refuel(&mut store);
         let instance = module.linker().instantiate_and_start(&mut store, module.parsed());
-        let instance = instance.map_err(|error| failed(&mut store, &error))?;
+        let instance = instance.map_err(|error| format!("at its start: {}", failed(&mut store, &error)))?;
         let memory = instance.get_memory(&store, "memory").ok_or("it does not export its memory as `memory`")?;
         let lend = instance.get_typed_func::<(), u32>(&store, "tailback_space");
         let lend = lend.map_err(|error| format!("it does not define the function `tailback_space`: {error}"))?;
         refuel(&mut store);
-        let space = lend.call(&mut store, ()).map_err(|error| failed(&mut store, &error))?;
+        let space = lend.call(&mut store, ());
+        let space = space.map_err(|error| format!("in `tailback_space`: {}", failed(&mut store, &error)))?;
         let Space { bytes, answer_at } = Space::of(role);
         let end = u64::from(space) + bytes as u64;
         if !space.is_multiple_of(8) || end > memory.data_size(&store) as u64 {
@@ -109,7 +110,7 @@ pub(super) fn describe(module: &Module, role: Role, name: &str) -> Result<Option
     let Some(function) = running.function::<u32, ()>(name, "describe")? else { return Ok(None) };
     let at = running.address(0);
     running.lent(0, size_of::<Description>()).fill(0);
-    running.call(&function, at)?;
+    running.call(&function, at).map_err(|reason| format!("in `describe`: {reason}"))?;
     let mut description = Description::EMPTY;
     description.bytes_mut().copy_from_slice(running.lent(0, size_of::<Description>()));
     let missing = |function: &str| format!("it does not define the function `tailback_{name}_{function}`");
@@ -144,7 +145,7 @@ impl WasmInstance {
         let probe = running.function(name, "probe")?;
         running.lent(0, 4).fill(0);
         let at = running.address(0);
-        let status = running.call(&create, (0, at))?;
+        let status = running.call(&create, (0, at)).map_err(|reason| format!("in `create`: {reason}"))?;
         running.store.data_mut().state.made(status)?;
         let this = u32::from_le_bytes(running.lent(0, 4).try_into().map_err(|_| missing)?);
         Ok(WasmInstance { running: Mutex::new(running), this, answer, probe })

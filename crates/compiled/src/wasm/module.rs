@@ -27,6 +27,7 @@ pub struct Module {
     linker: &'static Linker<Data>,
     digest: String,
     classes: Vec<String>,
+    content: Vec<u8>,
 }
 
 /// Returns a module in the binary format; `content` is in that format or in the text format.
@@ -59,12 +60,17 @@ impl Module {
             ));
         }
         check_imports(&parsed).map_err(|error| format!("{}: {error}", path.display()))?;
-        Ok(Module { parsed, linker, digest: digest::of("wasm", &content), classes: crate::abi::classes(&bytes) })
+        let (digest, classes) = (digest::of("wasm", &content), crate::abi::classes(&bytes));
+        Ok(Module { parsed, linker, digest, classes, content })
     }
 
     /// Returns the hash of the file and the version of the interface.
     pub fn digest(&self) -> &str {
         &self.digest
+    }
+    /// Returns the content of the file: the binary format or text.
+    pub fn content(&self) -> &[u8] {
+        &self.content
     }
     /// Returns the names of the module's classes.
     pub fn classes(&self) -> &[String] {

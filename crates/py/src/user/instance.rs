@@ -6,10 +6,12 @@ use super::monitor::InCall;
 use pyo3::PyClass;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyType};
+use tailback_compiled::last_call::{Calls, outside_a_run};
 use tailback_random::Rng;
 use tailback_user::{Code, lasting};
 
 /// An instance of a class of the user.
+#[derive(Debug)]
 pub struct Instance {
     /// The instance, as its base class.
     component: Py<Component>,
@@ -17,8 +19,8 @@ pub struct Instance {
     methods: Vec<Option<Py<PyAny>>>,
     /// Names of the events.
     events: Vec<&'static str>,
-    /// Name of the instance and its place, for the record of calls.
-    name: String,
+    /// Place for records of the calls; `None`: none are kept.
+    calls: Option<Calls>,
     /// State variables for time series: the name in reports, and the attribute.
     probes: Vec<(&'static str, Py<PyString>)>,
 }
@@ -39,19 +41,19 @@ impl Instance {
             component: instance.cast::<Component>()?.clone().unbind(),
             methods: events.iter().map(|event| method(event)).collect::<PyResult<_>>()?,
             events,
-            name: String::new(),
+            calls: None,
             probes: probes.collect::<PyResult<_>>()?,
         })
     }
 
     /// Notes the name of the instance and its place.
     pub fn placed(&mut self, name: &str) {
-        name.clone_into(&mut self.name);
+        self.calls = Calls::of(name, &self.events);
     }
 
     /// Returns the instance `fresh` in the place of this one.
     pub fn replaced_by(&mut self, fresh: Instance) -> Instance {
-        Instance { name: std::mem::take(&mut self.name), ..fresh }
+        Instance { calls: self.calls.take(), ..fresh }
     }
 
     /// Returns the instance as its base class.
@@ -76,7 +78,7 @@ impl Instance {
         let Some(method) = self.methods.get(event as usize).and_then(Option::as_ref) else { return Ok(None) };
         let call = Bound::new(py, call)?;
         component.borrow_mut().draws.exchange(rng);
-        let in_call = InCall::begin(py, &self.name, self.events[event as usize], Some(now_ps));
+        let in_call = InCall::begin(self.calls.as_ref().map(|calls| calls.begin(event, now_ps)));
         let result = method.bind(py).call1((call,));
         drop(in_call);
         component.borrow_mut().draws.exchange(rng);
@@ -93,13 +95,22 @@ impl Instance {
     /// # Errors
     /// If an attribute cannot be read, or is no number; the message describes the failure.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) -> Result<(), String> {
+        for (number, (name, _)) in self.probes.iter().enumerate() {
+            f(name, self.variable(number)?);
+        }
+        Ok(())
+    }
+
+    /// Returns the state variable with this number.
+    ///
+    /// # Errors
+    /// If there is none, or if the attribute cannot be read, or is no number; the message describes the failure.
+    pub fn variable(&self, number: usize) -> Result<f64, String> {
+        let (_, attribute) = self.probes.get(number).ok_or_else(|| format!("there is no state variable {number}"))?;
         Python::attach(|py| {
-            let _in_call = (!self.probes.is_empty()).then(|| InCall::begin(py, &self.name, "probes", None));
-            for (name, attribute) in &self.probes {
-                let value = self.component.bind(py).getattr(attribute.bind(py)).and_then(|value| value.extract());
-                f(name, value.map_err(|error| failure(py, error))?);
-            }
-            Ok(())
+            let _in_call = InCall::begin(self.calls.as_ref().map(|calls| calls.begin_named("probes", None)));
+            let value = self.component.bind(py).getattr(attribute.bind(py)).and_then(|value| value.extract());
+            value.map_err(|error| failure(py, error))
         })
     }
 }
@@ -111,7 +122,7 @@ pub fn made<'py>(class: &Bound<'py, PyType>, code: &Code) -> PyResult<Bound<'py,
         parameters.set_item(name, python(class.py(), value)?)?;
     }
     let name = format!("`{}` of {}", code.class, code.file);
-    let _in_call = InCall::begin(class.py(), &name, "__init__", Some(0));
+    let _in_call = InCall::begin(outside_a_run(&name, "__init__"));
     class.call((), Some(&parameters))
 }
 

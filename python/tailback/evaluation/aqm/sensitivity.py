@@ -42,9 +42,9 @@ def entries(subject: Subject) -> Iterable[Entry]:
         "an AQM, is in its paper"
     )
     if len(parameters) < 2:
-        note += f"; {subject.kind} has no numeric parameter with a value"
-    if subject.kind == "user":
-        note += "; of a law of your own, the parameters that its table `parameters` has are varied"
+        note += f"; {subject.name} has no numeric parameter with a value"
+    if subject.component is not None and subject.component.is_compiled:
+        note += "; of a compiled law, the parameters that its table `parameters` has are varied"
     yield run("8.3", *cases, *parameters, note=note)
 
 

@@ -79,6 +79,9 @@ OTHER_RATE = _OWN.add("path after a change: capacity", 2.5, "Mbit/s", HERE)
 OTHER_DELAY = _OWN.add("path after a change: additional round-trip time", 50, "ms", HERE)
 RESPONDERS = _OWN.add("incast: responders with a response of 64 kB each", 16, "", HERE)
 INCAST_BUFFER = _OWN.add("incast: buffer", 100, "packets", HERE)
+INCAST_THRESHOLD = _OWN.add(
+    "incast: threshold of the marking switch", 20, "packets", f"{HERE}: K of DCTCP at 1 Gbit/s (SIGCOMM 2010)"
+)
 THINK = _OWN.add("incast: mean time to the next request, exponential", 5, "ms", HERE)
 DELTA = _OWN.add(
     "delta of the convergence time",

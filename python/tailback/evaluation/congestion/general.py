@@ -28,7 +28,8 @@ def entries() -> Iterable[Entry]:
     yield run("rfc9743/6.1", *cases)
     yield missing(
         "rfc9743/6.2",
-        "Tailback has no tunnel that copies or hides ECN marks; row 6.1 has none, as behind a tunnel that hides them",
+        "Tailback has no tunnel with an outer IP header, so that marks cannot be copied or lost at its end (RFC 6040); "
+        "its MPLS labels have no marks. Row 6.1 has none, as behind a tunnel that hides them",
     )
     yield run("rfc9743/6.3", note="row 6.1 and rows 4.4.2 and 4.4.3 of the suite: only queues lose packets")
     lossy = [

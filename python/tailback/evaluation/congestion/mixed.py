@@ -39,7 +39,8 @@ def entries() -> Iterable[Entry]:
     yield run(
         "rfc9743/5.2.2",
         _media(),
-        note="the call and the video have a constant rate: Tailback has no congestion control for real-time media",
+        note="the call and the video have a constant rate. Missing: media with a congestion control of its own, such "
+        "as NADA (RFC 8698) or SCReAM (RFC 8298), which Tailback does not have",
     )
     yield run("rfc9743/5.2.3", _short_of("cubic"), _short_beside("cubic"))
     yield not_applicable(

@@ -22,7 +22,7 @@ from tailback.evaluation.criteria import (
 )
 from tailback.evaluation.network import BOTTLENECK, MIDDLE_MS, bulk, empty
 from tailback.evaluation.subject import Subject
-from tailback.scenario import Scenario, Value, kind, source
+from tailback.scenario import Scenario, Table, Value, kind, source
 
 __all__ = ["entries"]
 
@@ -34,7 +34,8 @@ def entries(subject: Subject) -> Iterable[Entry]:
     yield _queues(subject)
     yield missing(
         "rfc9743/7.2",
-        "Tailback has no network transport circuit breaker; row 5.1.1 has the loss in persistent congestion",
+        "Tailback has no network transport circuit breaker (RFC 8084), and the RFC leaves its interval and threshold "
+        "to the operator; row 5.1.1 has the loss in persistent congestion, by which one would be triggered",
     )
     step = choices.DELAY_STEP.value
     yield run(
@@ -58,7 +59,9 @@ def entries(subject: Subject) -> Iterable[Entry]:
     yield run(
         "rfc9743/7.6",
         _unresponsive(),
-        note="a sender that does not respond; receivers and routers that misreport, and attackers, are not simulated",
+        note="a sender that does not respond. Missing: receivers that acknowledge what they have not received or hide "
+        "marks, routers that change marks, and attackers, since the receivers and routers of Tailback follow their "
+        "protocols",
     )
     random = choices.REORDERING.value
     yield run(
@@ -81,7 +84,13 @@ def entries(subject: Subject) -> Iterable[Entry]:
     )
     yield run("rfc9743/7.9", _other_path())
     yield not_applicable("rfc9743/7.10", "a connection uses one path; Tailback has no multipath transport")
-    yield run("rfc9743/7.11", _incast(), note="row 4.4.1 of the suite has the traffic of many connections")
+    yield run(
+        "rfc9743/7.11",
+        _incast(marking=False),
+        _incast(marking=True),
+        note="the second scenario has ECN-capable flows, if the transport permits it, and a switch that marks each "
+        "packet above a threshold. Row 4.4.1 of the suite has the traffic of many connections",
+    )
 
 
 def _queues(subject: Subject) -> Entry:
@@ -235,15 +244,21 @@ def _other_path() -> Case:
     )
 
 
-def _incast() -> Case:
+def _incast(*, marking: bool) -> Case:
+    """Return the case of responses that meet at one port: drop-tail, or with a threshold for marks."""
     count = choices.RESPONDERS.value
+    discipline: Table = {"kind": "drop-tail"}
+    if marking:
+        threshold = f"{choices.INCAST_THRESHOLD.value}packets"
+        discipline = {"kind": "red", "count": "packets", "min": threshold, "max": threshold, "weight": 1}
+        discipline |= {"gentle": False, "ecn": True, "above-max": "mark"}
 
     def build(given: Mapping[str, Value], length: Length) -> Scenario:
         del length
         # Responses from `count` hosts meet at the port towards the client.
         made = empty(3, 0.5, 10).switch(
             "left",
-            ports={"right": {"buffer": f"{choices.INCAST_BUFFER.value}packets", "discipline": {"kind": "drop-tail"}}},
+            ports={"right": {"buffer": f"{choices.INCAST_BUFFER.value}packets", "discipline": discipline}},
         )
         made = made.host("right").link(["left", "right"], rate="1Gbit/s", delay="20us")
         made = made.host("server", count=count).link(["server*", "left"], rate="1Gbit/s", delay="20us")
@@ -256,13 +271,16 @@ def _incast() -> Case:
         return made.flow("query", "right", "server*", application=application, transport=dict(given))
 
     return Case(
-        "9743 7.11",
-        f"incast: {count} hosts respond with 64 kB each to one client, 1 Gbit/s, 80 us",
+        f"9743 7.11{' marks' if marking else ''}",
+        f"incast: {count} hosts respond with 64 kB each to one client, 1 Gbit/s, 80 us, "
+        + (f"marks above {choices.INCAST_THRESHOLD.value} packets" if marking else "drop-tail"),
         build,
         (
             exchange_time("query", "time of a response"),
             loss("query response", "loss_response", "packet loss, responses"),
             delay_p99("query response", 0.08, "99 % queueing delay, responses"),
             utilisation(BOTTLENECK),
+            *((marks(),) if marking else ()),
         ),
+        variants={"ecn": "classic"} if marking else None,
     )

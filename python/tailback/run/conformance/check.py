@@ -9,16 +9,16 @@ The law is run in worker processes, in the networks of `networks.CASES`.
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Literal, TypeVar
+from typing import Literal, TypeVar, cast
 
 from tailback.errors import UsageError
-from tailback.laws import workers
-from tailback.run.conformance.networks import CASES, MARKED, Law, Role
+from tailback.laws import trial, workers
+from tailback.laws.classes import Role, roles_of
+from tailback.run.conformance.networks import CASES, MARKED, Law
 from tailback.run.conformance.observe import Run, Strange, observed, strange_calls
 from tailback.scenario import Value, load
 
@@ -112,41 +112,20 @@ def laws_of(path: str | PathLike[str], *, allow_files: bool = False) -> list[Law
 def law_of(path: str | PathLike[str], name: str | None, parameters: Mapping[str, Value]) -> Law:
     """Return the law of a file; without a name, the only `Law` of a file of Python. Raises UsageError."""
     file = Path(fspath(path)).absolute()
-    roles = _roles(file) if file.suffix == ".py" else {}
+    roles = roles_of(file) if file.suffix == ".py" else {}
     if name is None:
         if len(roles) != 1:
             there = f"the classes {', '.join(roles)}" if roles else "no class that is found by its base tailback.Law"
             raise UsageError(f"{file.name} has {there}; name the class with --class")
         (name,) = roles
-    return Law(file, name, parameters, roles.get(name, "law"))
+    role = roles.get(name, "law") if file.suffix == ".py" else _compiled_role(file, name)
+    return Law(file, name, parameters, role)
 
 
-_BASES: dict[str, Role] = {
-    "Law": "law",
-    "CongestionControl": "congestion-control",
-    "Scheduler": "scheduler",
-    "Source": "source",
-}
-"""Interfaces by the name of the base class."""
-
-
-def _roles(file: Path) -> dict[str, Role]:
-    """Return the interface of each class of a file with a base of this package; the file is not run."""
-    try:
-        tree = ast.parse(file.read_bytes())
-    except OSError as error:
-        raise UsageError(f"{file} cannot be read: {error.strerror}") from None
-    except (SyntaxError, ValueError):
-        # The loader reports the error with its place.
-        return {"Law": "law"}
-    found: dict[str, Role] = {}
-    for node in tree.body:
-        for base in node.bases if isinstance(node, ast.ClassDef) else ():
-            name = ast.unparse(base).rpartition(".")[2]
-            # A class may be derived from another one of the file.
-            if isinstance(node, ast.ClassDef) and (role := _BASES.get(name) or found.get(name)):
-                found[node.name] = role
-    return found
+def _compiled_role(file: Path, name: str) -> Role:
+    """Return the interface of a class of a library or module; "law" for one that the loader refuses with its reason."""
+    role = trial.role_of(file, name)
+    return "law" if role is None or role == "queue-law" else cast("Role", role)
 
 
 def check(

@@ -5,15 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal, cast
+from typing import cast
 
+from tailback.laws.classes import Role
 from tailback.scenario import Scenario, Table, Value
 
-__all__ = ["CASES", "MARKED", "Case", "Law", "Role"]
-
-
-Role = Literal["law", "congestion-control", "scheduler", "source"]
-"""Interface of a component, as in `tailback new`."""
+__all__ = ["CASES", "MARKED", "Case", "Law"]
 
 
 @dataclass(frozen=True, slots=True)
