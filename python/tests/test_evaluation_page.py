@@ -106,7 +106,7 @@ def test_sections_that_were_not_requested_are_not_selected(tailback: Cli) -> Non
     found = {row["section"]: (row["status"], row["why"]) for row in ran.json["rows"]}
     assert found["12.2"][0] == found["12"][0] == "run"
     assert found["5.1.1"] == found["8"] == ("not selected", "only other sections were requested")
-    # What has no test has none whatever is requested.
+    # A section without a test has none in either case.
     assert found["7.1"][0] == "not applicable"
 
 

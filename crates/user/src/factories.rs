@@ -49,7 +49,7 @@ impl Role {
 pub struct LoadError {
     /// Key of [`Code`] that is wrong: "file", "class" or "parameters".
     pub key: &'static str,
-    /// The parameter that is wrong; `None`: none of them, or the component does not say which one.
+    /// The parameter that is wrong; `None`: not a single one, or not known.
     pub parameter: Option<Parameter>,
     /// Description of the error.
     pub message: String,

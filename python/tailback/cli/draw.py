@@ -156,23 +156,22 @@ def _figure(
 @click.argument("directory", metavar="RUN|SWEEP", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="File to write. Default: DIR/report.html.")
 def report(directory: Path, out: Path | None) -> None:
-    """Write the page of a run directory or of a sweep: metrics with intervals, and charts to zoom into.
+    """Write the page of a run directory or of a sweep: metrics with intervals, and charts.
 
-    The page is one file that needs no network. Beside it stands a second one, with the suffix -static, that needs no
-    JavaScript.
+    The page is one file that needs no network. Next to that of a run directory, whose charts can be zoomed into, is a
+    second one, with the suffix -static, that needs no JavaScript.
     """
-    from tailback.pages.document import write
-
+    target = out or directory / "report.html"
     if (directory / "sweep.json").is_file():
-        from tailback.study.page import page as sweep_page
         from tailback.study.sweep import open_sweep
 
-        document = sweep_page(open_sweep(directory))
+        written = open_sweep(directory).report(target)
     else:
-        from tailback.pages.run import page as run_page
+        from tailback.pages.document import write
+        from tailback.pages.run import page
 
-        document = run_page(directory)
-    click.echo(str(write(document, out or directory / "report.html")))
+        written = write(page(directory), target)
+    click.echo(str(written))
 
 
 @click.command(context_settings=SETTINGS)

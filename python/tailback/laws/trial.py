@@ -17,7 +17,7 @@ __all__ = ["ADVICE", "Problem", "Trial", "of_library", "role_of"]
 
 
 class Problem(NamedTuple):
-    """What is wrong with a component."""
+    """Reason why a component cannot be used."""
 
     key: str
     """Key of the document: "file", "class" or "parameters"."""

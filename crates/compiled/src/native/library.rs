@@ -49,6 +49,18 @@ impl Library {
         Ok(library)
     }
 
+    /// Returns the content of the file of a library, which is not loaded.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn content_of(path: &Path) -> Result<Vec<u8>, String> {
+        std::fs::read(path).map_err(|error| format!("{} cannot be read: {error}", path.display()))
+    }
+    /// Returns the hash of a library with this content, the version of the interface and the platform.
+    pub fn digest_of(content: &[u8]) -> String {
+        digest::of(&format!("native {} {}", std::env::consts::ARCH, std::env::consts::OS), content)
+    }
+
     /// Returns the hash of the file, the version of the interface and the platform.
     pub fn digest(&self) -> &str {
         &self.digest

@@ -1,6 +1,6 @@
 //! Exports for the host during a task: what a law asks of the simulator.
 
-use super::CURRENT;
+use super::task::CURRENT;
 use crate::memory::{RESULT, text_at};
 use tailback_compiled::{Failed, State};
 use tailback_random::maths;

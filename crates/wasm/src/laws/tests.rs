@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::replicate;
-use tailback_user::{QueueAnswer, QueueCall};
+use core::ffi::c_void;
+use std::cell::{Cell, RefCell};
+use tailback_user::{CongestionAnswer, QueueAnswer, QueueCall, SchedulerAnswer, SourceAnswer};
 
 const SCENARIO: &str = r#"
     tailback = 1
@@ -168,13 +170,13 @@ unsafe extern "C" fn host_of_roles(task: u32, number: u32, input: *const u8, len
             (2, 1) => {
                 // The call has 40 bytes, and a queue 24; `ready` of a queue is at 16.
                 let queues = (len - 40) / 24;
-                let ready = (0..queues).filter(|queue| bytes[40 + 24 * queue + 16] == 1);
-                (*result.cast::<SchedulerAnswer>()).queue = ready.last().expect("a packet waits") as u32;
+                let mut ready = (0..queues).filter(|queue| bytes[40 + 24 * queue + 16] == 1);
+                (*result.cast::<SchedulerAnswer>()).queue = ready.next_back().expect("a packet waits") as u32;
             }
             (2, 2) => (*result.cast::<CongestionAnswer>()).cwnd = 2.0,
             (2, 3) => {
-                let call = &*input.cast::<SourceCall>();
-                *result.cast::<SourceAnswer>() = SourceAnswer { at_ps: call.now_ps + 3_000_000_000, bytes: 100 };
+                let now_ps = u64::from_ne_bytes(bytes[..8].try_into().expect("8 bytes"));
+                *result.cast::<SourceAnswer>() = SourceAnswer { at_ps: now_ps + 3_000_000_000, bytes: 100 };
             }
             _ => {}
         }
