@@ -71,6 +71,21 @@ $(WEB)/report.js: $(WEB_SOURCES) web/node_modules/.installed
 .PHONY: web
 web: $(WEB)/report.js ## Build the scripts and style sheets of the pages
 
+# The lab contains the simulator as a WebAssembly module, and the scenarios of the gallery. The rule for report.js empties $(WEB).
+LAB_WASM := $(TARGET)/wasm32-unknown-unknown/wasm/tailback_wasm.wasm
+GALLERY := $(shell find python/tailback/gallery -name '*.toml' -o -name README.md)
+
+$(LAB_WASM): $(RUST_SOURCES)
+	@tools/wasm_ready.sh
+	$(CARGO) build --locked --profile wasm --target wasm32-unknown-unknown -p tailback-wasm
+
+$(WEB)/lab/index.html: $(LAB_WASM) $(GALLERY) $(WEB)/report.js
+	node web/lab.mjs $(LAB_WASM)
+
+.PHONY: lab
+lab: $(WEB)/lab/index.html ## Build the lab, the simulator in a browser (minutes the first time)
+	@echo "The lab is $(WEB)/lab/index.html; \`tailback lab\` serves it."
+
 .PHONY: build
 build: $(VENV)/.installed $(WEB)/report.js ## Build and install the package into .venv
 
@@ -128,8 +143,11 @@ test-wasm: $(VENV)/.installed ## Check that the WebAssembly module gives the sam
 	$(BIN)/python tools/wasm_digest.py $(WASM)
 
 .PHONY: test-web
-test-web: $(VENV)/.installed $(WEB)/report.js ## Test the pages in a browser (Debian package chromium); skipped without one
-	cd web && node --test test/*.test.mjs
+test-web: $(VENV)/.installed $(WEB)/report.js ## Test reports and lab in a browser (Debian package chromium); skipped without
+	@tools/wasm_ready.sh || exit 0; \
+	set -x; \
+	$(MAKE) lab; \
+	cd web && TAILBACK=$(CURDIR)/$(BIN)/tailback node --test test/*.test.mjs
 
 .PHONY: check
 check: $(VENV)/.tested $(WEB)/report.js ## Check format, lints, types, stubs and Rust documentation; warnings are errors
@@ -232,14 +250,14 @@ $(SITE_VENV)/.installed: requirements/site.txt $(VENV)/.installed
 	@touch $@
 
 .PHONY: site
-site: $(SITE_VENV)/.installed $(WEB)/report.js ## Build the documentation, the gallery and the lab as a static site
+site: $(SITE_VENV)/.installed $(WEB)/lab/index.html ## Build the documentation, the gallery and the lab as a static site
 	PYTHONPATH=python:tools $(SITE_VENV)/bin/python -m website.build $(OUT)/site
 	@echo "The site is $(OUT)/site/index.html"
 
 # --- Packages ---------------------------------------------------------------------------------------------------
 
 .PHONY: wheel
-wheel: $(VENV)/.installed $(WEB)/report.js ## Build a wheel and a source package, and test the wheel without Rust
+wheel: $(VENV)/.installed $(WEB)/lab/index.html ## Build a wheel and a source package, and test the wheel without Rust
 	rm -rf dist
 	$(BIN)/maturin build --release --locked --sdist --out dist
 	$(BIN)/python tools/check_wheel.py dist

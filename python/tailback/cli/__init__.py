@@ -31,6 +31,7 @@ COMMANDS = {
     "compare": ("simulate", "compare", "Compare two runs or scenarios, paired by seed."),
     "plot": ("draw", "plot", "Draw a run directory, a sweep, or the network of a scenario."),
     "report": ("draw", "report", "Write the page of a run directory or a sweep, with charts to zoom into."),
+    "lab": ("lab", "lab", "Open a page in which the simulator runs: moving queues, plots, values to change."),
     "flent": ("draw", "flent", "Write the samples of a run as a data file of flent."),
     "trace": ("trace", "trace", "Show, filter, verify or export a packet trace."),
     "why": ("why", "why", "Explain why a packet was late or dropped, or what filled a queue."),

@@ -65,7 +65,7 @@ pub unsafe extern "C" fn tailback_law_text(at: *const u8, len: usize) -> u32 {
     let name = unsafe { text_at(at, len) }.unwrap_or_default();
     let Some(found) = current(|state| state.text(name)) else { return u32::MAX };
     let length = found.len() as u32;
-    RESULT.set(found);
+    RESULT.set(found.into_bytes());
     length
 }
 /// Returns a function with the same bits on every platform: ln (0), ln(1 + x) (1), logarithm to base 2 (2), exp (3), exp(x) - 1
