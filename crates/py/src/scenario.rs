@@ -7,7 +7,7 @@ use crate::run::{Cancel, in_turn, json, run};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyList};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 use tailback_scenario::{Files, build, network};
