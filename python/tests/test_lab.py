@@ -100,6 +100,21 @@ def test_the_command_serves_the_scenario_with_its_settings(tmp_path: Path, monke
     found = _opened(opened[0][opened[0].index("#") :])
     assert found["seed"] == "7"
     assert "20Mbit/s" in str(found["variants"])
+    assert CliRunner().invoke(lab, [str(file), "--seed", "9", "--no-browser"]).exit_code == 0
+    assert len(opened) == 1
+
+
+@pytest.mark.usefixtures("site")
+def test_without_settings_the_scenario_is_served_as_it_was_written(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "scenario.toml"
+    file.write_text("# A comment\n" + SCENARIO, encoding="utf-8")
+    monkeypatch.setattr("http.server.ThreadingHTTPServer.serve_forever", lambda _: None)
+    outcome = CliRunner().invoke(lab, [str(file), "--seed", "9", "--no-browser"])
+    found = _opened(outcome.output[outcome.output.index("#") :].replace("\n", ""))
+    assert found["seed"] == "9"
+    assert found["variants"] == [{"text": "# A comment\n" + SCENARIO, "sets": [], "tunable": [], "timeline": []}]
 
 
 @pytest.mark.usefixtures("site")

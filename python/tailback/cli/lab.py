@@ -50,11 +50,14 @@ def lab(
     if what is None and (settings or seed is not None):
         raise UsageError("--set and --seed need a scenario")
     if what is not None:
-        scenario = load(what / "scenario.toml" if what.is_dir() else what, allow_files=allow_files)
-        scenario = scenario.with_texts(settings)
+        file = what / "scenario.toml" if what.is_dir() else what
+        scenario = load(file, allow_files=allow_files).with_texts(settings)
         if scenario.native.has_user_code:
             raise UsageError("the lab does not run user-defined components; use `tailback run`")
-        fragment = address(scenario.to_toml(), int(str(scenario.run_config["seed"])) if seed is None else seed)
+        # The text as it was written has comments.
+        as_written = file.suffix == ".toml" and not settings
+        text = file.read_text(encoding="utf-8") if as_written else scenario.to_toml()
+        fragment = address(text, int(str(scenario.run_config["seed"])) if seed is None else seed)
     with served(port) as server:
         url = f"http://{LOOPBACK}:{server.server_port}/index.html{fragment}"
         print_line(f"The lab is at {url}")
