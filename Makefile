@@ -248,14 +248,14 @@ $(SITE_VENV)/.installed: requirements/site.txt $(VENV)/.installed
 	@touch $@
 
 .PHONY: site
-site: $(SITE_VENV)/.installed $(WEB)/report.js ## Build the documentation, the gallery and the lab as a static site
+site: $(SITE_VENV)/.installed $(WEB)/lab/index.html ## Build the documentation, the gallery and the lab as a static site
 	PYTHONPATH=python:tools $(SITE_VENV)/bin/python -m website.build $(OUT)/site
 	@echo "The site is $(OUT)/site/index.html"
 
 # --- Packages ---------------------------------------------------------------------------------------------------
 
 .PHONY: wheel
-wheel: $(VENV)/.installed $(WEB)/report.js ## Build a wheel and a source package, and test the wheel without Rust
+wheel: $(VENV)/.installed $(WEB)/lab/index.html ## Build a wheel and a source package, and test the wheel without Rust
 	rm -rf dist
 	$(BIN)/maturin build --release --locked --sdist --out dist
 	$(BIN)/python tools/check_wheel.py dist

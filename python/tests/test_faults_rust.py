@@ -19,7 +19,7 @@ struct Mine { n: f64, name: String }
 impl Component for Mine {
     type Role = @role@::Role;
     const EVENTS: u32 = bit(@role@::@CALL@);
-    const PROBES: &'static [&'static str] = &["n"];
+    const PROBES: &'static [&'static str] = &[@PROBES@];
     fn new(host: &Host) -> Result<Mine, String> {
         let name = host.text("name").unwrap_or_default();
         if name == "refused" { return Err(format!("the name is {name}")); }
@@ -104,7 +104,9 @@ CASES = [
 def component(folder: Path, role: str, target: str | None, parameters: str) -> core.Scenario:
     """Return the network with the component in its role."""
     answers = "".join(f'"{name}" => {statement},' for name, (statement, _) in ANSWERS[role].items())
-    parts = {"role": role, "CALL": CALLS[role].upper(), "NORMAL": NORMAL[role], "ANSWERS": answers}
+    # State variables of sources are not recorded.
+    probes = "" if role == "source" else '"n"'
+    parts = {"role": role, "CALL": CALLS[role].upper(), "PROBES": probes, "NORMAL": NORMAL[role], "ANSWERS": answers}
     text = COMPONENT
     for name, part in {**parts, "FAULTY": f"{FAULTY}.0", "AFTER_PS": f"{AFTER_PS}"}.items():
         text = text.replace(f"@{name}@", part)
