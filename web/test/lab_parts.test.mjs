@@ -2,6 +2,7 @@
 
 import { build } from "esbuild";
 import assert from "node:assert/strict";
+import { existsSync, readFileSync } from "node:fs";
 import { test } from "node:test";
 import { fileURLToPath } from "node:url";
 
@@ -17,7 +18,10 @@ const { placeAt, keysOf, Schema } = await part("schema");
 const { layOut } = await part("layout");
 const { toFragment, fromFragment } = await part("share");
 const { bounds } = await part("sliders");
-const { tunableLine } = await part("run");
+const { Run, tunableLine } = await part("run");
+const { Engine } = await part("engine");
+const MODULE = fileURLToPath(new URL("../../python/tailback/web/built/lab/site/tailback.wasm", import.meta.url));
+const noModule = existsSync(MODULE) ? false : "SKIPPED: the lab was not built (make lab)";
 
 test("quantities are read and written with their units", () => {
   assert.deepEqual(parse("2.5Mbit/s"), { number: 2.5e6, unit: "bit/s" });
@@ -116,4 +120,41 @@ test("a delay that is made tunable has a lower bound, and declared keys keep the
     tunableLine({ errors: [], warnings: [], tunable, declared }, ["links[0].delay", "links[1].rate"]),
     'run.tunable=["flows[*].state", { key = "links[0].rate", min = "1kbit/s" }, { key = "links[0].delay", min = "1ms" }, "links[1].rate"]',
   );
+});
+
+test("the frames on a link are at the places that rate and delay give", { skip: noModule }, async () => {
+  const text = `
+    tailback = 1
+    [run]
+    duration = "50ms"
+    [hosts]
+    a = {}
+    b = {}
+    [[links]]
+    between = ["a", "b"]
+    rate = "100Mbit/s"
+    delay = "10ms"
+    [[flows]]
+    name = "data"
+    from = "a"
+    to = "b"
+    source = { kind = "cbr", rate = "50Mbit/s", packet = "1000B", phase = "zero" }
+  `;
+  const run = new Run(await Engine.load(readFileSync(MODULE)), { text, sets: [], tunable: [], timeline: [] }, 1n);
+  assert.equal(run.advance(30e9, Infinity), true);
+  const { moving, ports, crowded, series } = run.picture(0, "data", null);
+  // A packet every 160 us, at 0, 160 us, ...; 1038 B on the wire take 83.04 us, so that a frame arrives 10.08304 ms after its
+  // start. At 30 ms those that started after 19.91696 ms are on the link: from 20 ms (number 125) to 29.92 ms (number 187).
+  assert.equal(moving.port.length, 63);
+  assert.equal(crowded[0], 63);
+  assert.equal(ports[0].frames, 63);
+  const places = [...moving.place].sort((a, b) => a - b);
+  assert.ok(Math.abs(places[0] - 0.08 / 10.08304) < 1e-9, `${places[0]}`);
+  assert.ok(Math.abs(places[62] - 10 / 10.08304) < 1e-9, `${places[62]}`);
+  // 30 ms are 600 of the 1000 intervals. In the steady state 1018 B of each packet leave in 160 us: 50.9 Mbit/s, within a packet
+  // in the 0.25 ms over which the rate is taken: 32.6 Mbit/s.
+  assert.equal(series.time.length, 601);
+  const mean = series.values.throughput.slice(200).reduce((sum, value) => sum + value, 0) / 401;
+  assert.ok(Math.abs(mean - 50.9) < 0.5, `${mean}`);
+  run.close();
 });
