@@ -73,7 +73,7 @@ pub unsafe extern "C" fn tailback_run(at: *const u8, len: usize, seed: u64) -> u
 /// next call of a function that has an answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn tailback_result_ptr() -> *const u8 {
-    RESULT.with_borrow(|result| result.as_ptr())
+    RESULT.with_borrow(Vec::as_ptr)
 }
 
 /// Returns the length of the last answer in bytes.
