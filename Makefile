@@ -65,13 +65,12 @@ web/node_modules/.installed: web/package.json web/package-lock.json
 	@touch $@
 
 $(WEB)/report.js: $(WEB_SOURCES) web/node_modules/.installed
-	rm -rf $(WEB)
 	node web/build.mjs
 
 .PHONY: web
 web: $(WEB)/report.js ## Build the scripts and style sheets of the pages
 
-# The lab contains the simulator as a WebAssembly module, and the scenarios of the gallery. The rule for report.js empties $(WEB).
+# The lab contains the simulator as a WebAssembly module, and the scenarios of the gallery.
 LAB_WASM := $(TARGET)/wasm32-unknown-unknown/wasm/tailback_wasm.wasm
 GALLERY := $(shell find python/tailback/gallery -name '*.toml' -o -name README.md)
 
