@@ -65,11 +65,25 @@ web/node_modules/.installed: web/package.json web/package-lock.json
 	@touch $@
 
 $(WEB)/report.js: $(WEB_SOURCES) web/node_modules/.installed
-	rm -rf $(WEB)
 	node web/build.mjs
 
 .PHONY: web
 web: $(WEB)/report.js ## Build the scripts and style sheets of the pages
+
+# The lab contains the simulator as a WebAssembly module, and the scenarios of the gallery.
+LAB_WASM := $(TARGET)/wasm32-unknown-unknown/wasm/tailback_wasm.wasm
+GALLERY := $(shell find python/tailback/gallery -name '*.toml' -o -name README.md)
+
+$(LAB_WASM): $(RUST_SOURCES)
+	@tools/wasm_ready.sh
+	$(CARGO) build --locked --profile wasm --target wasm32-unknown-unknown -p tailback-wasm
+
+$(WEB)/lab/index.html: $(LAB_WASM) $(GALLERY) $(WEB)/report.js
+	node web/lab.mjs $(LAB_WASM)
+
+.PHONY: lab
+lab: $(WEB)/lab/index.html ## Build the lab, the simulator in a browser (minutes the first time)
+	@echo "The lab is $(WEB)/lab/index.html; \`tailback lab\` serves it."
 
 .PHONY: build
 build: $(VENV)/.installed $(WEB)/report.js ## Build and install the package into .venv
@@ -128,8 +142,9 @@ test-wasm: $(VENV)/.installed ## Check that the WebAssembly module gives the sam
 	$(BIN)/python tools/wasm_digest.py $(WASM)
 
 .PHONY: test-web
-test-web: $(VENV)/.installed $(WEB)/report.js ## Test the pages in a browser (Debian package chromium); skipped without one
-	cd web && node --test test/*.test.mjs
+test-web: $(VENV)/.installed $(WEB)/report.js ## Test the pages and the lab in a browser (Debian package chromium); skipped without one
+	@if tools/wasm_ready.sh; then $(MAKE) --no-print-directory lab; fi
+	cd web && TAILBACK=$(CURDIR)/$(BIN)/tailback node --test test/*.test.mjs
 
 .PHONY: check
 check: $(VENV)/.tested $(WEB)/report.js ## Check format, lints, types, stubs and Rust documentation; warnings are errors
@@ -222,10 +237,24 @@ performance: $(VENV)/.installed ## Measure this version and write the tables of 
 bench-sweep: $(VENV)/.tested ## Measure the processor utilisation of a sweep, on threads and on Dask
 	$(BIN)/python tools/sweep_load.py
 
+# --- Site ---------------------------------------------------------------------------------------------------------
+
+# Sphinx is in an environment of its own, since only the site needs it.
+SITE_VENV := $(VENV)/site
+$(SITE_VENV)/.installed: requirements/site.txt $(VENV)/.installed
+	$(BIN)/python -m venv $(SITE_VENV)
+	$(SITE_VENV)/bin/pip install --require-hashes -r requirements/site.txt
+	@touch $@
+
+.PHONY: site
+site: $(SITE_VENV)/.installed $(WEB)/lab/index.html ## Build the documentation, the gallery and the lab as a static site
+	PYTHONPATH=python:tools $(SITE_VENV)/bin/python -m website.build $(OUT)/site
+	@echo "The site is $(OUT)/site/index.html"
+
 # --- Packages ---------------------------------------------------------------------------------------------------
 
 .PHONY: wheel
-wheel: $(VENV)/.installed $(WEB)/report.js ## Build a wheel and a source package, and test the wheel without Rust
+wheel: $(VENV)/.installed $(WEB)/lab/index.html ## Build a wheel and a source package, and test the wheel without Rust
 	rm -rf dist
 	$(BIN)/maturin build --release --locked --sdist --out dist
 	$(BIN)/python tools/check_wheel.py dist

@@ -14,3 +14,4 @@ common=(--universal --generate-hashes --python-version 3.11 --no-annotate --no-e
 # The larger set comes first, since the smaller set takes its versions from it.
 "$tool/bin/uv" pip compile "${common[@]}" --extra test pyproject.toml requirements/build.in -o requirements/dev.txt
 "$tool/bin/uv" pip compile "${common[@]}" --extra plot -c requirements/dev.txt pyproject.toml requirements/build.in -o requirements/run.txt
+"$tool/bin/uv" pip compile "${common[@]}" --extra plot -c requirements/dev.txt pyproject.toml requirements/site.in -o requirements/site.txt

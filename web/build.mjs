@@ -7,20 +7,9 @@
 
 import { build } from "esbuild";
 import { fileURLToPath } from "node:url";
+import { common, script } from "./bundle.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-
-/** Options of all bundles. */
-const common = {
-  bundle: true,
-  minify: true,
-  charset: "utf8",
-  target: ["chrome100", "firefox115", "safari16.4"],
-  legalComments: "inline",
-  logLevel: "warning",
-};
-
-const script = { ...common, format: "iife" };
 
 /** Bundles: the options of esbuild for each. */
 export const bundles = [

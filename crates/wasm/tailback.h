@@ -30,6 +30,14 @@ size_t tailback_result_len(void);
 /* Runs one replication of a scenario in TOML; the answer is the report as JSON. */
 uint32_t tailback_run(const uint8_t *toml, size_t len, uint64_t seed);
 
+/* For editors. The answer of the first is the JSON Schema of a scenario. That of the second is JSON: the lists `errors` and
+ * `warnings` with message, path, line, column, help and text; without an error also title, seed, warmup, declared (run.tunable),
+ * network (nodes, links, flows), and tunable, the values that can change during a run. The third replaces values: the text is `pairs_len`
+ * bytes of lines `path=value` and then the scenario; the answer is the changed scenario in TOML. */
+uint32_t tailback_schema(void);
+uint32_t tailback_check(const uint8_t *toml, size_t len);
+uint32_t tailback_set(const uint8_t *text, size_t len, size_t pairs_len);
+
 /* Opens a simulation that is stepped through. Returns its handle; 0: refused, and the last result is the text of the
  * error. */
 uint32_t tailback_open(const uint8_t *toml, size_t len, uint64_t seed);
@@ -37,6 +45,10 @@ uint32_t tailback_open(const uint8_t *toml, size_t len, uint64_t seed);
 /* Opens a simulation as tailback_open does, with a packet trace of all events. The rows are kept until
  * tailback_take_trace takes them. */
 uint32_t tailback_open_traced(const uint8_t *toml, size_t len, uint64_t seed);
+
+/* Opens a simulation as tailback_open_traced does, with the selected kinds of events and frames: bit k of `events` and of
+ * `frames` for the kind at index k of the lists that tailback_names gives. */
+uint32_t tailback_open_selected(const uint8_t *toml, size_t len, uint64_t seed, uint32_t events, uint32_t frames);
 
 /* Closes a simulation and frees its memory. */
 uint32_t tailback_close(uint32_t handle);
@@ -76,6 +88,15 @@ uint32_t tailback_receive(uint32_t handle);
  * frame, port, class, number of the packet or segment, identity of the packet, payload bytes, buffer bytes, wire bytes,
  * waiting packets, waiting bytes, flow (`-` in rows without a flow). See docs/traces.md. Empty without a trace. */
 uint32_t tailback_take_trace(uint32_t handle);
+
+/* The answer has a record of 40 bytes for each row of the packet trace since the last call; it is not text. Its numbers,
+ * unsigned and little-endian: time, identity of the packet (8 bytes each); port, flow (UINT32_MAX: none), number of the
+ * packet or segment, waiting bytes (4 each); buffer bytes, wire bytes (2 each); event, frame, class, reason of a drop in
+ * the order of `reason` in docs/traces.md (255: none) (1 each). */
+uint32_t tailback_take_rows(uint32_t handle);
+
+/* The answer is JSON with the names of the indices in records: the lists `ports`, `flows`, `events` and `frames`. */
+uint32_t tailback_names(uint32_t handle);
 
 /* The answer is the number of rows that were taken so far, a space, and their hash. Refused without a trace. */
 uint32_t tailback_trace_hash(uint32_t handle);

@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import ClassVar
 
 import pytest
+from reports import shown
 
 from tailback.errors import UsageError
 from tailback.gallery.registry import EVERY, EXPERIMENTS, GROUPS, ON_REQUEST, experiment, select
@@ -248,14 +249,14 @@ def test_the_report_loads_nothing_external_shows_every_claim_and_is_reproducible
     pages = []
     for out in ("a", "b"):
         found = reproduce([Small()], "quick", tmp_path / out)
-        pages.append((tmp_path / out / "report.html").read_text())
+        pages.append(shown((tmp_path / out / "report.html").read_text()))
         for name in ("both", "compare", "panels", "traces"):
             assert (tmp_path / out / "lan-small" / f"{name}.svg").stat().st_size > 1000
             assert (tmp_path / out / "lan-small" / f"{name}.png").exists()
     assert pages[0] == pages[1]
     parser = _Outside()
     parser.feed(pages[0])
-    assert parser.found == ["https://example.org/"]
+    assert parser.found == ["report-static.html", "https://example.org/"]
     assert "lan-small" in parser.inside
     assert set(parser.inside) <= parser.ids
     for text in (
@@ -278,8 +279,8 @@ def test_the_report_loads_nothing_external_shows_every_claim_and_is_reproducible
     origin = shape["provenance"]
     assert origin["command"] == "tailback reproduce lan-small --quick"
     # Once at the experiment and once at each figure.
-    shown = 1 + len(shape["figures"])
-    assert pages[0].count(origin["digest"]) == pages[0].count(f"<code>{origin['command']}</code>") == shown >= 5
+    places = 1 + len(shape["figures"])
+    assert pages[0].count(origin["digest"]) == pages[0].count(f"<code>{origin['command']}</code>") == places >= 5
     assert origin["digest"].encode() in (tmp_path / "a" / "lan-small" / "both.svg").read_bytes()
     (line,) = found.as_json()["headlines"]  # type: ignore[misc]
     assert (line["experiment"], line["claim"], line["source"], line["verdict"]) == (
@@ -384,7 +385,7 @@ def test_ctrl_c_during_reproduce_writes_the_report_and_exits_with_130(tmp_path: 
     _, err = child.communicate(timeout=120)
     assert child.returncode == 130, err
     assert "Traceback" not in err
-    report = (out / "report.html").read_text()
+    report = shown((out / "report.html").read_text())
     assert "Interrupted" in report or "<tbody></tbody>" in report
 
 

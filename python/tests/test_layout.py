@@ -20,6 +20,8 @@ LAYERS = (
     "scenario",
     "results",
     "plotting",
+    "web",
+    "pages",
     "traces",
     "run",
     "study",

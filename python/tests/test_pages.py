@@ -1,16 +1,14 @@
 """Pages: drawings as data, the two forms of a page, and the page of a run."""
 
-import base64
-import gzip
 import json
 import math
 import re
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 from matplotlib.figure import Figure
+from reports import Links, contents, unpack
 
 import tailback
 from tailback.cli import cli
@@ -137,39 +135,6 @@ def test_the_texts_of_an_svg_for_pages_are_texts() -> None:
     assert ">loss (%)</text>" in found
 
 
-def unpack(packed: str) -> str:
-    return gzip.decompress(base64.b64decode(packed)).decode()
-
-
-def contents(page: str) -> dict[str, dict[str, object]]:
-    """Return the unpacked content of each section by its id."""
-    found = re.findall(
-        r'<details class="section" id="([^"]+)".*?<script type="text/plain">([^<]*)</script>', page, re.S
-    )
-    return {name: json.loads(unpack(packed)) for name, packed in found}
-
-
-class _Links(HTMLParser):
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.ids: list[str] = []
-        self.targets: list[str] = []
-        self.loaded: list[str] = []
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        if found.get("id"):
-            self.ids.append(str(found["id"]))
-        if tag == "a":
-            self.targets.append(str(found.get("href")))
-        for key in ("src", "data"):
-            if found.get(key):
-                self.loaded.append(str(found[key]))
-        if tag == "link":
-            self.loaded.append(str(found.get("href")))
-
-
 DOCUMENT = Document(
     "Title & more",
     '<p><a href="#one">one</a></p>',
@@ -190,7 +155,7 @@ def test_a_page_packs_its_sections_and_loads_nothing() -> None:
     assert found["two"]["figures"] == {"g": "<svg>drawing</svg>"}
     texts = json.loads(unpack(re.search(r'id="texts">([^<]*)<', page)[1]))  # type: ignore[index]
     assert texts["one"] == "one first <section> words "
-    links = _Links(page)
+    links = Links(page)
     assert {target for target in links.targets if target.startswith("#")} <= {f"#{name}" for name in links.ids}
     assert "other.html" in links.targets
     assert links.loaded == ["data:,"]
@@ -205,7 +170,7 @@ def test_the_form_without_scripts_has_every_figure_as_svg() -> None:
     assert "data-figure" not in page
     assert "<text>label</text>" in page
     assert "<svg>drawing</svg>" in page
-    links = _Links(page)
+    links = Links(page)
     assert set(links.targets) == {"#one", "#two"} <= {f"#{name}" for name in links.ids}
 
 

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from reports import contents
 
 import tailback
 import tailback as core
@@ -315,12 +316,14 @@ def test_a_study_file_needs_no_options_and_contradicting_options_are_refused(
     assert done.code == 0, done.err
     assert sorted(path.name for path in Path("mine.sweep").iterdir()) == [
         "lock",
+        "report-static.html",
         "report.html",
         "results.parquet",
         "shards",
         "sweep.json",
     ]
-    assert "<img" in Path("mine.sweep/report.html").read_text()
+    sections = contents(Path("mine.sweep/report.html").read_text())
+    assert sections["figure-1"]["figures"]["figure-1"]["panels"]  # type: ignore[index]
     assert tailback("sweep", "mine.toml", "--set", "run.seed=1").code == 2
     assert tailback("sweep", "mine.toml", "--out", "one.parquet").code == 2
     assert tailback("sweep").code == 2

@@ -16,6 +16,7 @@ mod error;
 mod explain;
 mod files;
 mod glob;
+mod network;
 mod origin;
 mod pilot;
 mod scenario;
@@ -25,6 +26,7 @@ mod simulation;
 mod study;
 mod toml_out;
 mod tunable_keys;
+mod tunable_values;
 mod tuning;
 mod warnings;
 
@@ -32,6 +34,7 @@ pub use error::{Problem, ScenarioError};
 pub use explain::{explain, names};
 pub use files::Files;
 pub use glob::Glob;
+pub use network::network;
 pub use pilot::PILOT_LENGTHS;
 pub use scenario::{Scenario, build};
 pub use schema::schema;
@@ -39,4 +42,5 @@ pub use simulation::{REACTION, Setting, Simulation};
 pub use study::{
     Axis, Design, DesignKind, Mechanism, Of, Paths, Range, Scale, Study, StudyDocument, Until, study_schema,
 };
+pub use tunable_values::TunableValue;
 pub use warnings::{Offered, Warning};

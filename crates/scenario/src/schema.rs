@@ -30,7 +30,7 @@ pub fn schema() -> &'static Value {
 }
 
 /// Keyword of properties that can change during a run.
-const TUNABLE: &str = "x-tunable";
+pub(crate) const TUNABLE: &str = "x-tunable";
 /// Keyword with the reason why a property cannot change during a run.
 const FIXED: &str = "x-fixed";
 

@@ -3,11 +3,12 @@
 //! The WebAssembly module has no imports, so that its host cannot influence a result, except by users' components ([`laws`]). For a run, the host allocates
 //! memory in the module ([`tailback_alloc`]), writes the scenario there as UTF-8, calls [`tailback_run`], reads the
 //! answer at [`tailback_result_ptr`], and frees the memory ([`tailback_free`]). `tools/wasm_digest.mjs` is an example
-//! of a host. A run that is stepped through has a handle ([`stepping`]). `tailback.h` declares the functions for C,
+//! of a host. A run that is stepped through has a handle ([`stepping`]). An editor checks and changes documents ([`document`]). `tailback.h` declares the functions for C,
 //! except those of memory: a C program passes texts in its own memory. `examples/steps.c` is an example in C.
 
 #![allow(unsafe_code, reason = "memory is handed over through pointers of the C interface")]
 
+pub mod document;
 pub mod laws;
 mod memory;
 mod setting;
@@ -63,21 +64,22 @@ pub unsafe extern "C" fn tailback_run(at: *const u8, len: usize, seed: u64) -> u
     // SAFETY: by the contract above; the text is used only until the end of this call.
     let answer = unsafe { text_at(at, len) }.and_then(|toml| replicate(toml, seed));
     let failed = u32::from(answer.is_err());
-    RESULT.set(answer.unwrap_or_else(|error| error));
+    RESULT.set(answer.unwrap_or_else(|error| error).into_bytes());
     failed
 }
 
-/// Returns the address of the last answer in the calling thread: UTF-8, [`tailback_result_len`] bytes, valid until the
+/// Returns the address of the last answer in the calling thread: UTF-8 unless it is that of
+/// [`stepping::tailback_take_rows`], [`tailback_result_len`] bytes, valid until the
 /// next call of a function that has an answer.
 #[unsafe(no_mangle)]
 pub extern "C" fn tailback_result_ptr() -> *const u8 {
-    RESULT.with_borrow(|result| result.as_ptr())
+    RESULT.with_borrow(Vec::as_ptr)
 }
 
 /// Returns the length of the last answer in bytes.
 #[unsafe(no_mangle)]
 pub extern "C" fn tailback_result_len() -> usize {
-    RESULT.with_borrow(String::len)
+    RESULT.with_borrow(Vec::len)
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@ use std::cell::RefCell;
 
 thread_local! {
     /// Answer, or text of the error, of the last call of an exported function that has an answer; kept until the next
-    /// such call, so that the host can read it.
-    pub(crate) static RESULT: RefCell<String> = const { RefCell::new(String::new()) };
+    /// such call, so that the host can read it. Text in UTF-8, except that of `tailback_take_rows`.
+    pub(crate) static RESULT: RefCell<Vec<u8>> = const { RefCell::new(Vec::new()) };
 }
 
 /// Returns the text in the `len` bytes at `ptr`.

@@ -10,7 +10,7 @@ use crate::setting::setting;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use tailback_scenario::{Setting, Simulation};
-use tailback_sim::plan::{TracePlan, port_names};
+use tailback_sim::plan::{EventKind, FrameKind, TracePlan, port_names};
 use tailback_sim::trace::Row;
 use tailback_units::Time;
 
@@ -40,14 +40,14 @@ thread_local! {
 }
 
 /// Stores the answer or the error as the last result; returns [`Status::Done`] or [`Status::Refused`].
-fn answer(outcome: Result<String, String>) -> u32 {
+pub(crate) fn answer<A: Into<Vec<u8>>>(outcome: Result<A, String>) -> u32 {
     let status = if outcome.is_ok() { Status::Done } else { Status::Refused };
-    RESULT.set(outcome.unwrap_or_else(|error| error));
+    RESULT.set(outcome.map_or_else(String::into_bytes, Into::into));
     status as u32
 }
 
-/// Calls `work` with the simulation of a handle; the text that `work` returns is the answer.
-fn with(handle: u32, work: impl FnOnce(&mut Simulation) -> Result<String, String>) -> u32 {
+/// Calls `work` with the simulation of a handle; what `work` returns is the answer.
+fn with<A: Into<Vec<u8>>>(handle: u32, work: impl FnOnce(&mut Simulation) -> Result<A, String>) -> u32 {
     answer(OPEN.with_borrow_mut(|open| match open.simulations.get_mut(&handle) {
         Some(simulation) => {
             let done = work(simulation);
@@ -78,7 +78,7 @@ fn open(text: Result<&str, String>, seed: u64, trace: Option<TracePlan>) -> u32 
             open.last
         }),
         Err(error) => {
-            RESULT.set(error);
+            RESULT.set(error.into_bytes());
             0
         }
     }
@@ -106,6 +106,19 @@ pub unsafe extern "C" fn tailback_open(at: *const u8, len: usize, seed: u64) -> 
 pub unsafe extern "C" fn tailback_open_traced(at: *const u8, len: usize, seed: u64) -> u32 {
     // SAFETY: by the contract above.
     open(unsafe { text_at(at, len) }, seed, Some(TracePlan::default()))
+}
+
+/// Opens a simulation as [`tailback_open`] does, with a packet trace of the selected events and frames: bit k of `events` is the
+/// kind at index k of [`EventKind::ALL`], bit k of `frames` that of [`FrameKind::ALL`].
+///
+/// # Safety
+///
+/// `at` is not null, and the `len` bytes at `at` are initialised memory.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn tailback_open_selected(at: *const u8, len: usize, seed: u64, events: u32, frames: u32) -> u32 {
+    let trace = TracePlan { events: events as u16, frames: frames as u16, ..TracePlan::default() };
+    // SAFETY: by the contract above.
+    open(unsafe { text_at(at, len) }, seed, Some(trace))
 }
 
 /// Closes a simulation.
@@ -165,6 +178,17 @@ pub extern "C" fn tailback_view(handle: u32) -> u32 {
     with(handle, |simulation| serde_json::to_string(&simulation.view()).map_err(|error| error.to_string()))
 }
 
+/// Returns the path and value of each line of a text.
+///
+/// # Errors
+/// If a line has no `=`.
+pub(crate) fn pairs(text: &str) -> Result<Vec<(String, String)>, String> {
+    let lines = text.lines().filter(|line| !line.trim().is_empty());
+    let pair = |line: &str| line.split_once('=').map(|(path, value)| (path.to_owned(), value.to_owned()));
+    let refused = |line: &str| format!("`{line}` is not path=value, such as links[0].rate=2Mbit/s");
+    lines.map(|line| pair(line).ok_or_else(|| refused(line))).collect()
+}
+
 /// Schedules a change of tunable keys at `at_ps` picoseconds or, if `at_ps` is not after the current time, 1 ps from
 /// now. The text in the `len` bytes at `at` has a line `path=value` for each key. The answer is the time of the change
 /// in picoseconds.
@@ -177,11 +201,7 @@ pub unsafe extern "C" fn tailback_change(handle: u32, at: *const u8, len: usize,
     // SAFETY: by the contract above.
     let text = unsafe { text_at(at, len) };
     with(handle, |simulation| {
-        let lines = text?.lines().filter(|line| !line.trim().is_empty());
-        let pair = |line: &str| line.split_once('=').map(|(path, value)| (path.to_owned(), value.to_owned()));
-        let refused = |line: &str| format!("`{line}` is not path=value, such as links[0].rate=2Mbit/s");
-        let pairs: Vec<(String, String)> =
-            lines.map(|line| pair(line).ok_or_else(|| refused(line))).collect::<Result<_, _>>()?;
+        let pairs = pairs(text?)?;
         let at = after(simulation.now(), at_ps);
         simulation.change(&pairs, at).map(|at| at.0.to_string()).map_err(|error| error.rendered())
     })
@@ -229,7 +249,7 @@ pub extern "C" fn tailback_receive(handle: u32) -> u32 {
         let lines = simulation.take_delivered().into_iter().map(|(flow, packet)| {
             format!("{} {} {} {} {flow}\n", packet.at.0, packet.sequence, packet.bytes, packet.born.0)
         });
-        Ok(lines.collect())
+        Ok(lines.collect::<String>())
     })
 }
 
@@ -253,7 +273,52 @@ pub extern "C" fn tailback_take_trace(handle: u32) -> u32 {
                 time.0
             )
         };
-        Ok(rows.iter().map(line).collect())
+        Ok(rows.iter().map(line).collect::<String>())
+    })
+}
+
+/// Length of a record of [`tailback_take_rows`], bytes.
+pub const RECORD: usize = 40;
+
+/// Answers with a record of [`RECORD`] bytes for each row of the packet trace since the last call; empty without a trace. Numbers
+/// are unsigned and little-endian: time in picoseconds (8 bytes), identity of the packet (8), index of the port, of the
+/// flow (2^32 - 1: none), number of the packet or segment, waiting bytes (4 each, at most 2^32 - 1), buffer bytes and wire
+/// bytes (2 each), and the indices of event, frame, class and reason of a drop (255: none) (1 each). The names of the indices
+/// are those of [`tailback_names`].
+#[unsafe(no_mangle)]
+pub extern "C" fn tailback_take_rows(handle: u32) -> u32 {
+    with(handle, |simulation| {
+        let rows = simulation.take_trace();
+        let mut records = Vec::with_capacity(rows.len() * RECORD);
+        for row in &rows {
+            records.extend(row.time.0.to_le_bytes());
+            records.extend(row.packet.to_le_bytes());
+            let waiting = u32::try_from(row.queue_bytes).unwrap_or(u32::MAX);
+            for number in [row.port, row.flow, row.sequence, waiting] {
+                records.extend(number.to_le_bytes());
+            }
+            records.extend(row.size.to_le_bytes());
+            records.extend(row.wire.to_le_bytes());
+            let reason = row.reason.map_or(u8::MAX, |reason| reason as u8);
+            records.extend([row.event as u8, row.frame as u8, row.class, reason]);
+        }
+        Ok(records)
+    })
+}
+
+/// Answers with the names of the indices in [`tailback_take_rows`] as JSON: the lists `ports`, `flows`, `events` and `frames`.
+#[unsafe(no_mangle)]
+pub extern "C" fn tailback_names(handle: u32) -> u32 {
+    with(handle, |simulation| {
+        let plan = simulation.plan();
+        let flows: Vec<String> = plan.flows.iter().map(|flow| flow.name().to_string()).collect();
+        let names = serde_json::json!({
+            "ports": port_names(&plan.nodes, &plan.links),
+            "flows": flows,
+            "events": EventKind::ALL.map(EventKind::name),
+            "frames": FrameKind::ALL.map(FrameKind::name),
+        });
+        Ok(names.to_string())
     })
 }
 
@@ -405,9 +470,37 @@ mod tests {
     }
 
     #[test]
+    fn records_are_the_rows_of_the_selected_events() {
+        let dequeue = 1 << EventKind::Dequeue as u32;
+        let data = 1 << FrameKind::Data as u32;
+        // SAFETY: the text is initialised memory.
+        let handle = unsafe { tailback_open_selected(SCENARIO.as_ptr(), SCENARIO.len(), 3, dequeue, data) };
+        assert_eq!(tailback_names(handle), 0);
+        let names: serde_json::Value = serde_json::from_str(&result()).expect("names are JSON");
+        assert_eq!((&names["ports"][0], &names["flows"][0]), (&"a->b".into(), &"data".into()));
+        assert_eq!((&names["events"][1], &names["frames"][0]), (&"dequeue".into(), &"data".into()));
+        tailback_run_until(handle, 100_000_000_000, 0);
+        assert_eq!(tailback_take_rows(handle), 0);
+        // SAFETY: the answer is kept until the next call.
+        let records = unsafe { std::slice::from_raw_parts(tailback_result_ptr(), tailback_result_len()) }.to_vec();
+        // As in the text of the trace: 63 packets, the last at 99.2 ms, of 1018 B in the buffer and 1038 B on the wire.
+        assert_eq!(records.len(), 63 * RECORD);
+        let last = &records[62 * RECORD..];
+        assert_eq!(last[..8], 99_200_000_000u64.to_le_bytes());
+        assert_eq!(last[16..24], [0u8; 8], "port and flow");
+        assert_eq!(last[24..28], 62u32.to_le_bytes(), "number");
+        assert_eq!(last[28..32], 1018u32.to_le_bytes(), "waiting bytes, of the packet itself");
+        assert_eq!(last[32..34], 1018u16.to_le_bytes());
+        assert_eq!(last[34..36], 1038u16.to_le_bytes());
+        assert_eq!(last[36..], [1, 0, 0, 255], "dequeue, data, class, no reason");
+        tailback_close(handle);
+    }
+
+    #[test]
     fn without_a_trace_there_are_no_rows_and_no_hash() {
         let handle = open_plain(SCENARIO);
         tailback_run_until(handle, 50_000_000_000, 0);
+        assert_eq!((tailback_take_rows(handle), result().as_str()), (0, ""));
         assert_eq!((tailback_take_trace(handle), result().as_str()), (0, ""));
         assert_eq!(tailback_trace_hash(handle), 1);
         assert!(result().contains("without a trace"), "{}", result());

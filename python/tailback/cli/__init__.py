@@ -30,6 +30,7 @@ COMMANDS = {
     "sweep": ("sweep", "sweep", "Run a study or a grid of settings; resume it where it stopped."),
     "compare": ("simulate", "compare", "Compare two runs or scenarios, paired by seed."),
     "plot": ("draw", "plot", "Draw a run directory, a sweep, or the network of a scenario."),
+    "lab": ("lab", "lab", "Open a page in which the simulator runs: moving queues, plots, values to change."),
     "report": ("draw", "report", "Write the page of a run directory or a sweep, with charts to zoom into."),
     "flent": ("draw", "flent", "Write the samples of a run as a data file of flent."),
     "trace": ("trace", "trace", "Show, filter, verify or export a packet trace."),

@@ -1,23 +1,25 @@
-"""The report of a sweep: one self-contained HTML page."""
+"""The report of a sweep: a page with figures and tables."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from html import escape
 from typing import TYPE_CHECKING
 
 from tailback import _native
 from tailback.errors import UsageError
+from tailback.pages.document import Document, Section, place, wide
 from tailback.results.formatting import digits, fixed, half_of
 from tailback.results.intervals import Interval
 from tailback.results.metrics import Measure
 
 if TYPE_CHECKING:
-    from tailback.plotting.sweep.figures import Picture
     from tailback.study.results import Contrast, Setting, Sweep
 
 __all__ = ["page"]
 
+_OPEN = 2
+"""Number of figures that are open at first."""
 _MAX_ROWS = 500
 """Maximum number of rows of a table, and of failures in the list; results.parquet has the rows of all tables."""
 
@@ -25,53 +27,37 @@ _MAX_ROWS = 500
 _COLUMNS = ("offered", "loss", "delay", "delay_p99", "throughput", "goodput", "completion")
 
 
-def page(sweep: Sweep, metrics: Sequence[str] = ()) -> str:
-    """Return the page as HTML; without matplotlib it has no figures.
+def page(sweep: Sweep, metrics: Sequence[str] = ()) -> Document:
+    """Return the page; without matplotlib it has no figures.
 
     `metrics` are columns of the tables besides the usual ones, such as `jain` and `goodput[data]`.
+
+    Raises:
+        UsageError: A file for browsers is not installed.
+
     """
     columns = _columns(sweep, metrics)
-    blocks = _figures(sweep)
-    title = escape(sweep.title or "Sweep")
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>{title}</title>
-<style>{_CSS}</style>
-</head>
-<body>
-<h1>{title}</h1>
-{_facts(sweep)}
-{_failures(sweep)}
-{"".join(blocks)}
-{_differences(sweep, columns)}
-{_means(sweep, columns)}
-</body>
-</html>
-"""
+    sections = [*_figures(sweep), *_differences(sweep, columns), _means(sweep, columns)]
+    return Document(sweep.title or "Sweep", _facts(sweep) + _failures(sweep), sections)
 
 
-def _figures(sweep: Sweep) -> list[str]:
-    """Return the figures as HTML; without matplotlib, a note that they are missing."""
+def _figures(sweep: Sweep) -> Iterator[Section]:
+    """Yield the sections of the figures, the first ones open; without matplotlib, a note that they are missing."""
     try:
+        from tailback.pages.figure import picture
         from tailback.plotting import plot
         from tailback.plotting.sweep.figures import figures
     except UsageError as error:
-        return [f"<p><strong>No figures:</strong> {escape(str(error))}</p>"]
+        yield Section("no-figures", "No figures", "", f"<p>{escape(str(error))}</p>", shows_id=False, is_open=True)
+        return
     with plot.style():
-        return [_figure(picture) for picture in figures(sweep)]
-
-
-def _figure(picture: Picture) -> str:
-    from tailback.plotting import plot
-
-    title = escape(picture.title)
-    source = plot.image(plot.to_bytes(picture.figure, "svg"))
-    return f"""<figure><h2>{title}</h2><img alt="{title}" src="{source}">
-<figcaption>{escape(picture.caption)}</figcaption></figure>
-"""
+        drawings = figures(sweep)
+    for number, drawn in enumerate(drawings):
+        name = f"figure-{number + 1}"
+        caption = f"<figcaption>{escape(drawn.caption)}</figcaption>" if drawn.caption else ""
+        html = f'<div class="block"><figure>{place(name, drawn.title)}{caption}</figure></div>'
+        pictures = {name: picture(drawn.figure)}
+        yield Section(name, drawn.title, "", html, pictures, shows_id=False, is_open=number < _OPEN)
 
 
 def _failures(sweep: Sweep) -> str:
@@ -113,7 +99,7 @@ def _columns(sweep: Sweep, metrics: Sequence[str]) -> list[Measure]:
     return list(dict.fromkeys([*([judged] if judged else []), *totals, *several, *named]))
 
 
-def _means(sweep: Sweep, columns: Sequence[Measure]) -> str:
+def _means(sweep: Sweep, columns: Sequence[Measure]) -> Section:
     rows = [
         (setting, [sweep.estimate(setting, m) for m in columns], len(runs))
         for setting, runs in list(sweep.runs.items())[:_MAX_ROWS]
@@ -122,12 +108,12 @@ def _means(sweep: Sweep, columns: Sequence[Measure]) -> str:
     for setting, found, n in rows:
         cells = "".join(_cell(e.interval, e.measure, e.resolution) for e in found)
         body += f"<tr>{_setting(setting)}{cells}<td class=n>{n}</td></tr>"
-    return _table("All points", [*sweep.paths, *map(_head, columns), "n"], body, len(sweep.runs))
+    return _table("points", "All points", [*sweep.paths, *map(_head, columns), "n"], body, len(sweep.runs))
 
 
-def _differences(sweep: Sweep, columns: Sequence[Measure]) -> str:
+def _differences(sweep: Sweep, columns: Sequence[Measure]) -> Iterator[Section]:
     if len(sweep.mechanisms) < 2:
-        return ""
+        return
     rows: dict[tuple[Setting, str], dict[Measure, Contrast]] = {}
     for c in sweep.differences(columns):
         rows.setdefault((c.point, c.mechanism), {})[c.measure] = c
@@ -140,14 +126,14 @@ def _differences(sweep: Sweep, columns: Sequence[Measure]) -> str:
         )
         body += f"<tr>{_setting((*point, ('mechanism', name)))}{cells}</tr>"
     title = f"Differences from {sweep.mechanisms[0]}, paired by replication (a star: the interval excludes zero)"
-    return _table(title, [*sweep.paths, *map(_head, columns)], body, len(rows))
+    yield _table("differences", title, [*sweep.paths, *map(_head, columns)], body, len(rows))
 
 
-def _table(title: str, columns: Sequence[str], body: str, rows: int) -> str:
+def _table(name: str, title: str, columns: Sequence[str], body: str, rows: int) -> Section:
     head = "".join(f"<th>{escape(column)}</th>" for column in columns)
     more = f"<p>The first {_MAX_ROWS} of {rows}; all are in results.parquet.</p>" if rows > _MAX_ROWS else ""
-    return f"""<details open><summary>{escape(title)}</summary><div class="wide"><table><thead><tr>{head}</tr></thead>
-<tbody>{body}</tbody></table></div>{more}</details>"""
+    table = f"<table><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>"
+    return Section(name, title, "", wide(table, title) + more, shows_id=False, is_open=True)
 
 
 def _setting(setting: Setting) -> str:
@@ -166,17 +152,3 @@ def _cell(interval: Interval, measure: Measure, resolution: float, *, starred: b
     text = f"{digits(interval.mean * scale, 4)} {half_of(interval, scale, resolution)}".rstrip()
     text = text.replace("-", chr(0x2212)) + (" *" if starred else "")
     return f"<td class=n>{escape(text)}</td>"
-
-
-_CSS = """
-:root { color-scheme: light; }
-body { font: 15px/1.5 system-ui, sans-serif; color: #1b1f24; max-width: 1440px; margin: 0 auto; padding: 1.5rem; }
-h1 { font-size: 1.6rem; margin: 0 0 .5rem; } h2 { font-size: 1.2rem; margin: 0 0 .4rem; }
-figure { margin: 2rem 0; } figure img { max-width: 100%; height: auto; }
-figcaption { color: #57606a; font-size: 13.5px; }
-code { font-family: ui-monospace, monospace; font-size: .92em; }
-table { border-collapse: collapse; font-size: 13.5px; margin: .6rem 0; }
-th, td { border: 1px solid #d9dde3; padding: .25rem .55rem; text-align: left; vertical-align: top; }
-th { background: #f6f7f9; } .n { text-align: right; font-variant-numeric: tabular-nums; }
-summary { cursor: pointer; font-weight: 600; } .wide { overflow-x: auto; }
-"""

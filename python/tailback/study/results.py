@@ -236,13 +236,19 @@ class Sweep:
         return write_file(path, buffer.getvalue())
 
     def report(self, path: str | PathLike[str], metrics: Sequence[str] = ()) -> Path:
-        """Write the report, one HTML page with figures and tables; raises OutputError.
+        """Write the report, an HTML page with figures and tables, and next to it the form without scripts.
 
         `metrics` are columns of the tables besides the usual ones, such as `jain` and `goodput[data]`.
+
+        Raises:
+            UsageError: A file for browsers is not installed.
+            OutputError: A file cannot be written.
+
         """
+        from tailback.pages.document import write
         from tailback.study.page import page
 
-        return write_file(path, page(self, metrics))
+        return write(page(self, metrics), path)
 
     def __repr__(self) -> str:
         state = "interrupted" if self.interrupted else "complete"

@@ -6,87 +6,23 @@
 //! in JavaScript. During a call of its function, the host passes the component's calls of the functions of `tailback_law.h` on
 //! to the exports [`tailback_law_random`] and others.
 
+mod layout;
 mod services;
+mod task;
 #[cfg(test)]
 mod tests;
 
+pub use layout::Layout;
 pub use services::*;
+pub use task::{LawHost, Task, tailback_set_law_host};
 
-use core::ffi::c_void;
-use core::mem::offset_of;
-use std::cell::Cell;
 use std::sync::{Arc, Mutex, PoisonError};
-use tailback_compiled::abi::{Description, Properties, Record, Space};
+use tailback_compiled::abi::{Description, Properties, Record};
 use tailback_compiled::{Component, Instance, Make, Parameters, State};
 use tailback_random::Rng;
 use tailback_scenario::{Files, Scenario, ScenarioError};
-use tailback_user::{
-    Code, CongestionAnswer, CongestionCall, CongestionLaw, Factories, LoadError, Loaded, QueueAnswer, QueueCall,
-    QueueLaw, Role, SchedulerAnswer, SchedulerCall, SchedulerLaw, SourceAnswer, SourceCall, SourceLaw,
-};
-
-/// Function of the host for its components. Arguments are the [`Task`], a number, `len` bytes at `input`, and a place for the
-/// result; it returns a status: 0, or another number if the task failed.
-pub type LawHost = unsafe extern "C" fn(u32, u32, *const u8, usize, *mut c_void) -> i32;
-
-/// Task of the host.
-#[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Task {
-    /// Load a class: the input is the name of its file, a zero, and the name of the class. The result is its description
-    /// (256 bytes), the number of the class (4 bytes), and the hash of the file (64 bytes of text).
-    Load = 0,
-    /// Make an instance of the class with the number: the input is the [`Layout`] of its records, the result the number of
-    /// the instance (4 bytes).
-    Create = 1,
-    /// Call the instance with the number: the input is the call, the result the answer.
-    Answer = 2,
-    /// Read a state variable of the instance with the number: the input is the variable's number (4 bytes), the result a real
-    /// of 8 bytes.
-    Probe = 3,
-    /// Free the instance with the number.
-    Destroy = 4,
-    /// Note the name of the instance with the number: the input is the name of the component and its place, and after a zero
-    /// each the names of its calls, by their numbers. A host that does not report calls ignores it.
-    Place = 5,
-}
-
-/// Sizes and offsets of the records of a role, so that a host need not know the roles.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Layout {
-    /// Size of the memory that a module lends to the host, bytes.
-    pub space: u32,
-    /// Offset of the answer in this memory; the call is at 0.
-    pub answer_at: u32,
-    /// Size of the answer, bytes.
-    pub answer: u32,
-    /// Offset of the number of the event in the call; the time of the call is at 0.
-    pub event_at: u32,
-}
-
-impl Layout {
-    /// Returns the layout of the records of a role.
-    pub const fn of(role: Role) -> Layout {
-        let (answer, event_at) = match role {
-            Role::QueueLaw => (size_of::<QueueAnswer>(), offset_of!(QueueCall, event)),
-            Role::Scheduler => (size_of::<SchedulerAnswer>(), offset_of!(SchedulerCall, event)),
-            Role::CongestionControl => (size_of::<CongestionAnswer>(), offset_of!(CongestionCall, event)),
-            Role::Source => (size_of::<SourceAnswer>(), offset_of!(SourceCall, event)),
-        };
-        let Space { bytes, answer_at } = Space::of(role);
-        Layout { space: bytes as u32, answer_at: answer_at as u32, answer: answer as u32, event_at: event_at as u32 }
-    }
-
-    /// Returns the input of [`Task::Create`]: the four numbers in their order, 4 bytes each.
-    pub fn input(self) -> [u8; 16] {
-        let Layout { space, answer_at, answer, event_at } = self;
-        let mut input = [0; 16];
-        for (place, number) in input.chunks_exact_mut(4).zip([space, answer_at, answer, event_at]) {
-            place.copy_from_slice(&number.to_ne_bytes());
-        }
-        input
-    }
-}
+use tailback_user::{Code, CongestionLaw, Factories, LoadError, Loaded, QueueLaw, Role, SchedulerLaw, SourceLaw};
+use task::{has_host, work};
 
 /// Result of [`Task::Load`].
 #[derive(Clone, Copy)]
@@ -95,24 +31,6 @@ struct Found {
     description: Description,
     number: u32,
     digest: [u8; 64],
-}
-
-thread_local! {
-    static HOST: Cell<Option<LawHost>> = const { Cell::new(None) };
-}
-
-/// Gives the host a task for an instance with this state.
-///
-/// # Errors
-/// If there is no host, or if the task failed; the message describes the failure.
-fn work(task: Task, number: u32, input: &[u8], result: *mut c_void, state: &mut Option<State>) -> Result<(), String> {
-    let host = HOST.get().ok_or("the program has not set a host of laws")?;
-    services::CURRENT.set(state.take());
-    // SAFETY: the host keeps to its contract; input and result live during the call, and the result has the size that belongs
-    // to the task.
-    let status = unsafe { host(task as u32, number, input.as_ptr(), input.len(), result) };
-    *state = services::CURRENT.take();
-    state.as_mut().map_or(Ok(()), |state| state.outcome(status))
 }
 
 /// An instance that the host has made.
@@ -254,13 +172,6 @@ impl Factories for HostLaws {
 /// If the document is invalid.
 pub(crate) fn scenario(toml: &str) -> Result<Scenario, ScenarioError> {
     let none = Files::none();
-    let files = if HOST.get().is_some() { none.with_factories(Arc::new(HostLaws)) } else { none };
+    let files = if has_host() { none.with_factories(Arc::new(HostLaws)) } else { none };
     Scenario::from_toml_with(toml, "<scenario>", files)
-}
-
-/// Sets the function of the host for the laws of the scenarios that are opened afterwards on this thread; null: there is none.
-/// In WebAssembly it is an index of the exported table of functions, and 0 is null.
-#[unsafe(no_mangle)]
-pub extern "C" fn tailback_set_law_host(host: Option<LawHost>) {
-    HOST.set(host);
 }

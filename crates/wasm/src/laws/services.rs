@@ -1,14 +1,9 @@
 //! Exports for the host during a task: what a law asks of the simulator.
 
+use super::task::CURRENT;
 use crate::memory::{RESULT, text_at};
-use std::cell::RefCell;
 use tailback_compiled::{Failed, State};
 use tailback_random::maths;
-
-thread_local! {
-    /// State of the instance that the host works for.
-    pub(super) static CURRENT: RefCell<Option<State>> = const { RefCell::new(None) };
-}
 
 /// Calls `work` with the state of the instance that the host works for; returns 0 if `work` fails, and outside a task.
 fn current<T: Default>(work: impl FnOnce(&mut State) -> Result<T, Failed>) -> T {
@@ -70,7 +65,7 @@ pub unsafe extern "C" fn tailback_law_text(at: *const u8, len: usize) -> u32 {
     let name = unsafe { text_at(at, len) }.unwrap_or_default();
     let Some(found) = current(|state| state.text(name)) else { return u32::MAX };
     let length = found.len() as u32;
-    RESULT.set(found);
+    RESULT.set(found.into_bytes());
     length
 }
 /// Returns a function with the same bits on every platform: ln (0), ln(1 + x) (1), logarithm to base 2 (2), exp (3), exp(x) - 1

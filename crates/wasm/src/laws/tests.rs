@@ -2,8 +2,9 @@
 
 use super::*;
 use crate::replicate;
-use std::cell::RefCell;
-use tailback_user::{QueueAnswer, QueueCall};
+use core::ffi::c_void;
+use std::cell::{Cell, RefCell};
+use tailback_user::{CongestionAnswer, QueueAnswer, QueueCall, SchedulerAnswer, SourceAnswer};
 
 const SCENARIO: &str = r#"
     tailback = 1
@@ -174,8 +175,8 @@ unsafe extern "C" fn host_of_roles(task: u32, number: u32, input: *const u8, len
             }
             (2, 2) => (*result.cast::<CongestionAnswer>()).cwnd = 2.0,
             (2, 3) => {
-                let call = input.cast::<SourceCall>().read_unaligned();
-                *result.cast::<SourceAnswer>() = SourceAnswer { at_ps: call.now_ps + 3_000_000_000, bytes: 100 };
+                let now_ps = u64::from_ne_bytes(bytes[..8].try_into().expect("8 bytes"));
+                *result.cast::<SourceAnswer>() = SourceAnswer { at_ps: now_ps + 3_000_000_000, bytes: 100 };
             }
             _ => {}
         }

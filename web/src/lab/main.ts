@@ -1,0 +1,500 @@
+// The page: connects the controls, the drawing, the plots and the editor with the worker.
+
+import { Client, gallery, loadEditor, start, type Entry } from "./client.ts";
+import { COUNT, colourOf } from "./colours.ts";
+import { Drawing, heightFor } from "./draw.ts";
+import type { Check, Tunable } from "./engine.ts";
+import { csv, download, parquet, png, svg } from "./exports.ts";
+import first from "./first.toml";
+import { Plots } from "./plots.ts";
+import type { Event, Opened, Picture, Variant } from "./protocol.ts";
+import { time } from "./quantity.ts";
+import { Schema } from "./schema.ts";
+import { fromFragment, toFragment } from "./share.ts";
+import { slider } from "./sliders.ts";
+import type { EditorView } from "@codemirror/view";
+import type { EditorParts } from "./editor.ts";
+
+const find = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
+const FIRST: Entry = { id: "", group: "", title: "Two sources, one link, PAUSE frames", about: "Two hosts send more than the link from s2 to d can carry, and the switches stop their neighbours with PAUSE frames. Press Play, then change a value.", toml: first };
+const GROUPS: Record<string, string> = {
+  lan: "Switched Ethernet LANs",
+  internet: "TCP and active queue management",
+  edge: "Quality of service at the customer edge",
+  datacentre: "Data-centre Ethernet",
+};
+/** Speeds, in simulated seconds per second. */
+const SPEEDS = [-7, -6, -5, -4, -3, -2, -1, 0, 1, 2].flatMap((power) => [1, 2, 5].map((digit) => digit * 10 ** power));
+
+const ui = {
+  pick: find<HTMLSelectElement>("pick"),
+  seed: find<HTMLInputElement>("seed"),
+  play: find<HTMLButtonElement>("play"),
+  restart: find<HTMLButtonElement>("restart"),
+  step: find<HTMLButtonElement>("step"),
+  span: find<HTMLSelectElement>("span"),
+  slower: find<HTMLButtonElement>("slower"),
+  faster: find<HTMLButtonElement>("faster"),
+  speed: find<HTMLOutputElement>("speed"),
+  time: find<HTMLInputElement>("time"),
+  now: find<HTMLOutputElement>("now"),
+  problem: find("problem"),
+  problemText: find("problem-text"),
+  add: find<HTMLSelectElement>("add"),
+  compare: find<HTMLInputElement>("compare"),
+  port: find<HTMLSelectElement>("port"),
+  flow: find<HTMLSelectElement>("flow"),
+  colours: find<HTMLSelectElement>("colours"),
+  runText: find<HTMLButtonElement>("run-text"),
+};
+
+let client: Client;
+let entries: Entry[] = [];
+let schema: Schema | null = null;
+let editor: EditorView | null = null;
+let parts: EditorParts | null = null;
+let variants: Variant[] = [];
+let opened: Opened[] = [];
+let generation = 0;
+let drawings: Drawing[] = [];
+let pictures: Picture[] = [];
+let playing = false;
+let speed = 0;
+let dragging = false;
+let frame = 0;
+const plots = new Plots(find("plots"));
+
+/** Shows the text of an error, as the command line does; null: none. */
+function problem(message: string | null, text: string | null = null): void {
+  ui.problem.hidden = message === null;
+  ui.problem.textContent = message ?? "";
+  ui.problemText.hidden = text === null;
+  ui.problemText.textContent = text ?? "";
+}
+
+const failed = (error: unknown) => problem(error instanceof Error ? error.message : String(error));
+
+function heard(event: Event): void {
+  if (event.event === "failed") {
+    playing = false;
+    showControls();
+    return problem("The run has failed.", event.error);
+  }
+  if (event.generation !== generation) return;
+  pictures = event.pictures.map((picture, i) => ({ ...picture, drops: [...(pictures[i]?.drops ?? []), ...picture.drops] }));
+  event.pictures.forEach((picture, i) => plots.add(i, picture.series));
+  playing = event.playing;
+  if (frame === 0) frame = requestAnimationFrame(show);
+}
+
+/** Colour of a flow: that of its group, if there are several groups. */
+let colourOfFlow = colourOf;
+
+function show(): void {
+  frame = 0;
+  // The network was replaced after this picture was asked for.
+  if (pictures.length === 0 || pictures.length !== drawings.length) return;
+  const byClass = ui.colours.value === "class";
+  drawings.forEach((drawing, i) => drawing.draw(pictures[i]!, byClass ? colourOf : colourOfFlow, byClass));
+  // Drops flash once.
+  pictures = pictures.map((picture) => ({ ...picture, drops: [] }));
+  const latest = pictures.reduce((a, b) => (b.now > a.now ? b : a));
+  if (!dragging) ui.time.value = String(Math.round((1000 * latest.now) / latest.end));
+  ui.time.setAttribute("aria-valuetext", time(latest.now));
+  ui.now.textContent = time(latest.now);
+  ui.now.dataset["place"] = playing ? "" : String(Math.round((1000 * latest.now) / latest.end));
+  find("state").textContent = pictures
+    .map((picture, i) => `${pictures.length > 1 ? `${"AB"[i]}: ` : ""}${drawings[i]!.described(picture)}`)
+    .join(" · ");
+  const digests = pictures.flatMap((p, i) => (p.digest === null ? [] : [`${pictures.length > 1 ? `${"AB"[i]} ` : ""}${p.digest}`]));
+  find("result").textContent = digests.length > 0 ? `End of the run. Digest: ${digests.join(", ")}` : "";
+  showControls(latest);
+  if (playing) plots.draw();
+  else drawPlots();
+}
+
+/** Draws the plots of a run that stands still, one in each frame. */
+function drawPlots(): void {
+  plots.draw();
+  if (plots.waiting && !playing) requestAnimationFrame(drawPlots);
+}
+
+function showControls(latest: Picture | undefined = pictures[0]): void {
+  const ready = opened.length > 0;
+  for (const button of [ui.play, ui.restart, ui.step, ui.slower, ui.faster]) button.disabled = !ready;
+  const done = ready && pictures.length > 0 && pictures.every((picture) => picture.done);
+  ui.play.textContent = playing ? "Pause" : done ? "Play again" : "Play";
+  ui.slower.disabled ||= speed === 0;
+  ui.faster.disabled ||= speed === SPEEDS.length - 1;
+  const attained = playing ? (latest?.attained ?? null) : null;
+  ui.speed.textContent = attained === null ? `${time(SPEEDS[speed]! * 1e12).replace(/\.?0+ /, " ")} per second` : `${time(attained * 1e12)} per second (limit)`;
+}
+
+/** Opens the variants at a time; on an error the present run stays. */
+async function open(next: Variant[], at: number): Promise<boolean> {
+  problem(null);
+  const was = playing;
+  try {
+    const answer = await client.ask("open", { variants: next, seed: ui.seed.value || "0", at });
+    variants = next;
+    ({ opened, generation } = answer);
+  } catch (error) {
+    problem("The simulator refuses this scenario:", error instanceof Error ? error.message : String(error));
+    return false;
+  }
+  arrange();
+  if (was && at > 0) await client.ask("play", { speed: SPEEDS[speed]! });
+  return true;
+}
+
+/** Builds the parts of the page that depend on the network. */
+function arrange(): void {
+  const { check, names, layout } = opened[0]!;
+  const network = check.network!;
+  plots.clear();
+  pictures = [];
+  const keep = { port: names.ports[Number(ui.port.value)], flow: ui.flow.value };
+  const known = ui.port.options[ui.port.selectedIndex]?.text;
+  ui.port.replaceChildren(...names.ports.map((name, i) => new Option(name, String(i))));
+  ui.flow.replaceChildren(...names.flows.slice(0, 2000).map((name) => new Option(name, name)));
+  const same = names.ports.indexOf(known ?? "");
+  ui.port.value = String(same >= 0 && keep.port !== undefined ? same : busiest(opened[0]!));
+  if (names.flows.includes(keep.flow)) ui.flow.value = keep.flow;
+  find("title").textContent = check.title || "Scenario without a title";
+  const groups = [...new Set(names.flows.map(group))];
+  colourOfFlow = groups.length > 1 ? (key) => colourOf(key < 0 ? -1 : groups.indexOf(group(names.flows[key]!))) : colourOf;
+  const place = find("drawings");
+  place.replaceChildren();
+  drawings = opened.map((_, i) => {
+    const figure = document.createElement("figure");
+    const canvas = document.createElement("canvas");
+    canvas.className = "network";
+    canvas.setAttribute("role", "img");
+    canvas.setAttribute("aria-label", `Drawing of the network${opened.length > 1 ? `, variant ${"AB"[i]}` : ""}`);
+    if (opened.length > 1) {
+      const caption = document.createElement("figcaption");
+      caption.textContent = `Variant ${"AB"[i]}`;
+      figure.append(caption);
+    }
+    figure.append(canvas);
+    place.append(figure);
+    canvas.style.height = `${heightFor(layout, canvas.clientWidth)}px`;
+    const drawing = new Drawing(canvas, network, layout, names.ports);
+    canvas.onclick = (event) => {
+      const port = drawing.portAt({ x: event.offsetX, y: event.offsetY });
+      if (port === null) return;
+      ui.port.value = String(port);
+      void watch();
+    };
+    return drawing;
+  });
+  legend(groups, names.flows);
+  controls();
+  void watch();
+  showControls();
+}
+
+/** Name of a flow without its number. */
+const group = (name: string) => name.replace(/\[\d+\]$/, "");
+
+/** The port towards which most flows go: that into which most senders' paths merge, by the smallest buffer or rate. */
+function busiest({ check, names }: Opened): number {
+  const { links, nodes, flows } = check.network!;
+  const kinds = new Map(nodes);
+  const received = new Map<string, number>();
+  for (const [, to] of flows) received.set(to, (received.get(to) ?? 0) + 1);
+  const load = (port: number) => {
+    const { ends, rate_bps } = links[port >> 1]!;
+    const [from, to] = port & 1 ? [ends[1], ends[0]] : ends;
+    return kinds.get(from) === "switch" ? (received.get(to) ?? 0.5) / (rate_bps[port & 1]! || 1) : 0;
+  };
+  return names.ports.reduce((best, _, port) => (load(port) > load(best) ? port : best), 0);
+}
+
+function legend(groups: string[], flows: string[]): void {
+  const items = (groups.length > 1 ? groups : flows).slice(0, COUNT);
+  const byClass = ui.colours.value === "class";
+  const shown = byClass ? Array.from({ length: 8 }, (_, i) => `class ${i}`).slice(0, classes()) : items;
+  const entry = (text: string, style: string, kind = "") => {
+    const item = document.createElement("li");
+    const mark = document.createElement("i");
+    mark.className = kind;
+    mark.style.background = style;
+    item.append(mark, text);
+    return item;
+  };
+  const signs = { queue: "queue", square: "PAUSE or other control frame", stop: "stopped port", cross: "drop" };
+  const marks = Object.entries(signs).map(([kind, text]) => entry(text, "", kind));
+  find("legend").replaceChildren(...shown.map((text, i) => entry(text, colourOf(i))), ...marks);
+}
+
+/** Number of traffic classes. */
+const classes = () => Math.max(1, Number(/^classes\s*=\s*(\d)/m.exec(opened[0]?.toml ?? "")?.[1] ?? 1));
+
+/** The help of a value, with what it belongs to: `links[2]` alone says little. */
+function helpOf({ path, help }: Tunable): string {
+  const [, list, index] = /^(links|flows)\[(\d+)\]/.exec(path) ?? [];
+  const text = help.replaceAll("`", "");
+  if (list === undefined) return text;
+  const part = opened[0]!.toml.split(/^\[\[/m).filter((one) => one.startsWith(`${list}]]`))[Number(index)];
+  const name = /^(?:between|name)\s*=\s*(.*)$/m.exec(part ?? "")?.[1]?.replace(/["[\]]/g, "").replace(", ", " – ");
+  return name === undefined ? text : `${list === "links" ? "Link" : "Flow"} ${name}. ${text}`;
+}
+
+/** Value of a key of a variant after its changes so far. */
+function present(variant: Variant, { path, value }: Tunable): unknown {
+  const lines = variant.timeline.flatMap((change) => change.lines).filter((line) => line.startsWith(`${path}=`));
+  return lines.at(-1)?.slice(path.length + 1) ?? value;
+}
+
+/** Makes the sliders of the values that can change. */
+function controls(): void {
+  const { check } = opened[0]!;
+  const columns = opened.length > 1 ? ["A", "B"] : [""];
+  const all = check.tunable ?? [];
+  const declared = all.filter((value) => value.declared);
+  const current = declared.map((value) => {
+    const now = variants.map((variant) => present(variant, value));
+    const control = slider({ ...value, help: helpOf(value) }, columns, now, async (variant, text) => {
+      try {
+        const change = await client.ask("change", { variant, lines: [`${value.path}=${text}`] });
+        variants[variant]!.timeline.push(change);
+        return null;
+      } catch (error) {
+        return error instanceof Error ? error.message : String(error);
+      }
+    });
+    return control;
+  });
+  const none = document.createElement("p");
+  none.textContent = "This scenario declares no value that can change during the run. Choose one below.";
+  find("tunables").replaceChildren(...(current.length > 0 ? current : [none]));
+  const others = new Map<string, { path: string; text: string }[]>();
+  for (const { path, value, declared: known } of all) {
+    const table = /^\w+/.exec(path)![0];
+    if (!known) others.set(table, [...(others.get(table) ?? []), { path, text: `${path} (${String(value)})` }]);
+  }
+  const groups = [...others].map(([table, options]) => {
+    const group = document.createElement("optgroup");
+    group.label = table;
+    group.append(...options.map(({ path, text }) => new Option(text, path)));
+    return group;
+  });
+  ui.add.replaceChildren(new Option("choose …", ""), ...groups);
+}
+
+async function watch(): Promise<void> {
+  drawings.forEach((drawing) => (drawing.selected = Number(ui.port.value)));
+  await client.ask("watch", { port: Number(ui.port.value), flow: ui.flow.value });
+}
+
+/** Makes a key tunable: the run is opened again and repeated up to now. */
+async function addTunable(path: string): Promise<void> {
+  const at = pictures[0]?.now ?? 0;
+  const next = variants.map((variant) => ({ ...variant, tunable: [...variant.tunable, path] }));
+  await open(next, at);
+}
+
+const plain = (text: string): Variant => ({ text, sets: [], tunable: [], timeline: [] });
+
+async function choose(entry: Entry): Promise<void> {
+  find("about").textContent = entry.about;
+  const check = await client.ask("check", { text: entry.toml });
+  if (check.seed !== undefined) ui.seed.value = String(check.seed);
+  if (editor !== null) parts?.setText(editor, entry.toml);
+  ui.compare.checked = false;
+  await client.ask("pause", {}).catch(() => undefined);
+  playing = false;
+  if (await open([plain(entry.toml)], 0)) suitableSpeed();
+}
+
+/** A speed at which the longest flight of a frame takes about half a second, but a run at most some minutes. */
+function suitableSpeed(): void {
+  const { check, end } = opened[0]!;
+  const flights = check.network!.links.map((link) => link.delay_s + 12000 / Math.max(...link.rate_bps, 1));
+  const wanted = Math.max(2.2 * Math.max(...flights), (end * 1e-12) / 240);
+  speed = SPEEDS.reduce((best, one, i) => (Math.abs(Math.log(one / wanted)) < Math.abs(Math.log(SPEEDS[best]! / wanted)) ? i : best), 0);
+  showControls();
+}
+
+async function play(): Promise<void> {
+  if (playing) await client.ask("pause", {});
+  else {
+    if (pictures.every((picture) => picture.done)) await client.ask("jump", { at: 0 });
+    await client.ask("play", { speed: SPEEDS[speed]! });
+    playing = true;
+  }
+  showControls();
+}
+
+async function jump(at: number): Promise<void> {
+  const back = at < (pictures[0]?.now ?? 0);
+  if (back) variants.forEach((variant) => (variant.timeline = variant.timeline.filter((change) => change.at <= at)));
+  await client.ask("jump", { at });
+  if (back) controls();
+}
+
+const span = () => (ui.span.value === "event" ? null : Number(ui.span.value));
+const step = () => client.ask("step", { span: span() });
+
+function faster(by: number): void {
+  speed = Math.min(Math.max(speed + by, 0), SPEEDS.length - 1);
+  if (playing) void client.ask("play", { speed: SPEEDS[speed]! });
+  showControls();
+}
+
+function showCheck(check: Check, text: string): void {
+  const count = (n: number, what: string) => `${n} ${what}${n === 1 ? "" : "s"}`;
+  const summary = [count(check.errors.length, "error"), count(check.warnings.length, "warning")].join(", ");
+  find("checked").textContent = check.errors.length + check.warnings.length === 0 ? "No errors or warnings." : summary;
+  ui.runText.disabled = check.errors.length > 0;
+  ui.runText.title = text === variants[0]?.text ? "This text is running" : "";
+  if (check.errors.length > 0) {
+    problem("The text in the editor has errors:", check.errors.map((error) => error.text).join("\n"));
+  } else if (ui.problem.textContent?.startsWith("The text in the editor")) problem(null);
+}
+
+/** Makes the editor when its part of the page is opened for the first time. */
+async function openEditor(): Promise<void> {
+  if (parts !== null) return;
+  parts = await loadEditor();
+  editor = parts.makeEditor(find("editor"), variants[0]?.text ?? first, {
+    check: (text) => client.ask("check", { text }),
+    schema: () => schema,
+    checked: showCheck,
+  });
+  schema = new Schema(await client.ask("schema", {}));
+}
+
+function bind(): void {
+  const act = (work: () => Promise<unknown>) => () => void work().catch(failed);
+  ui.play.onclick = act(play);
+  ui.restart.onclick = act(async () => {
+    await client.ask("pause", {});
+    await jump(0);
+  });
+  ui.step.onclick = act(step);
+  ui.slower.onclick = () => faster(-1);
+  ui.faster.onclick = () => faster(1);
+  ui.time.oninput = () => {
+    dragging = true;
+    ui.now.textContent = time((Number(ui.time.value) / 1000) * opened[0]!.end);
+  };
+  ui.time.onchange = act(async () => {
+    dragging = false;
+    await jump(Math.round((Number(ui.time.value) / 1000) * opened[0]!.end));
+  });
+  ui.pick.onchange = act(() => choose(entries.find(({ id }) => id === ui.pick.value) ?? FIRST));
+  ui.seed.onchange = act(() => open(variants.map((variant) => ({ ...variant, timeline: [] })), 0));
+  ui.port.onchange = act(watch);
+  ui.flow.onchange = act(watch);
+  ui.colours.onchange = act(async () => {
+    legend([...new Set(opened[0]!.names.flows.map(group))], opened[0]!.names.flows);
+    await client.ask("colour", { byClass: ui.colours.value === "class" });
+  });
+  ui.add.onchange = act(() => addTunable(ui.add.value));
+  ui.compare.onchange = act(async () => {
+    const at = pictures[0]?.now ?? 0;
+    const [a] = variants as [Variant];
+    await open(ui.compare.checked ? [a, structuredClone(a)] : [a], at);
+  });
+  ui.runText.onclick = act(async () => {
+    ui.compare.checked = false;
+    find("about").textContent = "";
+    if (await open([plain(editor!.state.doc.toString())], 0)) suitableSpeed();
+  });
+  find("share").onclick = act(async () => {
+    const fragment = await toFragment({ variants, seed: ui.seed.value, at: pictures[0]?.now ?? 0 });
+    history.replaceState(null, "", `#${fragment}`);
+    const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
+    find("shared").textContent = copied ? `Copied: ${location.href.length} characters.` : "The address is in the address bar.";
+  });
+  document.querySelectorAll<HTMLButtonElement>("[data-export]").forEach((button) => {
+    button.onclick = act(() => save(button.dataset["export"]!));
+  });
+  find<HTMLDetailsElement>("text").ontoggle = act(openEditor);
+  document.addEventListener("keydown", keyboard);
+  let width = innerWidth;
+  addEventListener("resize", () => {
+    if (innerWidth !== width) plots.resize();
+    width = innerWidth;
+    redraw();
+  });
+  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+    plots.resize();
+    redraw();
+  });
+}
+
+function redraw(): void {
+  document.querySelectorAll<HTMLCanvasElement>("canvas.network").forEach((canvas) => {
+    canvas.style.height = `${heightFor(opened[0]!.layout, canvas.clientWidth)}px`;
+  });
+  drawings.forEach((drawing) => drawing.resize());
+  if (pictures.length > 0 && frame === 0) frame = requestAnimationFrame(show);
+}
+
+function keyboard(event: KeyboardEvent): void {
+  const target = event.target as HTMLElement;
+  const typing = target.closest("input, select, textarea, .cm-editor, summary, [contenteditable]") !== null;
+  if (typing || event.ctrlKey || event.metaKey || event.altKey || opened.length === 0) return;
+  const now = pictures[0]?.now ?? 0;
+  const actions: Record<string, () => void> = {
+    " ": () => void play().catch(failed),
+    ArrowRight: () => void step().catch(failed),
+    ArrowLeft: () => void jump(Math.max(0, now - (span() ?? 1))).catch(failed),
+    "+": () => faster(1),
+    "-": () => faster(-1),
+  };
+  // A space on a button presses the button.
+  if (actions[event.key] === undefined || (event.key === " " && target.closest("button, a") !== null)) return;
+  event.preventDefault();
+  actions[event.key]!();
+}
+
+async function save(kind: string): Promise<void> {
+  plots.drawAll();
+  const table = () => client.ask("table", { variant: 0 });
+  const style = getComputedStyle(document.body);
+  if (kind === "toml") {
+    for (const [i] of variants.entries()) {
+      const text = await client.ask("scenario", { variant: i });
+      download(variants.length > 1 ? `scenario-${"ab"[i]}.toml` : "scenario.toml", new Blob([text], { type: "application/toml" }));
+    }
+  } else if (kind === "csv") download("samples.csv", csv(await table()));
+  else if (kind === "parquet") download("samples.parquet", parquet(await table()));
+  else if (kind === "svg") download("plots.svg", svg(plots.shown));
+  else download("plots.png", await png(plots.shown, style.getPropertyValue("--surface"), style.color));
+}
+
+function fillPicker(): void {
+  const groups = Object.entries(GROUPS).map(([key, name]) => {
+    const group = document.createElement("optgroup");
+    group.label = name;
+    group.append(...entries.filter((e) => e.group === key).map((e) => new Option(`${e.title} (${e.id})`, e.id)));
+    return group;
+  });
+  ui.pick.replaceChildren(new Option(FIRST.title, FIRST.id), ...groups);
+}
+
+async function begin(): Promise<void> {
+  [client, entries] = await Promise.all([start(heard), gallery()]);
+  fillPicker();
+  bind();
+  const shared = await fromFragment(location.hash).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
+  if (shared === null) return choose(FIRST);
+  if (shared instanceof Error) {
+    await choose(FIRST);
+    return problem("The address is damaged; this is the first scenario instead.", shared.message);
+  }
+  ui.seed.value = shared.seed;
+  ui.compare.checked = shared.variants.length > 1;
+  ui.pick.prepend(new Option("From the address", "address", true, true));
+  if (await open(shared.variants, shared.at ?? 0)) suitableSpeed();
+  else await client.ask("check", { text: shared.variants[0]!.text }).then(() => (find<HTMLDetailsElement>("text").open = true));
+}
+
+void begin().catch((error: unknown) => {
+  find("title").textContent = "The simulator could not be started";
+  failed(error);
+});

@@ -1,0 +1,40 @@
+// The state of the lab as text in the fragment of the page's address: JSON, deflated, in base64url.
+
+import type { Variant } from "./protocol.ts";
+
+/** What a shared address contains. */
+export interface Shared {
+  variants: Variant[];
+  seed: string;
+  /** Time of the run, picoseconds. */
+  at?: number;
+}
+
+async function through(bytes: BlobPart, stream: CompressionStream | DecompressionStream): Promise<ArrayBuffer> {
+  return new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer();
+}
+
+/** Returns the fragment, without `#`. */
+export async function toFragment(shared: Shared): Promise<string> {
+  const packed = new Uint8Array(await through(JSON.stringify(shared), new CompressionStream("deflate-raw")));
+  let letters = "";
+  for (const byte of packed) letters += String.fromCharCode(byte);
+  return `s=${btoa(letters).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")}`;
+}
+
+/** Returns the state of a fragment; `null`: the fragment has none. Fails if the text is damaged. */
+export async function fromFragment(fragment: string): Promise<Shared | null> {
+  const text = /^#?s=([\w-]+)$/.exec(fragment)?.[1];
+  if (text === undefined) return null;
+  const letters = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
+  const packed = Uint8Array.from(letters, (letter) => letter.charCodeAt(0));
+  const plain = await through(packed, new DecompressionStream("deflate-raw"));
+  const shared = JSON.parse(new TextDecoder().decode(plain)) as Partial<Shared>;
+  const isText = (value: unknown) => typeof value === "string";
+  const isVariant = (v: Partial<Variant>) =>
+    isText(v.text) && [v.sets, v.tunable].every((list) => Array.isArray(list) && list.every(isText)) && Array.isArray(v.timeline);
+  if (!Array.isArray(shared.variants) || shared.variants.length === 0 || !shared.variants.every(isVariant)) {
+    throw new Error("the address has no scenario");
+  }
+  return { variants: shared.variants.slice(0, 2), seed: String(shared.seed ?? "1"), at: Number(shared.at ?? 0) };
+}
