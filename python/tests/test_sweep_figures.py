@@ -77,7 +77,7 @@ def page(swept: tailback.Sweep) -> str:
     """Return the HTML of the report of a sweep."""
     from tailback.study.page import page
 
-    return page(swept)
+    return page(swept).static()
 
 
 def test_at_most_three_panels_are_in_a_row(swept: tailback.Sweep) -> None:
