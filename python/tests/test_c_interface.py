@@ -16,7 +16,7 @@ TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
 
 
 def test_the_header_declares_every_exported_function_except_those_for_memory_and_no_other() -> None:
-    sources = "".join(path.read_text() for path in (CRATE / "src").glob("*.rs"))
+    sources = "".join(path.read_text() for path in (CRATE / "src").rglob("*.rs"))
     exported = set(re.findall(r'extern "C" fn (tailback_\w+)', sources))
     header = (CRATE / "tailback.h").read_text()
     declared = set(re.findall(r"\b(tailback_\w+)\((?!\))", re.sub(r"/\*.*?\*/", "", header, flags=re.DOTALL)))

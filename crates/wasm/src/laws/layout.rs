@@ -33,7 +33,7 @@ impl Layout {
         Layout { space: bytes as u32, answer_at: answer_at as u32, answer: answer as u32, event_at: event_at as u32 }
     }
 
-    /// Returns the input of [`Task::Create`]: the four numbers in their order, 4 bytes each.
+    /// Returns the input of [`Task::Create`](super::Task::Create): the four numbers in their order, 4 bytes each.
     pub fn input(self) -> [u8; 16] {
         let Layout { space, answer_at, answer, event_at } = self;
         let mut input = [0; 16];
