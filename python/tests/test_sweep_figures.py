@@ -74,10 +74,10 @@ def test_the_report_shows_groups_and_the_metric_of_until(swept: tailback.Sweep) 
 
 
 def page(swept: tailback.Sweep) -> str:
-    """Return the HTML of the report of a sweep."""
+    """Return the HTML of the report of a sweep, in the form without scripts."""
     from tailback.study.page import page
 
-    return page(swept)
+    return page(swept).static()
 
 
 def test_at_most_three_panels_are_in_a_row(swept: tailback.Sweep) -> None:
