@@ -74,7 +74,7 @@ def test_the_report_shows_groups_and_the_metric_of_until(swept: tailback.Sweep) 
 
 
 def page(swept: tailback.Sweep) -> str:
-    """Return the HTML of the report of a sweep."""
+    """Return the HTML of the report of a sweep, in the form without scripts."""
     from tailback.study.page import page
 
     return page(swept).static()

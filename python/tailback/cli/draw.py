@@ -156,10 +156,10 @@ def _figure(
 @click.argument("directory", metavar="RUN|SWEEP", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--out", type=click.Path(path_type=Path), help="File to write. Default: DIR/report.html.")
 def report(directory: Path, out: Path | None) -> None:
-    """Write the page of a run directory or of a sweep: metrics with intervals, and charts.
+    """Write the page of a run directory or of a sweep: metrics with intervals, and charts to zoom into.
 
-    The page is one file that needs no network. Next to that of a run directory, whose charts can be zoomed into, is a
-    second one, with the suffix -static, that needs no JavaScript.
+    The page is one file that needs no network. Next to it is a second one, with the suffix -static, that needs no
+    JavaScript.
     """
     target = out or directory / "report.html"
     if (directory / "sweep.json").is_file():
