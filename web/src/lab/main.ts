@@ -252,6 +252,8 @@ function arrange(): void {
     };
     return drawing;
   });
+  // The first of two drawings had the whole width when it was made.
+  if (drawings.length > 1) redraw();
   legend(groups, names.flows);
   controls();
   void watch();

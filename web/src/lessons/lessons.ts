@@ -177,7 +177,7 @@ export const LESSONS: Lesson[] = [
     id: "deadlock",
     title: "8. Deadlock by priority flow control",
     about:
-      "Five switches form a ring, and each link carries two flows the same way round, at 96 % load. A switch whose memory fills stops its neighbour. If every switch waits for the next one, nothing moves again. Try: reduce the memory of the switches.",
+      "Five switches form a ring, and each link carries two flows the same way round, with a load of 0.93 on the wire. A switch whose memory fills stops its neighbour. If every switch waits for the next one, nothing moves again. Try: reduce the memory of the switches.",
     toml: deadlock,
     port: "s1->s2",
     flow: "f1",
