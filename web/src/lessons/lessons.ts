@@ -138,7 +138,7 @@ export const LESSONS: Lesson[] = [
       below("Largest queue in 20 ms", Math.max(...a!.queue), 60, "kB"),
       above("Throughput", a!.throughput, 9500, "Mbit/s"),
     ],
-    why: "The loop gets one signal per sample; with few samples the rates are corrected too late in both directions (Bergamasco, Data Center Ethernet Congestion Management: Backward Congestion Notification, IEEE 802.1, 2005).",
+    why: "The loop gets one signal per sample; with few samples the rates are corrected too late in both directions (Bergamasco, Updates on Backward Congestion Notification, IEEE 802 Plenary, July 2005).",
   },
   {
     id: "priority",
