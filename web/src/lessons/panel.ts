@@ -23,7 +23,7 @@ export function panel(place: HTMLElement, lesson: Lesson): (excerpts: (Excerpt |
     }
     const all = excerpts.filter((excerpt) => excerpt !== null);
     if (all.length < excerpts.length || all.length === 0) {
-      if (!answered) answer.textContent = `Measured over ${span} without a change: press Play.`;
+      if (!answered) answer.textContent = `Measured over ${span} of the run without a change: press Play and wait.`;
       return;
     }
     const measured = lesson.measure(all);
