@@ -12,6 +12,8 @@ import { time } from "./quantity.ts";
 import { Schema } from "./schema.ts";
 import { fromFragment, toFragment } from "./share.ts";
 import { slider } from "./sliders.ts";
+import { LESSONS, lessonOf, variantsOf, type Lesson } from "../lessons/lessons.ts";
+import { panel } from "../lessons/panel.ts";
 import type { EditorView } from "@codemirror/view";
 import type { EditorParts } from "./editor.ts";
 
@@ -62,6 +64,12 @@ let playing = false;
 let speed = 0;
 let dragging = false;
 let frame = 0;
+/** The lesson that is open, and what shows its answer. */
+let lesson: Lesson | null = null;
+let answer: ReturnType<typeof panel> = () => undefined;
+/** `true` while the samples of an answer are asked for, and if a picture has come since. */
+let asking = false;
+let askAgain = false;
 const plots = new Plots(find("plots"));
 
 /** Shows the text of an error, as the command line does; null: none. */
@@ -85,6 +93,62 @@ function heard(event: Event): void {
   event.pictures.forEach((picture, i) => plots.add(i, picture.series));
   playing = event.playing;
   if (frame === 0) frame = requestAnimationFrame(show);
+  void measureAnswer().catch(failed);
+}
+
+/** Measures the answer to the question of a lesson, since the last change. */
+async function measureAnswer(): Promise<void> {
+  if (lesson === null) return;
+  if (asking) {
+    askAgain = true;
+    return;
+  }
+  [asking, askAgain] = [true, false];
+  const { port, seconds } = lesson;
+  const since = Math.max(0, ...variants.flatMap((variant) => variant.timeline.map((change) => change.at)));
+  try {
+    answer(await client.ask("excerpts", { port, seconds, since }));
+  } finally {
+    // Twice a second is enough to read.
+    setTimeout(
+      () => {
+        asking = false;
+        if (askAgain) void measureAnswer().catch(failed);
+      },
+      playing ? 500 : 0,
+    );
+  }
+}
+
+/** Opens a lesson: its variants, port, flow and question. */
+async function teach(next: Lesson): Promise<void> {
+  find("about").textContent = next.about;
+  ui.seed.value = "1";
+  ui.compare.checked = next.second !== undefined;
+  ui.pick.value = `lesson=${next.id}`;
+  if (editor !== null) parts?.setText(editor, next.toml);
+  await client.ask("pause", {}).catch(() => undefined);
+  playing = false;
+  lesson = null;
+  if (!(await open(variantsOf(next), 0))) return;
+  find("title").textContent = next.title;
+  ui.port.value = String(opened[0]!.names.ports.indexOf(next.port));
+  ui.flow.value = next.flow;
+  await watch();
+  answer = panel(find("lesson"), next);
+  lesson = next;
+  history.replaceState(null, "", `#lesson=${next.id}`);
+  const distance = (one: number) => Math.abs(Math.log(one / next.speed));
+  speed = SPEEDS.reduce((best, one, i) => (distance(one) < distance(SPEEDS[best]!) ? i : best), 0);
+  showControls();
+  await measureAnswer();
+}
+
+/** Ends a lesson. */
+function endLesson(): void {
+  lesson = null;
+  find("lesson").hidden = true;
+  if (lessonOf(location.hash) !== null) history.replaceState(null, "", "#");
 }
 
 /** Colour of a flow: that of its group, if there are several groups. */
@@ -188,6 +252,8 @@ function arrange(): void {
     };
     return drawing;
   });
+  // The first of two drawings had the whole width when it was made.
+  if (drawings.length > 1) redraw();
   legend(groups, names.flows);
   controls();
   void watch();
@@ -298,6 +364,7 @@ async function addTunable(path: string): Promise<void> {
 const plain = (text: string): Variant => ({ text, sets: [], tunable: [], timeline: [] });
 
 async function choose(entry: Entry): Promise<void> {
+  endLesson();
   find("about").textContent = entry.about;
   const check = await client.ask("check", { text: entry.toml });
   if (check.seed !== undefined) ui.seed.value = String(check.seed);
@@ -384,7 +451,10 @@ function bind(): void {
     dragging = false;
     await jump(Math.round((Number(ui.time.value) / 1000) * opened[0]!.end));
   });
-  ui.pick.onchange = act(() => choose(entries.find(({ id }) => id === ui.pick.value) ?? FIRST));
+  ui.pick.onchange = act(() => {
+    const next = lessonOf(`#${ui.pick.value}`);
+    return next === null ? choose(entries.find(({ id }) => id === ui.pick.value) ?? FIRST) : teach(next);
+  });
   ui.seed.onchange = act(() => open(variants.map((variant) => ({ ...variant, timeline: [] })), 0));
   ui.port.onchange = act(watch);
   ui.flow.onchange = act(watch);
@@ -399,6 +469,7 @@ function bind(): void {
     await open(ui.compare.checked ? [a, structuredClone(a)] : [a], at);
   });
   ui.runText.onclick = act(async () => {
+    endLesson();
     ui.compare.checked = false;
     find("about").textContent = "";
     if (await open([plain(editor!.state.doc.toString())], 0)) suitableSpeed();
@@ -474,13 +545,18 @@ function fillPicker(): void {
     group.append(...entries.filter((e) => e.group === key).map((e) => new Option(`${e.title} (${e.id})`, e.id)));
     return group;
   });
-  ui.pick.replaceChildren(new Option(FIRST.title, FIRST.id), ...groups);
+  const lessons = document.createElement("optgroup");
+  lessons.label = "Lessons";
+  lessons.append(...LESSONS.map(({ id, title }) => new Option(title, `lesson=${id}`)));
+  ui.pick.replaceChildren(lessons, new Option(FIRST.title, FIRST.id, true, true), ...groups);
 }
 
 async function begin(): Promise<void> {
   [client, entries] = await Promise.all([start(heard), gallery()]);
   fillPicker();
   bind();
+  const named = lessonOf(location.hash);
+  if (named !== null) return teach(named);
   const shared = await fromFragment(location.hash).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
   if (shared === null) return choose(FIRST);
   if (shared instanceof Error) {

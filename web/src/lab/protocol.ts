@@ -30,6 +30,22 @@ export interface Series {
   values: Record<string, (number | null)[]>;
 }
 
+/** The samples of a part of a run at a port, and the flows over the same time. */
+export interface Excerpt {
+  /** kB. */
+  queue: number[];
+  /** Time to empty the queue at the link's rate, ms. */
+  delay: number[];
+  /** State variables of the discipline, by name. */
+  state: Record<string, number[]>;
+  /** Mean, Mbit/s. */
+  throughput: number;
+  /** Data delivered to each group of flows, mean, Mbit/s. */
+  goodput: Record<string, number>;
+  /** Dropped packets of all ports, by cause. */
+  drops: Record<string, number>;
+}
+
 /** State of a port for the drawing. */
 export interface DrawnPort {
   queue: number;
@@ -97,6 +113,7 @@ export interface Requests {
   step: { argument: { span: number | null }; answer: object };
   jump: { argument: { at: number }; answer: object };
   change: { argument: { variant: number; lines: string[] }; answer: Change };
+  excerpts: { argument: { port: string; seconds: number; since: number }; answer: (Excerpt | null)[] };
   scenario: { argument: { variant: number }; answer: string };
   table: { argument: { variant: number }; answer: { names: string[]; columns: (number | null)[][] } };
 }

@@ -2,7 +2,7 @@
 
 import { RECORD, type Check, type Engine, type Names, type View } from "./engine.ts";
 import { layOut } from "./layout.ts";
-import type { DrawnPort, Moving, Opened, Picture, Series, Variant } from "./protocol.ts";
+import type { DrawnPort, Excerpt, Moving, Opened, Picture, Series, Variant } from "./protocol.ts";
 
 /** Kinds of events in the trace of a run: transmissions, drops and marks (indices of EventKind::ALL). */
 const EVENTS = (1 << 1) | (1 << 4) | (1 << 5);
@@ -381,6 +381,32 @@ export class Run {
       column("goodput", (s, before) => rate(s, before, number(sender.at)));
     }
     return { from, time: samples.map((sample) => sample.time), values };
+  }
+
+  /** What the samples of the last `seconds` after `since` (picoseconds) say of a port and the flows; null: they do not reach so far back. */
+  excerpt(port: string, seconds: number, since: number): Excerpt | null {
+    const latest = this.#samples.at(-1)!;
+    const first = this.#samples.findLastIndex(({ time }) => time <= latest.time - seconds + 1e-9);
+    const before = this.#samples[first];
+    const own = this.#columns.ports.get(port);
+    if (before === undefined || own === undefined || before.time * 1e12 < since) return null;
+    const within = this.#samples.slice(first + 1);
+    const number = (place: number) => within.map(({ numbers }) => numbers[place]!);
+    const megabits = (place: number) => (8e-6 * (latest.numbers[place]! - before.numbers[place]!)) / (latest.time - before.time);
+    const goodput: Record<string, number> = {};
+    for (const [flow, { at }] of this.#columns.flows) {
+      const group = flow.replace(/\[\d+\]$/, "");
+      goodput[group] = (goodput[group] ?? 0) + megabits(at);
+    }
+    const drops = REASONS.map((reason) => [reason, (latest.causes[reason] ?? 0) - (before.causes[reason] ?? 0)]);
+    return {
+      queue: number(own.at + QUEUE).map((bytes) => bytes / 1000),
+      delay: within.map(({ numbers }) => (8000 * numbers[own.at + QUEUE]!) / numbers[own.at + RATE]!),
+      state: Object.fromEntries(own.states.map((key, i) => [key, number(own.at + PORT_STATES + i)])),
+      throughput: megabits(own.at + SENT),
+      goodput,
+      drops: Object.fromEntries(drops) as Record<string, number>,
+    };
   }
 
   /** All samples of a port and a flow as columns, for exports. */

@@ -150,6 +150,7 @@ const handlers: Handlers = {
   change({ variant, lines }) {
     return { at: at(variant).change(lines), lines };
   },
+  excerpts: ({ port, seconds, since }) => runs.map((run) => run.excerpt(port, seconds, since)),
   scenario: ({ variant }) => at(variant).scenario(),
   table: ({ variant }) => at(variant).table(watched.port, watched.flow),
 };
