@@ -82,7 +82,7 @@ export const LESSONS: Lesson[] = [
     flow: "tcp[1]",
     speed: 2,
     seconds: 10,
-    question: "Choose max-p such that the average queue stays below the upper threshold of 45 kB for 10 s.",
+    question: "Choose max-p such that the average queue stays below 44.5 kB, just under the upper threshold, for 10 s.",
     measure: ([a]) => [
       below("Largest average queue in 10 s", Math.max(...(a!.state["average_bytes"] ?? [Infinity])) / 1000, 44.5, "kB"),
       above("Throughput", a!.throughput, 9.5, "Mbit/s"),
@@ -115,7 +115,7 @@ export const LESSONS: Lesson[] = [
     flow: "bystander",
     speed: 1,
     seconds: 10,
-    question: "At which rate of the bursts does the bystander lose more than half of its 10 Mbit/s in A and nothing in B?",
+    question: "At which rate of the bursts does the bystander lose more than half of its 10 Mbit/s in A, and less than a tenth in B?",
     measure: ([a, b]) => [
       below("Bystander in A", a!.goodput["bystander"] ?? 0, 5, "Mbit/s"),
       above("Bystander in B", b!.goodput["bystander"] ?? 0, 9, "Mbit/s"),
