@@ -115,6 +115,28 @@ def test_axes_keep_scale_and_limits(scale: plot.Scale) -> None:
     assert axis.get("threshold") == (0.5 if scale == "symlog" else None)
 
 
+def test_a_value_that_holds_from_the_point_before_reaches_the_last_point() -> None:
+    figure = plot.new()
+    figure.axes[0].plot([1, 2, 4], [5, 6, 7], drawstyle="steps-pre")
+    (line,) = items(drawn(figure), "line")
+    # 6 holds from 1 to 2, and 7 from 2 to 4.
+    assert (line["x"], line["y"], line["step"]) == ([1, 1, 2, 4], [5, 6, 7, 7], True)
+
+
+def test_intervals_without_points_are_those_of_bars_or_the_drawing_is_no_chart() -> None:
+    for kept in (True, False):
+        figure = plot.new()
+        bars = figure.axes[0].bar([0], [2.0])
+        figure.axes[0].errorbar([0], [2.0], yerr=[[0.5], [0.5]], fmt="none")
+        if kept:
+            plot.keep_intervals(bars[0], [Interval(2.0, 1.5, 2.5, 3)])
+        figure.draw_without_rendering()
+        found = chart(figure)
+        assert (found is not None) == kept
+        if found is not None:
+            assert [(bar["lo"], bar["n"]) for bar in items(found, "bars")] == [([1.5], [3])]
+
+
 def test_a_drawing_that_is_no_chart_has_no_data() -> None:
     image = plot.new()
     image.axes[0].imshow([[0.0, 1.0], [1.0, 0.0]])

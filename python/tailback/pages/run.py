@@ -59,9 +59,10 @@ def page(directory: str | PathLike[str]) -> Document:
     n = len(manifest["replications"])
     seeds = f"{manifest['base_seed']} to {manifest['base_seed'] + n - 1}" if n > 1 else str(manifest["base_seed"])
     warnings = "".join(f"<li>{escape(str(warning.get('message', warning)))}</li>" for warning in manifest["warnings"])
+    command = f"tailback run {folder / 'scenario.toml'} --seed {manifest['base_seed']} --reps {n}"
     head = f"""<p>{n} replications with the seeds {seeds}; warm-up until {run.warmup_s:g} s; intervals of
 {run.confidence:.0%} by Student's t.{state}</p>
-<p class="made"><code>tailback run {escape(str(folder / "scenario.toml"))} --reps {n}</code>, digest
+<p class="made"><code>{escape(command)}</code>, digest
 <code>{escape(str(manifest["digest"]))}</code>, version {escape(str(manifest["tailback"]))}</p>
 {f"<h2>Warnings</h2><ul>{warnings}</ul>" if warnings else ""}"""
     sections = [

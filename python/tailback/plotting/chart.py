@@ -70,7 +70,11 @@ def _panel(axes: Axes, panels: Sequence[Axes]) -> Json:
     items: list[Json] = []
     # Artists that belong to a container are parts of its item.
     used: set[Any] = set()
+    # Intervals that were drawn together with bars are in the item of the bars.
+    of_bars = [container.errorbar for container in axes.containers if isinstance(container, BarContainer)]
     for container in axes.containers:
+        if any(container is other for other in of_bars):
+            continue
         if isinstance(container, ErrorbarContainer):
             items.append(_with_bars(axes, container, used))
         elif isinstance(container, BarContainer):
@@ -187,7 +191,7 @@ def _line(axes: Axes, line: Line2D) -> list[Json]:
     style = line.get_drawstyle()
     if style == "steps-pre":
         # A value holds from the x before; the browser knows only values that hold to the next x.
-        x, y = np.concatenate([x[:1], x[:-1]]), y
+        x, y = np.concatenate([x[:1], x]), np.concatenate([y, y[-1:]])
         style = "steps-post"
     if style not in ("default", "steps-post"):
         raise _CannotShowError
@@ -219,8 +223,11 @@ def _with_bars(axes: Axes, container: ErrorbarContainer, used: set[Any]) -> Json
     data, _, bars = cast(Any, container.lines)
     used.update(_parts(container))
     if data is None:
-        # Bars that belong to an item of their own, which knows their ends.
-        return {"kind": "line", "x": [], "y": [], "colour": "#000000", "order": 0}
+        firsts = [other.patches[0] for other in axes.containers if isinstance(other, BarContainer) and other.patches]
+        if not any(plot.intervals_of(first) for first in firsts):
+            raise _CannotShowError
+        # The item of the bars has the intervals.
+        return {"kind": "line", "x": [], "y": [], "order": 0}
     item = _line(axes, data)[0]
     item["label"] = _name(container)
     intervals = plot.intervals_of(data)

@@ -70,7 +70,7 @@ export const LESSONS: Lesson[] = [
     seconds: 10,
     question: "Lower RED's threshold min until no packet is dropped at a full queue, while the link stays busy.",
     measure: ([a]) => [below("Drops at a full queue in 10 s", full(a!), 0, ""), above("Throughput", a!.throughput, 9.5, "Mbit/s")],
-    why: "Early drops with a small probability hit flows at different times, so their windows no longer fall together (Floyd and Jacobson, Random Early Detection Gateways for Congestion Avoidance, 1993, sections 1 and 4).",
+    why: "Early drops with a small probability hit flows at different times, so their windows no longer fall together (Floyd and Jacobson, Random Early Detection Gateways for Congestion Avoidance, 1993).",
   },
   {
     id: "red",
@@ -87,7 +87,7 @@ export const LESSONS: Lesson[] = [
       below("Largest average queue in 10 s", Math.max(...(a!.state["average_bytes"] ?? [Infinity])) / 1000, 44.5, "kB"),
       above("Throughput", a!.throughput, 9.5, "Mbit/s"),
     ],
-    why: "The loss rate at which TCP flows fill the link grows with the square of their number, so a max-p for few flows is too small for many (Feng and others, A Self-Configuring RED Gateway, INFOCOM 1999, section 2).",
+    why: "The loss rate at which TCP flows fill the link grows with the square of their number, so a max-p for few flows is too small for many (Feng and others, A Self-Configuring RED Gateway, INFOCOM 1999).",
   },
   {
     id: "unresponsive",
@@ -102,7 +102,7 @@ export const LESSONS: Lesson[] = [
     seconds: 10,
     question: "How much UDP leaves TCP less than a tenth of the link in A, while it keeps more than half in B?",
     measure: ([a, b]) => [below("TCP data in A", a!.goodput["tcp"] ?? 0, 1, "Mbit/s"), above("TCP data in B", b!.goodput["tcp"] ?? 0, 5, "Mbit/s")],
-    why: "Only the bins of the flow that ignores drops reach a probability of 1 in SFB; TCP has other bins on at least one level (Feng and others, Stochastic Fair Blue, INFOCOM 2001, section III).",
+    why: "Only the bins of the flow that ignores drops reach a probability of 1 in SFB; TCP has other bins on at least one level (Feng and others, Stochastic Fair Blue, INFOCOM 2001).",
   },
   {
     id: "pause",
@@ -152,7 +152,7 @@ export const LESSONS: Lesson[] = [
     seconds: 10,
     question: "Which reserved rate delivers all voice and leaves data at least 2 Mbit/s?",
     measure: ([a]) => [above("Voice", a!.goodput["voice"] ?? 0, 2.9, "Mbit/s"), above("Data", a!.goodput["data"] ?? 0, 2, "Mbit/s")],
-    why: "A priority class must be limited to protect the others, so its reservation has to cover the real-time load; weights divide the rest (RFC 3246, section 2; Cisco, Low Latency Queueing).",
+    why: "A priority class must be limited to protect the others, so its reservation has to cover the real-time load; weights divide the rest (RFC 3246; Cisco, Low Latency Queueing).",
   },
   {
     id: "bufferbloat",
@@ -171,7 +171,7 @@ export const LESSONS: Lesson[] = [
       above("Throughput of A", a!.throughput, 9.5, "Mbit/s"),
       { name: "Mean delay of the queues in B", value: `${digits(mean(b!.delay))} ms`, goal: "for comparison", holds: true },
     ],
-    why: "A buffer that fits one load and round-trip time is wrong for others; CoDel controls the time that packets wait instead, and separate queues protect sparse flows (RFC 8289, section 3; RFC 8290, section 1).",
+    why: "A buffer that fits one load and round-trip time is wrong for others; CoDel controls the time that packets wait instead, and separate queues protect sparse flows (RFC 8289, RFC 8290).",
   },
   {
     id: "deadlock",
