@@ -98,6 +98,8 @@ test("the page opens from a file, and a queue grows within seconds of the click 
   await page.waitForFunction(() => /longest queue [1-9]/.test(document.getElementById("state").textContent), null, { timeout: 20000 });
   assert.notDeepEqual(await page.locator("canvas.network").screenshot(), blank);
   await page.click("#play");
+  // The click returns before the engine, which works in a thread of its own, has stopped.
+  await page.waitForSelector("#now:not([data-place=''])");
   const stopped = await seconds(page);
   assert.ok(stopped > 0);
   await page.waitForTimeout(400);
