@@ -192,7 +192,7 @@ validate: $(VENV)/.tested $(WEB)/report.js ## Run the long tests too (random net
 kernel: $(OUT)/validation/kernel/linux ## Build a Linux kernel with virtual time for `validate` (5 to 10 minutes on 2 cores)
 
 $(OUT)/validation/kernel/linux:
-	validation/linux/build_kernel.sh $(dir $@)
+	python/tailback/witness/guest/build_kernel.sh $(dir $@)
 
 # Time for each fuzz target, seconds; default: an hour.
 FUZZ_SECONDS ?= 3600

@@ -24,6 +24,7 @@ LAYERS = (
     "pages",
     "traces",
     "run",
+    "witness",
     "study",
     "bounds",
     "service_levels",

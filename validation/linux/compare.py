@@ -28,12 +28,13 @@ from pathlib import Path
 from typing import Any
 
 import guest
-from guest import Group, GuestError, Kernel, Outcome, Run
+from guest import Group, Outcome, Run
 from policies import POLICIES, Policy
 
 import tailback as tb
 from tailback.results.intervals import Interval, mean_interval
 from tailback.router.policy import export_configuration, import_configuration
+from tailback.witness.kernel import GUEST, GuestError, Kernel
 
 BEGIN, END = "<!-- validation/linux/compare.py writes from here -->", "<!-- to here -->"
 WARMUP_S, DURATION_S = 4, 24
@@ -132,12 +133,12 @@ def _p99_s(report: tb.Report, group: str) -> float:
 def measured(kernel: Kernel, run: Run, answers: Path) -> dict[str, Outcome]:
     """Return the results of a run on the kernel, from the cache in `answers` if they are there; raises GuestError."""
     sources = [
-        path.read_text(encoding="utf-8") for path in sorted(guest.HERE.iterdir()) if path.suffix in (".c", ".sh")
+        path.read_text(encoding="utf-8") for path in [guest.HERE / "network.sh", GUEST / "init.sh", GUEST / "traffic.c"]
     ]
     question = "\n".join([*sources, run.script, run.case(), str((run.warmup_s, run.duration_s))])
     answer = answers / f"{hashlib.sha256(question.encode()).hexdigest()[:32]}.json"
     if not answer.exists():
-        found = kernel.run(run, answer.with_suffix(".log"))
+        found = run.on(kernel, answer.with_suffix(".log"))
         answer.write_text(json.dumps({name: asdict(one) for name, one in found.items()}), encoding="utf-8")
     return {name: Outcome(**one) for name, one in json.loads(answer.read_text(encoding="utf-8")).items()}
 

@@ -1,19 +1,13 @@
 """Runs the flows of a scenario through a policy in a Linux kernel that runs as a program (User-mode Linux).
 
-`Kernel.run` runs the policy's script unchanged in the guest, with sources that have the packet sizes, rates and
-intervals of the scenario's flows, and returns the results of each group. The guest has virtual time: its clock stops
-while it computes, so that results do not depend on the speed or the load of the machine (arch/um/kernel/time.c,
-`time-travel=inf-cpu`).
+`Run.on` runs the policy's script unchanged in the guest (`tailback.witness.kernel`), with sources that have the packet
+sizes, rates and intervals of the scenario's flows, and returns the results of each group.
 """
 
 from __future__ import annotations
 
 import json
 import math
-import os
-import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,26 +17,12 @@ import numpy as np
 
 import tailback as tb
 from tailback import _native
+from tailback.witness.kernel import PORT, START_S, Kernel
+from tailback.witness.records import RECORD, arrivals
 
 HERE = Path(__file__).resolve().parent
-PORT = 5001
-"""Port on which the sink listens."""
-START_S = 5
-"""Start of the sources, seconds of the guest's clock; all programs have started by then."""
 DRAIN_S = 5
 """Time for which the sink records after the sources have stopped, seconds: packets that arrive later count as lost."""
-RECORD = np.dtype(
-    [
-        ("time_ns", "<i8"),
-        ("source", "<u4"),
-        ("number", "<u4"),
-        ("port", "<u2"),
-        ("id", "<u2"),
-        ("bytes", "<u2"),
-        ("payload", "<u2"),
-    ]
-)
-"""A packet as `struct record` of traffic.c writes it."""
 _CODE_POINTS = {"va": 44, "ef": 46, "default": 0} | {f"cs{n}": 8 * n for n in range(8)}
 _CODE_POINTS |= {f"af{n}{m}": 8 * n + 2 * m for n in range(1, 5) for m in range(1, 4)}
 
@@ -145,9 +125,10 @@ class Run:
     """Duration of the run, warm-up included, seconds."""
 
     def case(self) -> str:
-        """Return the script that the guest's init executes: see guest.sh."""
+        """Return the script that the guest's init executes, with the functions of network.sh."""
         end_s = START_S + self.duration_s
-        lines = [f"source_host {i} {group.rtt_s * 1e6:.0f}us" for i, group in self._numbered()]
+        lines = [". /run/case/network.sh"]
+        lines += [f"source_host {i} {group.rtt_s * 1e6:.0f}us" for i, group in self._numbered()]
         lines = [line.replace(" 0us", " 0") for line in lines]
         lines.append("policy /run/case/policy.sh")
         lines.append(f"launch sink record eth0 in /run/case/arrived {end_s + DRAIN_S:g}")
@@ -157,6 +138,12 @@ class Run:
 
     def _numbered(self) -> Iterator[tuple[int, Group]]:
         return ((i, group) for i, group in enumerate(self.groups, 1))
+
+    def on(self, kernel: Kernel, keep: Path | None = None) -> dict[str, Outcome]:
+        """Return the results on the kernel by group; write the guest's log to `keep`. Raises GuestError."""
+        network = (HERE / "network.sh").read_text(encoding="utf-8")
+        files = {"case.sh": self.case(), "network.sh": network, "policy.sh": self.script}
+        return kernel.run(files, self.outcomes, keep)
 
     def outcomes(self, folder: Path) -> dict[str, Outcome]:
         """Return the results of each group, by name, from the files that the guest has recorded."""
@@ -171,12 +158,9 @@ class Run:
 
 def outcome(sent: Any, arrived: Any, group: Group, warmup_s: float, duration_s: float) -> Outcome:
     """Return the results of a group from its sent packets and all arrived packets, arrays of `RECORD`."""
-    # These header fields identify a packet on both sides: each retransmission of TCP has another `id`.
-    keys = ["source", "port", "number", "id"]
     sent_s = sent["time_ns"] * 1e-9 - START_S
     measured = sent[(sent_s >= warmup_s) & (sent_s < duration_s)]
-    at = dict(zip(_rows(arrived, keys), arrived["time_ns"].tolist(), strict=True))
-    times = np.array([at.get(key, -1) for key in _rows(measured, keys)])
+    times = arrivals(measured, arrived)
     if len(measured) == 0:
         return Outcome(0, 0, math.nan, math.nan, math.nan)
     length = measured["payload" if group.model == "tcp" else "bytes"].astype(float)
@@ -192,65 +176,3 @@ def outcome(sent: Any, arrived: Any, group: Group, warmup_s: float, duration_s: 
         mean_s=float(delays.mean()) if len(delays) else math.nan,
         p99_s=float(np.quantile(delays, 0.99, method="inverted_cdf")) if len(delays) else math.nan,
     )
-
-
-def _rows(records: Any, keys: Sequence[str]) -> Iterator[tuple[int, ...]]:
-    """Yield the values of the given fields for each record."""
-    return zip(*(records[key].tolist() for key in keys), strict=True)
-
-
-class GuestError(Exception):
-    """Raised if the guest fails or does not finish."""
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """A kernel built by build_kernel.sh, and the compiled traffic.c."""
-
-    program: Path
-    traffic: Path
-
-    @classmethod
-    def found(cls, program: Path, build: Path) -> Kernel | str:
-        """Compile traffic.c in `build`, and return the kernel with it; if that fails, return the reason."""
-        for tool, package in (("gcc", "gcc"), ("tc", "iproute2"), ("ip", "iproute2")):
-            if shutil.which(tool) is None:
-                return f"needs `{tool}` (Debian package {package})"
-        if not os.access(program, os.X_OK):
-            return f"needs the kernel {program}: `make kernel` builds it (about 10 minutes)"
-        build.mkdir(parents=True, exist_ok=True)
-        traffic = build / "traffic"
-        command = ["gcc", "-O2", "-Wall", "-Wextra", "-Werror", str(HERE / "traffic.c"), "-o", str(traffic), "-lm"]
-        made = subprocess.run(command, capture_output=True, text=True, check=False)
-        return cls(program.resolve(), traffic) if made.returncode == 0 else f"traffic.c: {made.stderr}"
-
-    def run(self, run: Run, keep: Path | None = None) -> dict[str, Outcome]:
-        """Return the results of a run by group; write the guest's log to `keep`. Raises GuestError."""
-        with tempfile.TemporaryDirectory(prefix="tailback-guest-") as name:
-            folder = Path(name)
-            (folder / "case.sh").write_text(run.case(), encoding="utf-8")
-            (folder / "policy.sh").write_text(run.script, encoding="utf-8")
-            shutil.copy(self.traffic, folder / "traffic")
-            command = [str(self.program), "mem=512M", "rootfstype=hostfs", "rootflags=/", "ro", "quiet"]
-            command += [f"init={HERE / 'guest.sh'}", f"case={folder}", f"uml_dir={folder}/uml"]
-            command += ["con=null", "con0=null,fd:1", "time-travel=inf-cpu"]
-            try:
-                output = subprocess.run(
-                    command,
-                    stdin=subprocess.DEVNULL,
-                    capture_output=True,
-                    text=True,
-                    errors="replace",
-                    timeout=1800,
-                    check=False,
-                ).stdout
-            finally:
-                logs = [folder / "guest.log", folder / "policy.log"]
-                log = "".join(path.read_text(encoding="utf-8") for path in logs if path.exists())
-                if keep is not None:
-                    keep.write_text(log, encoding="utf-8")
-            failed = folder / "failed"
-            if failed.exists() or not (folder / "done").exists():
-                reason = failed.read_text(encoding="utf-8") if failed.exists() else output[-2000:]
-                raise GuestError(f"{reason}\n{log}")
-            return run.outcomes(folder)

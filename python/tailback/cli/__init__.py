@@ -42,6 +42,7 @@ COMMANDS = {
     "new": ("laws", "new", "Write a component to begin with, such as a queue law, its tests and a scenario."),
     "check": ("laws", "check", "Check a component of your own: promises of its interface, repeatable results."),
     "evaluate": ("evaluate", "evaluate", "Characterise a discipline or a congestion control by IETF guidelines."),
+    "witness": ("witness", "witness", "Run a scenario on a Linux kernel in virtual time, and compare the results."),
     "watch": ("watch", "watch", "Compare each interval with service levels; forecast when they are violated."),
     "reproduce": ("gallery", "reproduce", "Reproduce published figures and check their claims."),
     "headroom": ("tools", "headroom", "Compute the buffer headroom that back-pressure needs."),

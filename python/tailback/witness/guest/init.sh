@@ -2,14 +2,9 @@
 # Init of the guest: sets up the network of a case, runs the case, and powers off.
 #
 # The kernel's command line names the folder of the case (`case=FOLDER`). It is mounted as /run/case, the only folder outside the
-# guest that the guest can write, and contains the program of traffic.c and case.sh, which calls `source_host`, `policy` and
-# `launch`.
+# guest that the guest can write, and contains the program of traffic.c and case.sh, which calls the functions below.
 #
-#   source i (eth0) ── (from$i) router (eth1) ── (eth0) sink
-#
-# Each node is a network namespace. The policy under test is on the router's eth1. Links are veth pairs, without rate and delay. The
-# round-trip time of a row of the traffic table is a delay at the router's device towards the row's source, on the return path, where
-# no other packets queue. Programs start slowly in this kernel, so few are used.
+# Each node is a network namespace. Links are veth pairs, without rate and delay. Programs start slowly in this kernel, so few are used.
 #
 # Results in /run/case: `done` if the case has run to its end, `failed` with the reason if any part of it has failed; both may exist.
 export PATH=/usr/sbin:/usr/bin:/sbin:/bin
@@ -36,6 +31,9 @@ inside() { ip netns exec "$@"; }
 # mac ADDRESS: prints a locally administered MAC address that contains the IPv4 address
 mac() { printf '02:00:%02x:%02x:%02x:%02x' ${1//./ }; }
 
+# node NAME: makes a node
+node() { ip netns add "$1"; }
+
 # pair LEFT DEVICE ADDRESS RIGHT DEVICE ADDRESS [ROUTE]: a link between two nodes, with permanent neighbour entries, so that there are
 # no ARP packets. ROUTE is a command of `ip` for LEFT.
 pair() {
@@ -55,36 +53,28 @@ neigh replace $3 lladdr $left dev $5 nud permanent
 END
 }
 
-# settings NODE DEVICE...: settings of a node's network stack and of its devices, which must exist
+# settings NODE SYSCTLS DEVICE...: settings of a node's network stack and of its devices, which must exist; SYSCTLS is a list such as
+# "tcp_ecn=1 tcp_sack=0" of files in /proc/sys/net/ipv4
 settings() {
-    local node=$1
-    shift
-    # IPv6 is off, since its kernel sends packets that would pass the policy. TCP has buffers so large that only the network limits its
-    # windows, no timestamps, which would lengthen all its headers, no metrics that a connection saves for the next one, and no ECN.
+    local node=$1 sysctls=$2
+    shift 2
+    # IPv6 is off, since its kernel sends packets that would pass the discipline. TCP has buffers so large that only the network limits
+    # its windows, and no metrics that a connection saves for the next one.
     inside "$node" sh -c 'cd /proc/sys/net
         for off in ipv6/conf/*/disable_ipv6; do [ ! -e $off ] || echo 1 >$off; done
         cd ipv4
         echo 1 >ip_forward
         echo "4096 4000000 64000000" >tcp_rmem; echo "4096 4000000 64000000" >tcp_wmem
-        echo 0 >tcp_timestamps; echo 1 >tcp_no_metrics_save; echo 0 >tcp_ecn
-        exec "$@"' sh $traffic plain "$@"
+        echo 1 >tcp_no_metrics_save
+        for setting in $1; do echo "${setting#*=}" >"${setting%%=*}" || exit 1; done
+        shift
+        exec "$@"' sh "$sysctls" $traffic plain "$@" || failed "$node: settings $sysctls"
 }
 
-# source_host INDEX RTT: a source for a row of the traffic table; RTT is a delay of netem, such as 40000us, or 0
-source_host() {
-    ip netns add "source$1"
-    pair "source$1" eth0 "10.1.$1.2" router "from$1" "10.1.$1.1" "route add default via 10.1.$1.1"
-    settings "source$1" eth0
-    if [[ $2 != 0 ]]; then inside router tc qdisc add dev "from$1" root netem delay "$2" limit 1000000; fi
-    inbound+=("from$1")
-}
-
-# policy FILE: runs the script under test on the router, unchanged; all sources must exist, since their devices are in `inbound`
-policy() {
-    settings router eth1 "${inbound[@]}"
-    inside router bash "$1" >/run/case/policy.log 2>&1 || failed "the policy's script has exit code $?"
-    # tc prints only errors, and the exit code of a script does not show a failure in its middle.
-    [[ ! -s /run/case/policy.log ]] || failed "a command of the policy failed: $(cat /run/case/policy.log)"
+# inspect NODE DEVICE: prints the disciplines and classes of a device into the log
+inspect() {
+    inside "$1" tc -s -d class show dev "$2"
+    inside "$1" tc -s -d qdisc show dev "$2"
 }
 
 # launch NODE ARGUMENTS...: starts the traffic program on a node, in the background
@@ -96,16 +86,9 @@ launch() {
     pids+=($!)
 }
 
-ip netns add router
-ip netns add sink
-pair sink eth0 10.9.0.2 router eth1 10.9.0.1 "route add default via 10.9.0.1"
-settings sink eth0
-inside sink $traffic sink 5001 &
-
 . /run/case/case.sh
 wait "${pids[@]}"
-inside router tc -s -d class show dev eth1
-inside router tc -s -d qdisc show dev eth1
+if declare -F finish >/dev/null; then finish; fi
 echo "kernel $(uname -r), $(tc -V), psched $(cat /proc/net/psched), up $(cut -d' ' -f1 /proc/uptime) s"
 touch /run/case/done
 sync

@@ -1,0 +1,317 @@
+"""Disciplines of a scenario as commands of Linux's tc.
+
+Each parameter of a discipline is either given to tc or must have the value that is built into the kernel; otherwise the
+discipline is refused, so that the kernel never runs another discipline than the one that the result names.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tailback import _native
+
+__all__ = ["Refused", "command"]
+
+Table = Mapping[str, Any]
+
+UNLIMITED_PACKETS = 1_000_000
+"""Limit in packets that stands for an unlimited queue."""
+
+
+class Refused(ValueError):
+    """Raised for a part of a scenario that the kernel does not have."""
+
+
+def command(discipline: Table, buffer: str, rate_bps: int) -> str:
+    """Return the name and the parameters of a discipline in the syntax of tc, such as `codel limit 100 …`.
+
+    `discipline` is the table of a scenario with its defaults, `buffer` the limit of the queue, and `rate_bps` the rate
+    of the link, bit/s. Raises Refused.
+    """
+    kind = str(discipline["kind"])
+    made = _KINDS.get(kind)
+    if made is None:
+        raise Refused(f"Linux 6.1 has no discipline such as `{kind}`")
+    options = _Options(kind, {key: value for key, value in discipline.items() if key != "kind"})
+    text = made(options, buffer, rate_bps)
+    options.finish()
+    return text
+
+
+class _Options:
+    """Parameters of a discipline; notes which have been read."""
+
+    def __init__(self, kind: str, table: Table) -> None:
+        self._kind = kind
+        self._table = dict(table)
+
+    def take(self, key: str) -> Any:
+        """Return a parameter; `None` if it is not given."""
+        return self._table.pop(key, None)
+
+    def fixed(self, why: str, **values: Any) -> None:
+        """Refuse parameters that have other values than those of the kernel; `why` names the kernel's function."""
+        for name, value in values.items():
+            key = name.replace("_", "-")
+            found = self.take(key)
+            if found is not None and found != value:
+                given = f"`{key} = {found!r}`" if not isinstance(found, bool) else f"`{key} = {str(found).lower()}`"
+                raise Refused(f"{self._kind}: {given} is not in Linux 6.1 ({why}: {value!r})")
+
+    def finish(self) -> None:
+        """Refuse parameters that have not been read."""
+        left = [key for key, value in self._table.items() if value is not None]
+        if left:
+            raise Refused(f"{self._kind}: Linux 6.1 has no parameter such as `{left[0]}`")
+
+
+def _packets(kind: str, buffer: str) -> int:
+    """Return a limit in packets."""
+    if buffer == "unlimited":
+        return UNLIMITED_PACKETS
+    if not buffer.endswith("packets"):
+        raise Refused(
+            f"{kind}: Linux 6.1 limits this discipline in packets; write the buffer, now {buffer}, in packets"
+        )
+    return int(buffer.removesuffix("packets"))
+
+
+def _microseconds(text: str) -> str:
+    """Return a duration for tc."""
+    return f"{_native.parse_duration(text) / 1_000_000:.0f}us"
+
+
+def _flag(value: Any, name: str, otherwise: str = "") -> str:
+    """Return an option that is on or off, with a space before it."""
+    word = name if value else otherwise
+    return f" {word}" if word else ""
+
+
+def _drop_tail(_options: _Options, buffer: str, _rate_bps: int) -> str:
+    if buffer == "unlimited" or buffer.endswith("packets"):
+        return f"pfifo limit {_packets('drop-tail', buffer)}"
+    return f"bfifo limit {_native.parse_bytes(buffer)}"
+
+
+def _codel(options: _Options, buffer: str, _rate_bps: int) -> str:
+    options.fixed("codel_change: the device's MTU", mtu="1514B")
+    options.take("root")  # the kernel has Newton's
+    options.take("form")
+    threshold = options.take("ce-threshold")
+    return (
+        f"codel limit {_packets('codel', buffer)} target {_microseconds(options.take('target'))} "
+        f"interval {_microseconds(options.take('interval'))}{_flag(options.take('ecn'), 'ecn', 'noecn')}"
+        + ("" if threshold is None else f" ce_threshold {_microseconds(threshold)}")
+    )
+
+
+def _fq_codel(options: _Options, buffer: str, _rate_bps: int) -> str:
+    options.fixed("fq_codel_init: the device's MTU", mtu="1514B")
+    options.take("root")
+    options.take("form")
+    buckets = options.take("buckets")
+    if not isinstance(buckets, int):
+        raise Refused("fq-codel: Linux 6.1 assigns flows to queues by a hash; write a number of `buckets`")
+    threshold = options.take("ce-threshold")
+    return (
+        f"fq_codel limit {min(_packets('fq-codel', buffer), 10 * 2**20)} flows {buckets} "
+        f"quantum {_native.parse_bytes(options.take('quantum'))} target {_microseconds(options.take('target'))} "
+        f"interval {_microseconds(options.take('interval'))} drop_batch {options.take('batch')} memory_limit 1gb"
+        f"{_flag(options.take('ecn'), 'ecn', 'noecn')}"
+        + ("" if threshold is None else f" ce_threshold {_microseconds(threshold)}")
+    )
+
+
+def _pie_law(options: _Options) -> str:
+    """Return the parameters of PIE's control law."""
+    options.fixed("pie_calculate_probability: 150 ms", burst="150ms")
+    options.fixed("pie_drop_early: accu_prob", derandomise=True)
+    options.fixed("pie_calculate_probability", long_delay_step=True)
+    options.fixed("pie_drop_early: the device's MTU", mtu="1514B")
+    alpha, beta = (16 * options.take(key) for key in ("alpha", "beta"))
+    if alpha != round(alpha) or beta != round(beta):
+        raise Refused("pie: tc takes `alpha` and `beta` in sixteenths")
+    estimator = options.take("estimator")
+    return (
+        f"target {_microseconds(options.take('target'))} tupdate {_microseconds(options.take('update'))} "
+        f"alpha {alpha:.0f} beta {beta:.0f}{_flag(options.take('ecn'), 'ecn', 'noecn')}"
+        f"{_flag(options.take('byte-mode'), 'bytemode', 'nobytemode')}"
+        f"{_flag(estimator == 'departure-rate', 'dq_rate_estimator', 'no_dq_rate_estimator')}"
+    )
+
+
+def _pie(options: _Options, buffer: str, _rate_bps: int) -> str:
+    options.fixed("pie_drop_early: a tenth", mark_limit=0.1)
+    return f"pie limit {_packets('pie', buffer)} {_pie_law(options)}"
+
+
+def _fq_pie(options: _Options, buffer: str, _rate_bps: int) -> str:
+    buckets = options.take("buckets")
+    if not isinstance(buckets, int):
+        raise Refused("fq-pie: Linux 6.1 assigns flows to queues by a hash; write a number of `buckets`")
+    law = _Options("fq-pie", options.take("pie"))
+    limit = law.take("mark-limit")
+    percent = 100 * limit
+    if abs(percent - round(percent)) > 1e-9:
+        raise Refused("fq-pie: tc takes `mark-limit` in per cent")
+    text = (
+        f"fq_pie limit {_packets('fq-pie', buffer)} flows {buckets} "
+        f"quantum {_native.parse_bytes(options.take('quantum'))} memory_limit 1gb ecn_prob {percent:.0f} "
+        f"{_pie_law(law)}"
+    )
+    law.finish()
+    return text
+
+
+def burst(weight: float, minimum: float) -> int:
+    """Return the burst in packets from which tc derives a weight of RED's average, which must be a power of two.
+
+    `minimum` is RED's lower threshold in mean packets. The rule is tc_red_eval_ewma of iproute2: the largest weight
+    2^-n, n from 1 to 31, with burst + 1 - minimum ≤ (1 - (1 - W)^burst) / W. Raises Refused.
+    """
+    wanted = round(-math.log2(weight))
+    if not 1 <= wanted <= 31 or abs(2.0**-wanted - weight) > 1e-3 * weight:
+        near = 2.0 ** -min(max(wanted, 1), 31)
+        raise Refused(
+            f"red: Linux 6.1 has weights that are powers of two; the nearest to `weight = {weight:g}` is {near}"
+        )
+
+    def found(packets: int) -> int:
+        a = packets + 1 - minimum
+        for n in range(1, 32):
+            w = 2.0**-n
+            if a <= (1 - (1 - w) ** packets) / w:
+                return n
+        return 32
+
+    low, high = 1, 1
+    while found(high) < wanted:
+        low, high = high, high * 2
+        if high > 2**30:
+            break
+    while low < high:
+        middle = (low + high) // 2
+        if found(middle) < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    if found(low) != wanted:
+        raise Refused(f"red: tc derives no weight of 2^-{wanted} with a lower threshold of {minimum:g} packets")
+    return low
+
+
+def _red_law(options: _Options) -> tuple[int, int, int, str]:
+    """Return the thresholds and the mean packet, bytes, and the parameters after them."""
+    mean = _native.parse_bytes(options.take("mean-packet"))
+    options.take("count")  # the kernel's average is in bytes; with equal packets both are the same
+    options.take("form")
+    options.fixed("red_mark_probability: sizes are not looked at", byte_mode=False)
+    options.fixed("red_action: every packet is marked above the upper threshold", gentle=False)
+    options.fixed("red_mark_probability: gaps are uniform from 1", wait=False)
+    options.fixed("red_enqueue", victim="tail", independent=False)
+    options.take("idle")  # "ns" counts one empty sample more
+
+    def size(key: str) -> int:
+        text = options.take(key)
+        if text is None:
+            raise Refused(f"red: tc needs `{key}`")
+        number, packets, _ = str(text).partition("packets")
+        return round(float(number) * mean) if packets else int(_native.parse_bytes(text))
+
+    low, high = size("min"), size("max")
+    weight = options.take("weight")
+    if weight is None:
+        raise Refused("red: tc needs `weight`, a power of two")
+    packets = burst(weight, low / mean)
+    adaptive = options.take("adaptive")
+    if adaptive is not None and adaptive["kind"] != "floyd":
+        raise Refused("red: Linux 6.1 adapts max_p as Floyd, Gummadi and Shenker (red_adaptative_algo), not as Feng")
+    ecn, above = options.take("ecn"), options.take("above-max")
+    limit = options.take("mark-limit")
+    if limit is not None:
+        raise Refused("red: Linux 6.1 has no `mark-limit`")
+    return (
+        low,
+        high,
+        mean,
+        f"burst {packets} probability {options.take('max-p'):.6f}{_flag(adaptive, 'adaptive')}{_flag(ecn, 'ecn')}"
+        f"{_flag(ecn and above == 'drop', 'harddrop')}",
+    )
+
+
+def _red(options: _Options, buffer: str, rate_bps: int) -> str:
+    low, high, mean, rest = _red_law(options)
+    if buffer == "unlimited":
+        limit = 2**31 - 1
+    elif buffer.endswith("packets"):
+        limit = int(buffer.removesuffix("packets")) * mean
+    else:
+        limit = int(_native.parse_bytes(buffer))
+    return f"red limit {limit} min {low} max {high} avpkt {mean} bandwidth {rate_bps}bit {rest}"
+
+
+def _choke(options: _Options, buffer: str, rate_bps: int) -> str:
+    options.fixed("choke_peek_random: one packet", candidates=1)
+    law = _Options("choke", options.take("red"))
+    low, high, mean, rest = _red_law(law)
+    law.finish()
+    if low % mean or high % mean:
+        raise Refused("choke: tc takes `min` and `max` in packets")
+    return (
+        f"choke limit {_packets('choke', buffer)} min {low // mean} max {high // mean} bandwidth {rate_bps}bit {rest}"
+    )
+
+
+def _sfq(options: _Options, buffer: str, _rate_bps: int) -> str:
+    options.fixed("sfq_drop: the longest queue", overflow="longest")
+    head = {"tail": "", "head": " headdrop"}.get(victim := options.take("victim"))
+    if head is None:
+        raise Refused(f"sfq: Linux 6.1 drops from the tail or the head of the longest queue, not `{victim}`")
+    buckets = options.take("buckets")
+    if not isinstance(buckets, int) or buckets & (buckets - 1):
+        raise Refused("sfq: Linux 6.1 needs a number of `buckets` that is a power of two")
+    limit = _packets("sfq", buffer)
+    if limit > 127:
+        raise Refused(
+            "sfq: a queue of Linux 6.1 has at most 127 packets (SFQ_MAX_DEPTH); write a buffer of at most that"
+        )
+    quantum = options.take("quantum")
+    perturb = options.take("perturb")
+    return (
+        f"sfq limit {limit} depth {limit} flows {limit} divisor {buckets}{head}"
+        + ("" if quantum is None else f" quantum {_native.parse_bytes(quantum)}")
+        + ("" if perturb is None else f" perturb {_native.parse_duration(perturb) * 1e-12:.0f}")
+    )
+
+
+def _sfb(options: _Options, buffer: str, _rate_bps: int) -> str:
+    options.fixed("sch_sfb.c", form="linux")
+    options.fixed("sfb_enqueue: ECN-capable packets are marked", ecn=True)
+    options.fixed("SFB_NUMBUCKETS", bins=16, levels=8)
+    options.fixed("sfb_enqueue", freeze="0s", bin_full="increase", lower_at="arrival")
+    options.take("freeze-down")
+    box = dict(options.take("penalty-box") or {})
+    options.take("rehash")
+    words = [f"limit {_packets('sfb', buffer)}"]
+    for key, word in (("max", "max"), ("bin-size", "target"), ("increment", "increment"), ("decrement", "decrement")):
+        value = options.take(key)
+        if value is not None:
+            words.append(f"{word} {value:.6f}" if isinstance(value, float) else f"{word} {value}")
+    if "rate" in box:
+        raise Refused("sfb: the rate of the penalty box is not translated")
+    return "sfb " + " ".join(words)
+
+
+_KINDS: dict[str, Callable[[_Options, str, int], str]] = {
+    "drop-tail": _drop_tail,
+    "red": _red,
+    "choke": _choke,
+    "sfb": _sfb,
+    "sfq": _sfq,
+    "codel": _codel,
+    "fq-codel": _fq_codel,
+    "pie": _pie,
+    "fq-pie": _fq_pie,
+}

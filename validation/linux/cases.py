@@ -1,0 +1,261 @@
+"""Dumbbells of the comparison with the TCP and the disciplines of Linux: a list, and cases drawn from a seed.
+
+The cases and the tolerances (`METRICS` in tailback.witness.outcome) were written before the first comparison.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from dataclasses import dataclass, fields
+
+import tailback as tb
+
+SENDERS = 4
+"""Largest number of sending hosts, which share the flows: many network namespaces take long to set up."""
+
+
+@dataclass(frozen=True)
+class Dumbbell:
+    """A dumbbell with endless transfers, other traffic, and a probe."""
+
+    flows: int
+    """Number of transfers; each sending host has equally many, so that there are 1, 2 or 4 hosts."""
+    rate: float
+    """Rate of the bottleneck, Mbit/s."""
+    rtt: tuple[float, float]
+    """Round-trip times without queues of the first and of the last sending host, ms; the others are evenly between."""
+    queue: int
+    """Packets that may wait at the bottleneck."""
+    aqm: str = "drop-tail"
+    """Discipline: a key of `AQM`."""
+    control: str = "cubic"
+    """Congestion control: `reno`, `cubic`, `bbr` or `dctcp`."""
+    ecn: bool = False
+    """Whether the transfers use ECN."""
+    segment: int = 1448
+    """Payload of a segment, bytes; headers with timestamps add 52."""
+    loss: float = 0
+    """Probability that the bottleneck's link loses a packet, in each direction."""
+    short: float = 0
+    """Load of short transfers, of 50 kB on average, as a fraction of the bottleneck's rate."""
+    onoff: float = 0
+    """Mean rate of a source without TCP that is on and off for 0.5 s each on average, as a fraction of the rate."""
+    reverse: int = 0
+    """Number of transfers in the other direction."""
+
+    @property
+    def name(self) -> str:
+        """Name of the case: its main parameters, and those others that differ from the defaults."""
+        low, high = self.rtt
+        usual = {field.name: field.default for field in fields(self)}
+        ms = f"{low:g}" if low == high else f"{low:g}-{high:g}"
+        rest = "".join(
+            f" {key}={getattr(self, key):g}"
+            for key in ("segment", "loss", "short", "onoff", "reverse")
+            if getattr(self, key) != usual[key]
+        )
+        ecn = " ecn" if self.ecn else ""
+        return f"{self.flows} {self.control}{ecn} {self.aqm} {self.rate:g} Mbit/s {ms} ms q={self.queue}{rest}"
+
+    @property
+    def hosts(self) -> int:
+        """Number of sending hosts."""
+        return math.gcd(self.flows, SENDERS)
+
+    @property
+    def times_s(self) -> tuple[float, float]:
+        """Warm-up and length of the run, seconds: about 60 000 full packets are measured, within 15 to 60 s."""
+        measured = min(max(round(60_000 * 8 * (self.segment + 52) / (self.rate * 1e6)), 15), 60)
+        warmup = min(max(round(100 * self.rtt[1] * 1e-3), 10), 20)
+        return warmup, warmup + measured
+
+
+def _red(adaptive: bool = False) -> dict[str, object]:
+    own: dict[str, object] = {
+        "count": "bytes",
+        "byte-mode": False,
+        "gentle": False,
+        "wait": False,
+        "mean-packet": "1500B",
+        "weight": 2.0**-9,
+        "max-p": 0.1,
+        "above-max": "mark",
+    }
+    return own | ({"adaptive": tb.kind("floyd")} if adaptive else {})
+
+
+def discipline(case: Dumbbell) -> dict[str, object]:
+    """Return the table of the bottleneck's discipline: defaults of Tailback, apart from what Linux cannot change."""
+    low, high = f"{case.queue // 6}packets", f"{case.queue // 2}packets"
+    match case.aqm:
+        case "drop-tail":
+            return {"kind": "drop-tail"}
+        case "red" | "adaptive-red":
+            own = _red(case.aqm == "adaptive-red") | {"min": low, "max": high, "ecn": case.ecn}
+            return {"kind": "red", **own}
+        case "choke":
+            return dict(tb.discipline("choke", red=_red() | {"min": low, "max": high, "ecn": case.ecn}))
+        case "sfb":
+            return dict(tb.discipline("sfb", form="linux", ecn=True))
+        case "sfq":
+            return dict(tb.discipline("sfq", quantum="1514B"))
+        case "fq-pie":
+            return dict(tb.discipline("fq-pie", pie={"ecn": case.ecn}))
+        case "codel" | "fq-codel" | "pie":
+            return dict(tb.discipline(case.aqm, ecn=case.ecn))
+    raise ValueError(case.aqm)
+
+
+def scenario(case: Dumbbell) -> tb.Scenario:
+    """Return a case as a scenario, with Tailback's default transport apart from the sizes of packets."""
+    warmup, end = case.times_s
+    transport = tb.tcp(
+        segment=f"{case.segment}B",
+        header="52B",
+        congestion_control=tb.kind(case.control),
+        ecn="classic" if case.ecn else "off",
+    )
+    near, far = ((rtt / 2 - 1.0) for rtt in case.rtt)
+    access = "1Gbit/s"
+    port: dict[str, object] = {"buffer": f"{case.queue}packets", "discipline": discipline(case)}
+    hosts = case.hosts
+    made = (
+        tb.Scenario(duration=f"{end}s", warmup=f"{warmup}s", framing="none", buffer="unlimited")
+        .host("s", count=hosts)
+        .host("t", count=hosts)
+        .host("p")
+        .host("q")
+        .switch("r0", ports={"r1": port})
+        .switch("r1")
+        .link(["r0", "r1"], rate=f"{case.rate:g}Mbit/s", delay="500us", loss=case.loss)
+        .link(["s*", "r0"], rate=access, delay=[f"{near:g}ms", f"{far:g}ms"] if hosts > 1 else f"{near:g}ms")
+        .link(["r1", "t*"], rate=access, delay="500us")
+        .link(["p", "r0"], rate=access, delay="1ms")
+        .link(["r1", "q"], rate=access, delay="1ms")
+        .flow(
+            "tcp",
+            "s*",
+            "t*",
+            tb.source("bulk"),
+            pair="zip",
+            count=case.flows // hosts,
+            start_spread="1s",
+            transport=transport,
+        )
+        .flow("probe", "p", "q", tb.source("poisson", packet="100B", rate="40kbit/s"))
+    )
+    if case.short:
+        size = tb.kind("exponential", mean="50kB")
+        rate = f"{case.short * case.rate * 1e6:.0f}bit/s"
+        made = made.flow(
+            "short", "p", "q", application=tb.kind("transfers", rate=rate, size=size), count=100, transport=transport
+        )
+    if case.onoff:
+        rate = f"{2 * case.onoff * case.rate * 1e6:.0f}bit/s"
+        made = made.flow("onoff", "p", "q", tb.source("on-off", packet="1000B", rate=rate, on="500ms", off="500ms"))
+    if case.reverse:
+        made = made.flow(
+            "reverse", "t1" if hosts > 1 else "t", "s1" if hosts > 1 else "s", tb.source("bulk"), count=case.reverse,
+            start_spread="1s", transport=transport,
+        )  # fmt: skip
+    return made
+
+
+SHORT, MIDDLE, LONG, SPREAD = (10, 10), (40, 80), (200, 200), (20, 200)
+CASES = [
+    # Drop-tail.
+    Dumbbell(1, 10, MIDDLE, 80),
+    Dumbbell(2, 10, MIDDLE, 60, control="reno"),
+    Dumbbell(4, 10, MIDDLE, 60, control="reno"),
+    Dumbbell(8, 10, SPREAD, 100),
+    Dumbbell(32, 10, MIDDLE, 100, control="reno"),
+    Dumbbell(64, 10, MIDDLE, 60),
+    Dumbbell(200, 100, MIDDLE, 400),
+    Dumbbell(4, 1.5, SHORT, 30),
+    Dumbbell(1, 100, (20, 20), 200),
+    Dumbbell(4, 45, LONG, 600, control="reno"),
+    Dumbbell(8, 10, (300, 300), 250),
+    # RED with and without ECN, adaptive RED.
+    Dumbbell(8, 10, MIDDLE, 120, "red", "reno"),
+    Dumbbell(8, 10, MIDDLE, 120, "red", "reno", ecn=True),
+    Dumbbell(32, 10, MIDDLE, 180, "red"),
+    Dumbbell(32, 10, MIDDLE, 180, "red", ecn=True),
+    *(Dumbbell(n, 10, MIDDLE, 180, "adaptive-red", "reno") for n in (4, 16, 64)),
+    *(Dumbbell(n, 10, MIDDLE, 180, "adaptive-red", "cubic", ecn=True) for n in (4, 16, 64)),
+    Dumbbell(16, 45, SPREAD, 480, "adaptive-red", "reno"),
+    Dumbbell(16, 1.5, MIDDLE, 120, "adaptive-red", "reno"),
+    # ECN at small windows.
+    *(Dumbbell(n, 10, (20, 20), 200, aqm, "reno", ecn=True) for n in (32, 64) for aqm in ("codel", "pie")),
+    *(Dumbbell(n, 5, (10, 40), 150, aqm, "cubic", ecn=True) for n in (24, 48) for aqm in ("red", "fq-codel")),
+    # DCTCP, with a threshold of RED that is a step in Linux, too.
+    *(Dumbbell(n, 100, (2, 2), 300, "red", "dctcp", ecn=True) for n in (2, 4, 8, 16)),
+    *(Dumbbell(n, 45, (5, 5), 300, "codel", "dctcp", ecn=True) for n in (2, 4, 8, 16)),
+    # BBR with several flows.
+    *(Dumbbell(n, 10, (40, 40), queue, control="bbr") for n in (2, 4, 8, 16) for queue in (30, 120)),
+    # FQ-CoDel with 32 flows.
+    *(Dumbbell(32, rate, rtt, 1000, "fq-codel") for rate in (5, 20) for rtt in ((20, 20), MIDDLE)),
+    *(Dumbbell(32, rate, rtt, 1000, "fq-codel", ecn=True) for rate in (5, 20) for rtt in ((20, 20), MIDDLE)),
+    # Other disciplines.
+    Dumbbell(4, 10, MIDDLE, 500, "codel", "reno"),
+    Dumbbell(16, 10, MIDDLE, 500, "codel"),
+    Dumbbell(4, 10, MIDDLE, 500, "fq-codel"),
+    Dumbbell(8, 45, SPREAD, 1000, "pie", "reno"),
+    Dumbbell(32, 10, MIDDLE, 500, "pie"),
+    Dumbbell(8, 10, MIDDLE, 500, "fq-pie"),
+    Dumbbell(8, 10, MIDDLE, 100, "sfq"),
+    Dumbbell(8, 10, MIDDLE, 120, "choke", "reno"),
+    Dumbbell(16, 10, MIDDLE, 200, "sfb"),
+    # Short transfers, on and off, reverse traffic, random loss.
+    Dumbbell(4, 10, MIDDLE, 100, short=0.3),
+    Dumbbell(8, 10, MIDDLE, 500, "codel", onoff=0.25),
+    Dumbbell(8, 10, MIDDLE, 100, "red", "reno", reverse=4),
+    Dumbbell(2, 10, MIDDLE, 100, control="reno", loss=0.005),
+    Dumbbell(2, 10, MIDDLE, 100, control="bbr", loss=0.01),
+]
+"""Listed cases."""
+DRAWN = 70
+"""Number of drawn cases."""
+SEED = 20_261_128
+"""Seed of the drawn cases."""
+
+
+def drawn(count: int = DRAWN, seed: int = SEED) -> list[Dumbbell]:
+    """Return random cases: 1 to 200 flows, 1.5 to 100 Mbit/s, 5 to 300 ms, 0.3 to 3 bandwidth-delay products."""
+    rng = random.Random(seed)
+
+    def between(low: float, high: float) -> float:
+        """Return a log-uniform random number."""
+        return math.exp(rng.uniform(math.log(low), math.log(high)))
+
+    cases = []
+    for _ in range(count):
+        control = rng.choice(["reno", "cubic", "cubic", "bbr", "dctcp"])
+        aqm = rng.choice(
+            ["drop-tail", "red", "adaptive-red", "codel", "fq-codel", "pie", "fq-pie", "choke", "sfb", "sfq"]
+        )
+        if control == "dctcp":
+            # Without marks it is Reno.
+            aqm = rng.choice(["red", "codel", "fq-codel", "pie"])
+        rate = round(between(1.5, 100), 1)
+        low = round(between(5, 300), 1)
+        rtt = (low, low) if rng.random() < 0.3 else (low, round(rng.uniform(low, 300), 1))
+        most = min(200.0, 40 * rate)
+        flows = round(between(1, most))
+        flows -= flows % SENDERS if flows > SENDERS else 0
+        path = rate * 1e3 * sum(rtt) / 2 / 8 / 1500
+        queue = min(1000, max(12, round(path * between(0.3, 3))))
+        if aqm == "sfq":
+            queue = min(queue, 127)
+        elif aqm in ("codel", "fq-codel", "pie", "fq-pie"):
+            queue = max(queue, 100)
+        ecn = control == "dctcp" or (control != "bbr" and aqm not in ("drop-tail", "sfq") and rng.random() < 0.4)
+        extra = rng.choice(["", "", "", "short", "onoff", "reverse", "loss"])
+        own: dict[str, float] = {
+            "short": 0.2 if extra == "short" else 0,
+            "onoff": 0.15 if extra == "onoff" else 0,
+            "reverse": max(1, flows // 4) if extra == "reverse" else 0,
+            "loss": 0.002 if extra == "loss" else 0,
+        }
+        cases.append(Dumbbell(flows, rate, rtt, queue, aqm, control, ecn=ecn, **own))  # type: ignore[arg-type]
+    return cases
