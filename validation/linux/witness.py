@@ -1,0 +1,174 @@
+"""Comparison of dumbbells on an unmodified Linux kernel and on Tailback (`tailback.witness`).
+
+    python validation/linux/witness.py [--cases REGEX | --draw COUNT SEED] [--seeds 5] [--most 20] [--kernel PROGRAM]
+                                       [--out FOLDER] [--record] [--page PAGE]
+
+The cases are those of cases.py, all with the same settings; none is fitted. A case is inside if all its metrics are
+inside the tolerances; one with an interval that is wider than its tolerance is undecided. Results of the kernel are
+kept in FOLDER/witness, and with `--record` also in recorded.json.xz, with which `--recorded` compares without a kernel.
+
+Exits with 1 if the guest fails; with 0, after a line that begins with SKIPPED, if the kernel or a tool is missing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import lzma
+import re
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import cases
+from cases import Dumbbell
+
+from tailback.witness.comparison import Answers, Line, compare, table, without_probes
+from tailback.witness.kernel import GuestError, Kernel
+from tailback.witness.network import case as case_of
+from tailback.witness.outcome import Outcome
+
+RECORDED = Path(__file__).resolve().with_name("recorded.json.xz")
+"""Results of the kernel by case, with the hash of the kernel and the command that made them."""
+BEGIN, END = "<!-- validation/linux/witness.py writes from here -->", "<!-- to here -->"
+SAMPLE = 12
+"""Number of cases of `--sample`, which `make witness` and `make test` compare."""
+
+
+@dataclass(frozen=True)
+class Row:
+    """Comparison of a case."""
+
+    case: Dumbbell
+    seeds: int
+    lines: list[Line]
+
+    @property
+    def verdict(self) -> str:
+        """Return `inside`, `outside` or `undecided`, the worst of the metrics."""
+        found = {line.verdict for line in self.lines}
+        return next((word for word in ("outside", "undecided") if word in found), "inside")
+
+    def misses(self) -> list[str]:
+        """Return the metrics that are not inside."""
+        return [f"{line.metric} {line.verdict}" for line in self.lines if line.verdict not in ("inside", "none")]
+
+
+def read_record() -> dict[str, Any]:
+    """Return the recorded results: `kernel`, `command`, and `cases` with the outcomes by name and seed."""
+    with lzma.open(RECORDED, "rt", encoding="utf-8") as file:
+        read: dict[str, Any] = json.load(file)
+    return read
+
+
+def outcome(values: dict[str, float | None]) -> Outcome:
+    """Return an outcome from its table in a file."""
+    return Outcome(**{key: float("nan") if value is None else value for key, value in values.items()})  # type: ignore[arg-type]
+
+
+def recorded(case: Dumbbell, record: dict[str, Any]) -> Row:
+    """Compare a case with the recorded results of the kernel, with all recorded seeds."""
+    runs = [outcome(one) for one in record["cases"][case.name]]
+    scenario = cases.scenario(case)
+    found, _, _ = compare(scenario, case_of(scenario), lambda seed: runs[seed - 1], least=len(runs), most=len(runs))
+    return Row(case, len(runs), found)
+
+
+def sample(known: list[Dumbbell], count: int = SAMPLE) -> list[Dumbbell]:
+    """Return `count` of the cases, evenly spread over the list."""
+    count = min(count, len(known))
+    return [known[i * len(known) // count] for i in range(count)]
+
+
+def markdown(rows: list[Row]) -> str:
+    """Return the tables of the cases, each with the intervals of both programs."""
+    inside = sum(row.verdict == "inside" for row in rows)
+    undecided = sum(row.verdict == "undecided" for row in rows)
+    lines = [
+        f"{inside} of {len(rows)} cases are inside the tolerances, {undecided} are undecided.",
+        "",
+        "| case | seeds | verdict | metrics that are not inside |",
+        "|---|---:|---|---|",
+    ]
+    lines += [f"| {row.case.name} | {row.seeds} | {row.verdict} | {', '.join(row.misses())} |" for row in rows]
+    lines += ["", "| case | metric | Linux | Tailback | tolerance | |", "|---|---|---:|---:|---:|---|"]
+    for row in rows:
+        for i, cells in enumerate(table(row.lines)):
+            lines.append(f"| {row.case.name if i == 0 else ''} | {' | '.join(cells)} |")
+    return "\n".join(lines) + "\n"
+
+
+def rewrite(page: Path, region: str) -> None:
+    """Replace the text between the markers `BEGIN` and `END` of a page by `region`."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    _, _, after = rest.partition(END)
+    page.write_text(f"{before}{BEGIN}\n\n{region}\n{END}{after}", encoding="utf-8")
+
+
+def main() -> int:
+    """Run the cases, write the results, and return the exit code."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--cases", default="", help="run only cases whose name matches this regular expression")
+    parser.add_argument("--sample", action="store_true", help=f"run {SAMPLE} of the cases, evenly spread over the list")
+    parser.add_argument("--draw", nargs=2, type=int, metavar=("COUNT", "SEED"), help="run COUNT cases of another seed")
+    parser.add_argument("--seeds", type=int, default=5, help="smallest number of seeds; default 5")
+    parser.add_argument("--most", type=int, default=20, help="largest number of seeds; default 20")
+    parser.add_argument("--out", type=Path, default=Path("out/validation"), help="folder; default out/validation")
+    parser.add_argument("--kernel", type=Path, help="program built by build_kernel.sh; default: OUT/kernel/linux")
+    parser.add_argument("--recorded", action="store_true", help="compare with the recorded results, without a kernel")
+    parser.add_argument("--record", action="store_true", help="add the results of the kernel to the recorded ones")
+    parser.add_argument("--page", type=Path, help="page whose marked region the tables replace")
+    options = parser.parse_args()
+    known = [*cases.CASES, *cases.drawn()] if options.draw is None else cases.drawn(*options.draw)
+    if options.sample:
+        known = sample(known)
+    chosen = [case for case in known if re.search(options.cases, case.name)]
+    rows: list[Row] = []
+    if options.recorded:
+        record = read_record()
+        for case in chosen:
+            if case.name in record["cases"]:
+                rows.append(recorded(case, record))
+                print(f"{rows[-1].verdict}: {case.name} {rows[-1].misses()}", flush=True)
+        failed = False
+    else:
+        answers = options.out / "witness"
+        kernel = Kernel.found(options.kernel or options.out / "kernel" / "linux", answers)
+        if isinstance(kernel, str):
+            print(f"SKIPPED: {kernel}")
+            return 0
+        record = {"kernel": kernel.identity(), "command": " ".join(sys.argv), "cases": {}}
+        if options.record and RECORDED.exists() and read_record()["kernel"] == record["kernel"]:
+            record["cases"] = read_record()["cases"]
+        failed = False
+        for case in chosen:
+            scenario, begin = cases.scenario(case), time.monotonic()
+            try:
+                found, theirs, _ = compare(
+                    scenario, case_of(scenario), Answers(kernel, answers), least=options.seeds, most=options.most
+                )
+            except GuestError as error:
+                print(f"{case.name}: {error}", file=sys.stderr)
+                failed = True
+                continue
+            rows.append(Row(case, len(theirs), found))
+            record["cases"][case.name] = [without_probes(one) for one in theirs]
+            seconds = time.monotonic() - begin
+            print(
+                f"{rows[-1].verdict}: {case.name} ({len(theirs)} seeds, {seconds:.0f} s) {rows[-1].misses()}",
+                flush=True,
+            )
+            if options.record:
+                with lzma.open(RECORDED, "wt", encoding="utf-8") as file:
+                    json.dump(record, file)
+    inside = sum(row.verdict == "inside" for row in rows)
+    print(f"{inside} of {len(rows)} cases are inside the tolerances")
+    if options.page:
+        rewrite(options.page, markdown(rows))
+    return 1 if failed else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
