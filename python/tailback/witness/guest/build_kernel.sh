@@ -11,8 +11,14 @@ set -euo pipefail
 
 folder=${1:?usage: build_kernel.sh FOLDER}
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+# missing REASON: ends with 3, since the kernel cannot be built on this machine
 missing() {
     echo "the kernel cannot be built: $*" >&2
+    exit 3
+}
+# broken REASON: ends with 1, since the build has failed
+broken() {
+    echo "the kernel was not built: $*" >&2
     exit 1
 }
 [[ $(uname -s) == Linux ]] || missing "User-Mode Linux needs Linux; this system is $(uname -s)"
@@ -69,14 +75,14 @@ if [[ ! -e .configured ]]; then
     make ARCH=um olddefconfig >/dev/null 2>&1
     grep -E '^(CONFIG|# CONFIG)' "$here/kernel.config" | while read -r line; do
         grep -qxF "$line" .config || [[ $line == *"is not set" ]] && ! grep -q "^$(cut -d' ' -f2 <<<"$line")=" .config ||
-            missing "this source does not accept the line $line of kernel.config"
+            broken "this source does not accept the line $line of kernel.config"
     done
     touch .configured
 fi
 echo "building Linux $(make -s ARCH=um kernelversion)" >&2
 # The same time in each build, so that the same source and compiler give the same program.
 export KBUILD_BUILD_TIMESTAMP=2000-01-01 KBUILD_BUILD_USER=tailback KBUILD_BUILD_HOST=tailback
-make ARCH=um -j"$(nproc)" linux >"$folder/build.log" 2>&1 || missing "make failed: $(grep -m 3 -i error "$folder/build.log"); see $folder/build.log"
+make ARCH=um -j"$(nproc)" linux >"$folder/build.log" 2>&1 || broken "make failed: $(grep -m 3 -i error "$folder/build.log"); see $folder/build.log"
 cp linux "$folder/linux.new"
 {
     echo "version $(make -s ARCH=um kernelversion)"
