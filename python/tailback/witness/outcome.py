@@ -198,7 +198,10 @@ def on_tailback(scenario: Scenario, case: Case, seeds: int) -> list[Outcome]:
     """Return the results of a scenario on Tailback, for the seeds 1 to `seeds`."""
     bulk = {flow.group for flow in case.flows if flow.model == "tcp"}
     probe = {flow.group for flow in case.flows if flow.model in ("cbr", "poisson")}
-    result = run(scenario.set(seed=1), replications=seeds)
+    made = scenario.set(seed=1)
+    if probe:
+        made = made.set(delay_variation=True)
+    result = run(made, replications=seeds)
     return [_of_report(report, case, bulk, probe) for report in result.reports]
 
 

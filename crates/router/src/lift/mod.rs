@@ -14,7 +14,7 @@ use conditioners::{simple, within};
 use serde_json::Value;
 use state::{ClassCondition, DEFAULT_CLASS, Lifting, MAX_DEPTH, NOWHERE};
 use tailback_units::{parse_bytes, parse_duration, parse_rate};
-use values::{is_given, limit, red, shape, share, size, text, timed, wred};
+use values::{is_given, limit, not_of_linux, red, shape, share, size, text, timed, wred};
 
 /// Returns the configuration of a port of a scenario, which is given as its canonical document. `port` is
 /// `NODE:NEIGHBOUR`, or either of them; `None`: the only port with a limited buffer, a discipline, a shaper, a ring or
@@ -110,9 +110,24 @@ impl Lifting<'_> {
                 Some(other) => root.limit = Some(other),
                 None => {}
             }
+        } else if let Some(found) = table.get("buffer").and_then(limit).filter(|_| root.limit.is_none()) {
+            self.own_limit(&mut root, found);
         }
         made.root = root;
         made
+    }
+
+    /// Sets the limit of a discipline without classes to that of its port; other languages than MQC limit each in one unit.
+    fn own_limit(&mut self, class: &mut Class, limit: Limit) {
+        let unit = match &class.queue {
+            Queue::Red(_) => "bytes",
+            Queue::Sfq(_) | Queue::FqCodel(_) | Queue::FqPie(_) | Queue::Codel(_) | Queue::Pie(_) => "packets",
+            _ => return,
+        };
+        match (limit, unit) {
+            (Limit::Bytes(_), "bytes") | (Limit::Packets(_), "packets") => class.limit = Some(limit),
+            _ => self.not_exported(format!("the buffer of the port is not exported: this discipline is limited in {unit}")),
+        }
     }
 
     /// Returns the rate in bit/s of the link from `node` to `neighbour`; `None`: not stated.
@@ -182,7 +197,13 @@ impl Lifting<'_> {
             }
             "codel" => class.queue = Queue::Codel(timed(inside, "interval")),
             "pie" => class.queue = Queue::Pie(timed(inside, "update")),
-            "red" => class.queue = Queue::Red(red(inside, self.line)),
+            "red" => {
+                let found = red(inside, self.line);
+                for key in not_of_linux(inside, &found) {
+                    self.not_exported(format!("`{key}` of the discipline `red` is not exported"));
+                }
+                class.queue = Queue::Red(found);
+            }
             "class-based" | "priority" | "wrr" | "htb" => {
                 let found = self.policy(inside, kind, name, depth);
                 class.queue = Queue::Policy(found);
@@ -275,6 +296,11 @@ impl Lifting<'_> {
                 DEFAULT_CLASS.clone_into(&mut class.name);
                 made.classes.push(class);
                 made.default = Some(DEFAULT_CLASS.to_owned());
+            }
+            // Packets that match no level belong to "normal", or to the last level.
+            _ if scheduler == Scheduler::Priority => {
+                let default = made.classes.iter().find(|class| class.name == "normal").or(made.classes.last());
+                made.default = default.map(|class| class.name.clone());
             }
             _ => {}
         }

@@ -72,14 +72,21 @@ const MAX_BURST: u64 = 2_000;
 /// smallest with the scenario's weight; the rate determines the decay of the average during idle periods, for which
 /// `tc` assumes 10 Mbit/s by default (`q_red.c`).
 pub(super) fn red(table: &Value, rate: Option<u64>) -> Red {
-    let (min, packet) = (size(table, "min"), size(table, "mean-packet"));
+    let packet = size(table, "mean-packet");
+    // Thresholds in packets are those of mean packets.
+    let threshold = |key: &str| match table.get(key).and_then(limit)? {
+        Limit::Bytes(bytes) => Some(bytes),
+        Limit::Packets(packets) => packet.map(|packet| packet.saturating_mul(packets)),
+        _ => None,
+    };
+    let min = threshold("min");
     let weight = table.get("weight").and_then(Value::as_f64);
     let burst = weight.zip(min).and_then(|(weight, min)| {
         (1..=MAX_BURST).find(|burst| red_weight(*burst, min, packet.unwrap_or(1000).max(1)) == Some(weight))
     });
     Red {
         min,
-        max: size(table, "max"),
+        max: threshold("max"),
         avpkt: packet,
         burst,
         probability: table.get("max-p").and_then(Value::as_f64).map(|p| (p * 1e6).round() as u32),
@@ -88,6 +95,22 @@ pub(super) fn red(table: &Value, rate: Option<u64>) -> Red {
         adaptive: table.get("adaptive").is_some_and(|adaptive| !adaptive.is_null()),
         ..Red::default()
     }
+}
+
+/// Returns the keys of RED whose values the kernel's RED does not have (`sch_red`), or that `made` has lost.
+pub(super) fn not_of_linux(table: &Value, made: &Red) -> Vec<&'static str> {
+    let flag = |key: &str| table.get(key).and_then(Value::as_bool).unwrap_or(false);
+    let given = |key: &str| table.get(key).is_some_and(|value| !value.is_null());
+    let mut found: Vec<&'static str> =
+        ["gentle", "byte-mode", "wait"].into_iter().filter(|key| flag(key) && !flag("independent")).collect();
+    found.extend(["mark-limit"].into_iter().filter(|key| given(key)));
+    if text(table, "victim").is_some_and(|victim| victim != "tail") {
+        found.push("victim");
+    }
+    if given("weight") && made.burst.is_none() && !flag("independent") {
+        found.push("weight");
+    }
+    found
 }
 
 /// Returns WRED, with thresholds in packets; profiles in other units are left out.

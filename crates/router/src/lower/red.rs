@@ -32,7 +32,8 @@ pub(super) fn red_discipline(red: Red, limit: Option<Limit>) -> Value {
         "count": "bytes",
         "byte-mode": false,
         "gentle": false,
-        "wait": true,
+        // `red_mark_probability`: a packet is marked when p times the packets since the last mark reaches a uniform number.
+        "wait": false,
         "min": format!("{min}B"),
         "max": format!("{max}B"),
         "mean-packet": format!("{packet}B"),
