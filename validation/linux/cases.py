@@ -127,7 +127,7 @@ def scenario(case: Dumbbell) -> tb.Scenario:
         .host("p")
         .host("q")
         .switch("r0", ports={"r1": port})
-        .switch("r1")
+        .switch("r1", ports={"r0": {"buffer": f"{case.queue}packets"}})
         .link(["r0", "r1"], rate=f"{case.rate:g}Mbit/s", delay="500us", loss=case.loss)
         .link(["s*", "r0"], rate=access, delay=[f"{near:g}ms", f"{far:g}ms"] if hosts > 1 else f"{near:g}ms")
         .link(["r1", "t*"], rate=access, delay="500us")

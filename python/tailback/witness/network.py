@@ -24,8 +24,6 @@ __all__ = ["Case", "Flows", "Link", "case"]
 
 Table = Mapping[str, Any]
 
-DRAIN_S = 5
-"""Time for which the recorder of a receiver runs after the sources have stopped, seconds."""
 CONTROLS = {"reno": "reno", "cubic": "cubic", "bbr": "bbr", "dctcp": "dctcp"}
 """Congestion controls of Linux 6.1 by those of scenarios."""
 STEP_S = 0.005
@@ -398,15 +396,12 @@ def _script(case: Case, seed: int) -> Iterator[str]:
     start, last = START_S, START_S + case.end_s
     warm = START_S + case.warmup_s
     for node in sorted({flow.receiver for flow in case.flows}):
-        sink = f"sink {PORT} {warm:g} {last:g} /run/case/sink-{names[node]}"
+        sink = f"sink {PORT} {warm:g} {last:g} /run/case/sink-{names[node]} /run/case/arrived-{names[node]}"
         # It runs until the guest is halted.
         yield f"(inside {names[node]} $traffic {sink} || failed 'the sink of {node}') &"
     link, at = case.watched()
     watched = names[link.ends[at]]
     yield f"launch {watched} watch {link.device()} 1 {STEP_S:g} {warm:g} {last:g} /run/case/queue"
-    for node in sorted({flow.receiver for flow in case.flows if flow.model in ("cbr", "poisson")}):
-        device = next(link.device() for link in case.links if node in link.ends)
-        yield f"launch {names[node]} record {device} in /run/case/arrived-{names[node]} {last + DRAIN_S:g}"
     for i, flow in enumerate(case.flows):
         own_seed = 1000 * seed + i
         to = f"{addresses[flow.receiver]} {PORT} {flow.code_point << 2}"

@@ -1,8 +1,9 @@
 // The program of the guest, in addition to the kernel and iproute2: sources, a sink, and a recorder of packets.
 //
 //   traffic plain DEV...                    switches off offloads, so that disciplines get the packets of the wire
-//   traffic sink PORT [WARM END FILE]       accepts TCP connections and UDP packets at that port, and discards the data; writes the
-//                                           counters of the node's network stack at WARM and END to FILE
+//   traffic sink PORT [WARM END FILE UDP]   accepts TCP connections and UDP packets at that port, and discards the data; writes the
+//                                           counters of the node's network stack at WARM and END to FILE, and until END a record of
+//                                           each UDP packet to UDP
 //   traffic udp ADDRESS PORT TOS FLOWS BYTES BPS MODEL WANDER SEED START END
 //                                           runs FLOWS sources of packets of BYTES (with IP and UDP headers) at BPS bit/s each
 //   traffic onoff ADDRESS PORT TOS FLOWS BYTES BPS ON OFF SEED START END
@@ -127,31 +128,63 @@ static void counters(FILE *out, const char *when) {
     }
 }
 
-// UDP packets are not read: they fill the socket's buffer. The open socket prevents ICMP messages about a closed port.
-static void sink(int port, int64_t warm, int64_t finish, const char *file) {
+// Read by records.py as `RECORD`.
+struct record {
+    int64_t time_ns;     // time at which the device sent it, or the device or program received it, guest's monotonic clock
+    uint32_t source;     // address of the source
+    uint32_t number;     // UDP: number within the flow; TCP: sequence number
+    uint16_t port;       // port of the source
+    uint16_t id;         // IP identification, which distinguishes a retransmission from the original
+    uint16_t bytes;      // length with the IP header
+    uint16_t payload;    // length without the headers of IP and of UDP or TCP
+};
+
+// Reads all UDP packets that have arrived, and writes their records.
+static void datagrams(int udp, FILE *out) {
+    struct sockaddr_in from;
+    socklen_t length = sizeof from;
+    ssize_t got;
+    while ((got = recvfrom(udp, buffer, sizeof buffer, MSG_DONTWAIT, (void *)&from, &length)) >= 4) {
+        struct record made = {.time_ns = now_ns(), .source = ntohl(from.sin_addr.s_addr), .port = ntohs(from.sin_port),
+                              .bytes = got + 28, .payload = got};
+        memcpy(&made.number, buffer, sizeof made.number);
+        fwrite(&made, sizeof made, 1, out);
+        length = sizeof from;
+    }
+}
+
+// Without a file UDP packets are not read: they fill the socket's buffer. The open socket prevents ICMP messages about a closed port.
+static void sink(int port, int64_t warm, int64_t finish, const char *file, const char *udp_file) {
     int64_t times[] = {warm, finish};
     static const char *names[] = {"warm", "end"};
     size_t written = file ? 0 : 2;
-    FILE *out = file ? fopen(file, "w") : NULL;
-    if (file && !out) fail(file);
+    FILE *out = file ? fopen(file, "w") : NULL, *records = udp_file ? fopen(udp_file, "wb") : NULL;
+    if (file && (!out || !records)) fail(file);
     struct sockaddr_in own = at(NULL, port);
     int one = 1, tcp = socket(AF_INET, SOCK_STREAM, 0), udp = socket(AF_INET, SOCK_DGRAM, 0);
     setsockopt(tcp, SOL_SOCKET, SO_REUSEADDR, &one, sizeof one);
     if (bind(tcp, (void *)&own, sizeof own) || listen(tcp, 4096) || bind(udp, (void *)&own, sizeof own)) fail("bind");
     int poll = epoll_create1(0);
     watch(poll, tcp, EPOLLIN);
+    if (records) watch(poll, udp, EPOLLIN);
     for (;;) {
         struct epoll_event ready[64];
         int64_t left = written < 2 ? times[written] - now_ns() : -1;
         if (written < 2 && left <= 0) {
             counters(out, names[written++]);
-            if (written == 2 && fclose(out)) fail(file);
+            if (written == 2) {
+                if (fclose(out) || fclose(records)) fail(file);
+                records = NULL;
+                epoll_ctl(poll, EPOLL_CTL_DEL, udp, NULL);
+            }
             continue;
         }
         int count = epoll_wait(poll, ready, 64, written < 2 ? (int)((left + 999999) / 1000000) : -1);
         for (int i = 0; i < count; i++) {
             int fd = ready[i].data.fd;
-            if (fd == tcp) {
+            if (fd == udp) {
+                if (records) datagrams(udp, records);
+            } else if (fd == tcp) {
                 int made = accept4(tcp, NULL, NULL, SOCK_NONBLOCK);
                 if (made >= 0) watch(poll, made, EPOLLIN);
             } else {
@@ -420,17 +453,6 @@ static void watch_queue(char **v) {
     if (fclose(out)) fail(v[5]);
 }
 
-// Read by records.py as `RECORD`.
-struct record {
-    int64_t time_ns;     // time at which the device sent or received it, guest's monotonic clock
-    uint32_t source;     // address of the source
-    uint32_t number;     // UDP: number within the flow; TCP: sequence number
-    uint16_t port;       // port of the source
-    uint16_t id;         // IP identification, which distinguishes a retransmission from the original
-    uint16_t bytes;      // length with the IP header
-    uint16_t payload;    // length without the headers of IP and of UDP or TCP
-};
-
 // Offset of the wall clock, which packets are stamped with and no program sets, from the monotonic clock.
 static int64_t wall_ahead_ns(void) {
     struct timespec t;
@@ -507,8 +529,8 @@ int main(int count, char **v) {
     setrlimit(RLIMIT_NOFILE, &most);
     prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0); // 1 ns; with the default, wake-ups are up to 50 us late
     if (count > 2 && !strcmp(v[1], "plain")) plain(count - 2, v + 2);
-    else if (count == 3 && !strcmp(v[1], "sink")) sink(atoi(v[2]), 0, 0, NULL);
-    else if (count == 6 && !strcmp(v[1], "sink")) sink(atoi(v[2]), seconds(v[3]), seconds(v[4]), v[5]);
+    else if (count == 3 && !strcmp(v[1], "sink")) sink(atoi(v[2]), 0, 0, NULL, NULL);
+    else if (count == 7 && !strcmp(v[1], "sink")) sink(atoi(v[2]), seconds(v[3]), seconds(v[4]), v[5], v[6]);
     else if (count == 13 && !strcmp(v[1], "udp")) udp(v + 2);
     else if (count == 13 && !strcmp(v[1], "onoff")) onoff(v + 2);
     else if (count == 12 && !strcmp(v[1], "tcp")) tcp(v + 2, 0, NULL, 0);
