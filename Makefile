@@ -78,7 +78,7 @@ $(LAB_WASM): $(RUST_SOURCES)
 	@tools/wasm_ready.sh
 	$(CARGO) build --locked --profile wasm --target wasm32-unknown-unknown -p tailback-wasm
 
-$(WEB)/lab/index.html: $(LAB_WASM) $(GALLERY) $(WEB)/report.js
+$(WEB)/lab/index.html: $(LAB_WASM) $(GALLERY) python/tests/laws/codel.wat $(WEB)/report.js
 	node web/lab.mjs $(LAB_WASM)
 
 .PHONY: lab

@@ -45,7 +45,7 @@ async function gallery() {
 
 /** Returns the text of a bundle. */
 async function bundled(entry) {
-  const options = { ...script, loader: { ".toml": "text" }, entryPoints: [here(entry)], write: false, outdir: OUT };
+  const options = { ...script, loader: { ".toml": "text", ".wat": "text" }, entryPoints: [here(entry)], write: false, outdir: OUT };
   const { outputFiles } = await build(options);
   return outputFiles[0].text;
 }
