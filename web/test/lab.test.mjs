@@ -241,32 +241,3 @@ test("a value that the scenario does not declare can be made changeable", async 
   await page.waitForSelector('#now[data-place="40"]', { timeout: 20000 });
   assert.equal(await page.textContent("#state"), before, "the run is repeated up to the same time");
 });
-
-for (const [id, file] of Object.entries({
-  "lan-thresholds": "lan/high_and_low_threshold",
-  "internet-e09": "internet/window_growth_one_round_trip",
-  "datacentre-loop": "datacentre/bcn_control_loop",
-})) {
-  test(`${id} has the digest of the command line, played and stepped`, async (t) => {
-    const path = `${GALLERY}/${file}/scenario.toml`;
-    const native = JSON.parse(tailback("run", path, "--reps", "1", "--json", "-q").out).replications[0];
-    const page = await lab(t);
-    const value = await page.locator("#pick option").evaluateAll((all, title) => all.find((o) => o.text.includes(title))?.value, id);
-    await page.selectOption("#pick", value);
-    await page.waitForFunction((seed) => document.getElementById("seed").value === seed, String(native.seed));
-    const digest = async () => {
-      await page.waitForFunction(() => /tb2:/.test(document.getElementById("result").textContent), null, { timeout: 120000 });
-      return /tb2:\w+/.exec(await page.textContent("#result"))[0];
-    };
-    await page.waitForTimeout(500);
-    while (await page.locator("#faster").isEnabled()) await page.click("#faster");
-    await page.click("#play");
-    assert.equal(await digest(), native.digest);
-    await page.click("#restart");
-    await page.waitForFunction(() => document.getElementById("result").textContent === "");
-    await page.selectOption("#span", "event");
-    for (let i = 0; i < 5; i++) await page.click("#step");
-    for (const place of [1, 200, 377, 1000]) await jump(page, place);
-    assert.equal(await digest(), native.digest);
-  });
-}

@@ -236,21 +236,43 @@ async function open(next: Variant[], at: number): Promise<boolean> {
     } else problem("The simulator refuses this scenario:", error instanceof Error ? error.message : String(error));
     return false;
   }
-  arrange();
+  await arrange();
   if (was && at > 0) await client.ask("play", { speed: SPEEDS[speed]! });
   return true;
 }
 
-/** Builds the parts of the page that depend on the network. */
-function arrange(): void {
+/** Ends the present task, so that the browser can draw and react; returns whether the same run is still open. */
+async function pause(): Promise<boolean> {
+  const mine = generation;
+  await new Promise((done) => setTimeout(done, 0));
+  return mine === generation;
+}
+
+/** Options that are added in one task. */
+const MOST_OPTIONS = 250;
+
+/** Replaces the options of a list in several tasks; `false`: another run was opened meanwhile. */
+async function fill(list: HTMLSelectElement, options: HTMLElement[]): Promise<boolean> {
+  list.replaceChildren(...options.slice(0, MOST_OPTIONS));
+  for (let from = MOST_OPTIONS; from < options.length; from += MOST_OPTIONS) {
+    if (!(await pause())) return false;
+    list.append(...options.slice(from, from + MOST_OPTIONS));
+  }
+  return pause();
+}
+
+/** Builds the parts of the page that depend on the network, in several tasks. */
+async function arrange(): Promise<void> {
   const { check, names, layout } = opened[0]!;
   const network = check.network!;
   plots.clear();
   pictures = [];
+  // Pictures are not drawn before the drawings are those of this network.
+  drawings = [];
   const keep = { port: names.ports[Number(ui.port.value)], flow: ui.flow.value };
   const known = ui.port.options[ui.port.selectedIndex]?.text;
-  ui.port.replaceChildren(...names.ports.map((name, i) => new Option(name, String(i))));
-  ui.flow.replaceChildren(...names.flows.slice(0, 2000).map((name) => new Option(name, name)));
+  if (!(await fill(ui.port, names.ports.map((name, i) => new Option(name, String(i)))))) return;
+  if (!(await fill(ui.flow, names.flows.slice(0, 2000).map((name) => new Option(name, name))))) return;
   const same = names.ports.indexOf(known ?? "");
   ui.port.value = String(same >= 0 && keep.port !== undefined ? same : busiest(opened[0]!));
   if (names.flows.includes(keep.flow)) ui.flow.value = keep.flow;
@@ -259,7 +281,7 @@ function arrange(): void {
   colourOfFlow = groups.length > 1 ? (key) => colourOf(key < 0 ? -1 : groups.indexOf(group(names.flows[key]!))) : colourOf;
   const place = find("drawings");
   place.replaceChildren();
-  drawings = opened.map((_, i) => {
+  const made = opened.map((_, i) => {
     const figure = document.createElement("figure");
     const canvas = document.createElement("canvas");
     canvas.className = "network";
@@ -282,11 +304,13 @@ function arrange(): void {
     };
     return drawing;
   });
+  legend(groups, names.flows);
+  if (!(await pause())) return;
+  drawings = made;
   // The first of two drawings had the whole width when it was made.
   if (drawings.length > 1) redraw();
-  legend(groups, names.flows);
-  controls();
-  void watch();
+  if (!(await controls())) return;
+  await watch();
   showControls();
 }
 
@@ -343,8 +367,8 @@ function present(variant: Variant, { path, value }: Tunable): unknown {
   return lines.at(-1)?.slice(path.length + 1) ?? value;
 }
 
-/** Makes the sliders of the values that can change. */
-function controls(): void {
+/** Makes the sliders of the values that can change; `false`: another run was opened meanwhile. */
+async function controls(): Promise<boolean> {
   const { check } = opened[0]!;
   const columns = opened.length > 1 ? ["A", "B"] : [""];
   const all = check.tunable ?? [];
@@ -365,18 +389,23 @@ function controls(): void {
   const none = document.createElement("p");
   none.textContent = "This scenario declares no value that can change during the run. Choose one below.";
   find("tunables").replaceChildren(...(current.length > 0 ? current : [none]));
-  const others = new Map<string, { path: string; text: string }[]>();
+  const others = new Map<string, HTMLOptGroupElement>();
+  ui.add.replaceChildren(new Option("choose …", ""));
+  let added = 0;
   for (const { path, value, declared: known } of all) {
+    if (known) continue;
     const table = /^\w+/.exec(path)![0];
-    if (!known) others.set(table, [...(others.get(table) ?? []), { path, text: `${path} (${String(value)})` }]);
+    let group = others.get(table);
+    if (group === undefined) {
+      group = document.createElement("optgroup");
+      group.label = table;
+      others.set(table, group);
+      ui.add.append(group);
+    }
+    group.append(new Option(`${path} (${String(value)})`, path));
+    if (++added % MOST_OPTIONS === 0 && !(await pause())) return false;
   }
-  const groups = [...others].map(([table, options]) => {
-    const group = document.createElement("optgroup");
-    group.label = table;
-    group.append(...options.map(({ path, text }) => new Option(text, path)));
-    return group;
-  });
-  ui.add.replaceChildren(new Option("choose …", ""), ...groups);
+  return pause();
 }
 
 async function watch(): Promise<void> {
@@ -456,7 +485,7 @@ async function jump(at: number): Promise<void> {
   const back = at < (pictures[0]?.now ?? 0);
   if (back) variants.forEach((variant) => (variant.timeline = variant.timeline.filter((change) => change.at <= at)));
   await client.ask("jump", { at });
-  if (back) controls();
+  if (back) await controls();
 }
 
 const span = () => (ui.span.value === "event" ? null : Number(ui.span.value));
@@ -636,7 +665,8 @@ async function begin(): Promise<void> {
   else await client.ask("check", { text: shared.variants[0]!.text }).then(() => (find<HTMLDetailsElement>("text").open = true));
 }
 
-void begin().catch((error: unknown) => {
+// In a task of its own, since the script has just been compiled and run.
+setTimeout(() => void begin().catch((error: unknown) => {
   find("title").textContent = "The simulator could not be started";
   failed(error);
-});
+}), 0);

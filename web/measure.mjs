@@ -1,0 +1,122 @@
+// Measures the lab in the browser:
+//
+//     node measure.mjs frames      # work of the page's main thread while a run is drawn, and its longest tasks
+//
+// Times are processor times of the thread (`tdur` of Chromium's trace), so that other programs on the machine count little.
+
+import { readFileSync } from "node:fs";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { deflateRawSync } from "node:zlib";
+import { open, start } from "./test/browser.mjs";
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+const PAGE = pathToFileURL(here("../python/tailback/web/built/lab/index.html")).href;
+const BENCH = here("../python/tailback/bench");
+/** Scenarios of the gallery with the most nodes and flows, and the first one. */
+const LARGEST = ["", "lan-extended", "lan-models", "datacentre-fct", "datacentre-bench", "internet-e20"];
+/** Seconds of a trace. */
+const SECONDS = 10;
+const CATEGORIES = ["devtools.timeline", "disabled-by-default-devtools.timeline", "toplevel", "blink.user_timing", "v8.execute", "disabled-by-default-v8.cpu_profiler"];
+
+/** Address of the lab with a scenario. */
+function address(text) {
+  const state = { variants: [{ text, sets: [], tunable: [], timeline: [] }], seed: "1" };
+  return `${PAGE}#s=${deflateRawSync(JSON.stringify(state)).toString("base64url")}`;
+}
+
+/** Returns the events of the trace of `work`. */
+async function traced(browser, page, work, profiled = false) {
+  await browser.startTracing(page, { categories: profiled ? CATEGORIES : CATEGORIES.slice(0, -1) });
+  await work();
+  return JSON.parse((await browser.stopTracing()).toString()).traceEvents;
+}
+
+/** Returns the tasks of the thread that draws pages: start, duration and processor time (ms), and what most of it was. */
+function tasks(events) {
+  const main = events.filter((e) => e.name === "thread_name" && e.args.name === "CrRendererMain").map((e) => `${e.pid}/${e.tid}`);
+  const own = events.filter((e) => main.includes(`${e.pid}/${e.tid}`) && e.ph === "X");
+  const all = own.filter((e) => e.name === "ThreadControllerImpl::RunTask");
+  return all.map((task) => {
+    const inner = own.filter((e) => e.tid === task.tid && e !== task && e.ts >= task.ts && e.ts < task.ts + task.dur && !e.name.endsWith("RunTask"));
+    const most = inner.sort((a, b) => (b.dur ?? 0) - (a.dur ?? 0)).slice(0, 5);
+    return { start: task.ts / 1000, wall: task.dur / 1000, cpu: (task.tdur ?? task.dur) / 1000, most: most.map((e) => `${e.name} ${((e.dur ?? 0) / 1000).toFixed(0)}`) };
+  });
+}
+
+const quantile = (values, share) => [...values].sort((a, b) => a - b)[Math.min(values.length - 1, Math.floor(share * values.length))];
+const shown = (ms) => `${ms.toFixed(1)} ms`;
+
+/** Prints the longest tasks. */
+function longest(name, events) {
+  const all = tasks(events).sort((a, b) => b.cpu - a.cpu).slice(0, 3);
+  for (const task of all) console.log(`  ${name}: task of ${shown(task.cpu)} (${shown(task.wall)} of wall time): ${task.most.join(", ")}`);
+  return all[0]?.cpu ?? 0;
+}
+
+/** Prints the work for each animation frame: that of all tasks since the frame before. */
+function frames(events) {
+  const all = tasks(events).sort((a, b) => a.start - b.start);
+  const starts = events.filter((e) => e.name === "FireAnimationFrame").map((e) => e.ts / 1000).sort((a, b) => a - b);
+  const work = new Array(starts.length).fill(0);
+  let frame = 0;
+  for (const task of all) {
+    while (frame < starts.length && task.start + task.wall >= starts[frame]) frame++;
+    if (frame > 0 && frame < starts.length) work[frame] += task.cpu;
+  }
+  const inner = work.slice(1);
+  console.log(`  ${inner.length} frames; work of a frame: median ${shown(quantile(inner, 0.5))}, 95 % ${shown(quantile(inner, 0.95))}, most ${shown(Math.max(...inner))}`);
+}
+
+async function measureFrames(browser) {
+  const text = readFileSync(`${BENCH}/red64.toml`, "utf8").replace(/duration = .*/, 'duration = "600s"');
+  const { page, context } = await open(browser, "about:blank");
+  console.log("opening of the page");
+  longest("open", await traced(browser, page, async () => {
+    await page.goto(address(text));
+    await page.waitForSelector("#play:not([disabled])");
+    await page.waitForTimeout(1500);
+  }));
+  console.log("red64, 64 flows");
+  // The speed at which 1e5 packet-hops pass in a second.
+  for (const speed of process.env.SPEED?.split(",") ?? ["10 s"]) {
+    for (let i = 0; i < 40 && (await page.textContent("#speed")) !== `${speed} per second`; i++) {
+      const unit = { s: 1, ms: 1e-3, "µs": 1e-6 };
+      const value = (told) => Number(told.split(" ")[0]) * unit[told.split(" ")[1]];
+      await page.click(value(await page.textContent("#speed")) < value(speed) ? "#faster" : "#slower");
+    }
+    await page.click("#play");
+    await page.waitForTimeout(1500);
+    const before = await page.textContent("#now");
+    const events = await traced(browser, page, () => page.waitForTimeout(1000 * SECONDS));
+    console.log(`  from ${before} to ${await page.textContent("#now")}, speed ${await page.textContent("#speed")}`);
+    frames(events);
+    longest("play", events);
+    await page.click("#play");
+  }
+  await context.close();
+  for (const id of process.env.ONLY?.split(",") ?? LARGEST) {
+    const { page: one, context: own } = await open(browser, PAGE);
+    await one.waitForSelector("#play:not([disabled])");
+    await one.waitForTimeout(1000);
+    console.log(id);
+    longest("open", await traced(browser, one, async () => {
+      await one.selectOption("#pick", id);
+      await one.waitForTimeout(2500);
+    }));
+    longest("play", await traced(browser, one, async () => {
+      await one.click("#play");
+      await one.waitForTimeout(3000);
+    }));
+    await own.close();
+  }
+}
+
+const commands = { frames: measureFrames };
+const command = commands[process.argv[2]];
+if (command === undefined) {
+  console.error(`usage: node measure.mjs ${Object.keys(commands).join("|")}`);
+  process.exit(2);
+}
+const browser = await start();
+await command(browser);
+await browser.close();
