@@ -1,10 +1,15 @@
 // Measures the lab in the browser:
 //
 //     node measure.mjs frames      # work of the page's main thread while a run is drawn, and its longest tasks
+//     node measure.mjs speed       # one run in the browser's worker and by the program TAILBACK, alternately
 //
 // Times are processor times of the thread (`tdur` of Chromium's trace), so that other programs on the machine count little.
 
-import { readFileSync } from "node:fs";
+import { build } from "esbuild";
+import { spawnSync } from "node:child_process";
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { deflateRawSync } from "node:zlib";
 import { open, start } from "./test/browser.mjs";
@@ -17,6 +22,11 @@ const LARGEST = ["", "lan-extended", "lan-models", "datacentre-fct", "datacentre
 /** Seconds of a trace. */
 const SECONDS = 10;
 const CATEGORIES = ["devtools.timeline", "disabled-by-default-devtools.timeline", "toplevel", "blink.user_timing", "v8.execute", "disabled-by-default-v8.cpu_profiler"];
+
+/** Alternating rounds of the speeds, and the simulated seconds of each benchmark: about a second of processor time natively. */
+const ROUNDS = 9;
+const LENGTHS = { red64: 2000, "lan-a1": 5000 };
+const [PROGRAM, ...FIRST_ARGUMENTS] = (process.env.TAILBACK ?? here("../.venv/bin/tailback")).split(" ");
 
 /** Address of the lab with a scenario. */
 function address(text) {
@@ -77,8 +87,9 @@ async function measureFrames(browser) {
     await page.waitForTimeout(1500);
   }));
   console.log("red64, 64 flows");
-  // The speed at which 1e5 packet-hops pass in a second.
-  for (const speed of process.env.SPEED?.split(",") ?? ["10 s"]) {
+  // 10 Mbit/s are 1200 segments of 1040 B in a second: with their acknowledgements over three links, 7200 packet-hops, and 144 000 for
+  // each second of the page at this speed.
+  for (const speed of ["20 s"]) {
     for (let i = 0; i < 40 && (await page.textContent("#speed")) !== `${speed} per second`; i++) {
       const unit = { s: 1, ms: 1e-3, "µs": 1e-6 };
       const value = (told) => Number(told.split(" ")[0]) * unit[told.split(" ")[1]];
@@ -111,7 +122,82 @@ async function measureFrames(browser) {
   }
 }
 
-const commands = { frames: measureFrames };
+/** The program of the worker: runs scenarios in the module. */
+const WORKER = `
+import { run } from "../crates/wasm/simulator.mjs";
+let wasm;
+onmessage = async ({ data }) => {
+  if (data.module) ({ exports: wasm } = (await WebAssembly.instantiate(data.module)).instance);
+  postMessage(data.module ? "" : run(wasm, data.toml, 1).digest);
+};`;
+
+/** Processor time of all tasks of workers, s. */
+function workerTime(events) {
+  const workers = events.filter((e) => e.name === "thread_name" && e.args.name === "DedicatedWorker thread").map((e) => `${e.pid}/${e.tid}`);
+  const own = events.filter((e) => e.ph === "X" && e.name === "ThreadControllerImpl::RunTask" && workers.includes(`${e.pid}/${e.tid}`));
+  return own.reduce((sum, e) => sum + e.tdur, 0) / 1e6;
+}
+
+/** Processor time of the program for a scenario, s, and the digest. */
+function natively(file) {
+  const line = [PROGRAM, ...FIRST_ARGUMENTS, "run", file, "--seed", "1", "--reps", "1", "--json", "-q"];
+  const { stdout, stderr } = spawnSync("bash", ["-c", 'TIMEFORMAT="%U %S"; time "$@"', "time", ...line], { encoding: "utf8", maxBuffer: 1e9 });
+  const [user, system] = stderr.trim().split("\n").at(-1).split(" ").map(Number);
+  return { time: user + system, digest: JSON.parse(stdout).replications[0].digest };
+}
+
+async function measureSpeed(browser) {
+  const folder = mkdtempSync(join(tmpdir(), "speed-"));
+  const { page } = await open(browser, PAGE);
+  const bundle = { stdin: { contents: WORKER, resolveDir: here(".") }, bundle: true, format: "iife", write: false };
+  const { text } = (await build(bundle)).outputFiles[0];
+  const module = readFileSync(here("../python/tailback/web/built/lab/site/tailback.wasm")).toString("base64");
+  await page.evaluate(
+    async ([source, packed]) => {
+      const worker = new Worker(URL.createObjectURL(new Blob([source], { type: "text/javascript" })));
+      globalThis.ask = (data) =>
+        new Promise((done, failed) => {
+          worker.onmessage = (event) => done(event.data);
+          worker.onerror = (error) => failed(new Error(error.message));
+          worker.postMessage(data);
+        });
+      await globalThis.ask({ module: Uint8Array.from(atob(packed), (letter) => letter.charCodeAt(0)) });
+    },
+    [text, module],
+  );
+  for (const [name, seconds] of Object.entries(LENGTHS)) {
+    const file = (duration) => {
+      const path = join(folder, `${name}.toml`);
+      const toml = readFileSync(`${BENCH}/${name}.toml`, "utf8").replace(/^duration = .*/m, `duration = "${duration}s"`);
+      writeFileSync(path, toml);
+      return { path, toml };
+    };
+    const rounds = [];
+    for (let round = 0; round <= ROUNDS; round++) {
+      const { path: short } = file(1);
+      const begin = natively(short).time;
+      const { path, toml } = file(seconds);
+      const native = natively(path);
+      let digest;
+      const events = await traced(browser, page, async () => {
+        digest = await page.evaluate((data) => globalThis.ask(data), { toml });
+        // The event of a task is written after its end.
+        await page.waitForTimeout(300);
+      });
+      if (digest !== native.digest) throw new Error(`${name}: ${digest} in the browser, ${native.digest} natively`);
+      // The first round compiles.
+      if (round > 0) rounds.push({ native: native.time - begin, browser: workerTime(events) });
+    }
+    const times = (key) => rounds.map((round) => round[key]);
+    const ratio = rounds.map((round) => round.native / round.browser);
+    const range = `${Math.min(...ratio).toFixed(2)} to ${Math.max(...ratio).toFixed(2)}`;
+    const [native, inBrowser] = [times("native"), times("browser")].map((all) => quantile(all, 0.5).toFixed(2));
+    console.log(`${name}, ${seconds} s: natively ${native} s, in the browser ${inBrowser} s; speed relative to the native one ${quantile(ratio, 0.5).toFixed(2)} (${range})`);
+  }
+  rmSync(folder, { recursive: true });
+}
+
+const commands = { frames: measureFrames, speed: measureSpeed };
 const command = commands[process.argv[2]];
 if (command === undefined) {
   console.error(`usage: node measure.mjs ${Object.keys(commands).join("|")}`);
