@@ -58,7 +58,7 @@ const shown = (ms) => `${ms.toFixed(1)} ms`;
 
 /** Prints the longest tasks. */
 function longest(name, events) {
-  const all = tasks(events).sort((a, b) => b.cpu - a.cpu).slice(0, 3);
+  const all = tasks(events).sort((a, b) => b.cpu - a.cpu).slice(0, Number(process.env.TASKS ?? 1));
   for (const task of all) console.log(`  ${name}: task of ${shown(task.cpu)} (${shown(task.wall)} of wall time): ${task.most.join(", ")}`);
   return all[0]?.cpu ?? 0;
 }
@@ -109,7 +109,7 @@ async function measureFrames(browser) {
     const { page: one, context: own } = await open(browser, PAGE);
     await one.waitForSelector("#play:not([disabled])");
     await one.waitForTimeout(1000);
-    console.log(id);
+    console.log(id || "the first scenario");
     longest("open", await traced(browser, one, async () => {
       await one.selectOption("#pick", id);
       await one.waitForTimeout(2500);
@@ -119,6 +119,27 @@ async function measureFrames(browser) {
       await one.waitForTimeout(3000);
     }));
     await own.close();
+  }
+  const { page: other } = await open(browser, PAGE);
+  await other.waitForSelector("#play:not([disabled])");
+  await other.waitForTimeout(1000);
+  console.log("other parts of the page");
+  const actions = {
+    editor: () => other.click("#text summary"),
+    "text of a large scenario": () => other.selectOption("#pick", "lan-extended"),
+    lesson: () => other.selectOption("#pick", "lesson=bufferbloat"),
+    "a law of its own": () => other.selectOption("#pick", "own-law"),
+    "end of a run": () => other.evaluate(() => {
+      const time = document.getElementById("time");
+      time.value = "1000";
+      time.dispatchEvent(new Event("change"));
+    }),
+  };
+  for (const [name, act] of Object.entries(actions)) {
+    longest(name, await traced(browser, other, async () => {
+      await act();
+      await other.waitForTimeout(3000);
+    }));
   }
 }
 

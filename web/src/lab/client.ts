@@ -218,16 +218,12 @@ export async function gallery(): Promise<Entry[]> {
 export async function loadEditor(): Promise<EditorParts> {
   const script = document.createElement("script");
   const text = part("lab-editor");
-  if (text === null) {
-    script.src = "editor.js";
-    await new Promise((done, failed) => {
-      script.onload = done;
-      script.onerror = () => failed(new Error("the editor cannot be loaded"));
-      document.head.append(script);
-    });
-  } else {
-    script.textContent = text;
+  // A script with an address is compiled in another thread.
+  script.src = text === null ? "editor.js" : URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  await new Promise((done, failed) => {
+    script.onload = done;
+    script.onerror = () => failed(new Error("the editor cannot be loaded"));
     document.head.append(script);
-  }
+  });
   return globalThis.tailbackEditor;
 }

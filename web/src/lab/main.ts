@@ -513,6 +513,7 @@ function showCheck(check: Requests["check"]["answer"], text: string): void {
 async function openEditor(): Promise<void> {
   if (parts !== null) return;
   parts = await loadEditor();
+  await pause();
   editor = parts.makeEditor(find("editor"), variants[0]?.text ?? first, {
     check: (text) => client.ask("check", { text }),
     schema: () => schema,
