@@ -41,9 +41,18 @@ async function traced(browser, page, work, profiled = false) {
   return JSON.parse((await browser.stopTracing()).toString()).traceEvents;
 }
 
-/** Returns the tasks of the thread that draws pages: start, duration and processor time (ms), and what most of it was. */
+/** Numbers of the processes that show the lab; the browser has pages of its own in others. */
+function processes(events) {
+  const frames = events.flatMap((e) => [...(e.args?.data?.frames ?? []), ...(e.name === "FrameCommittedInBrowser" ? [e.args.data] : [])]);
+  return new Set(frames.filter(({ url }) => url?.includes("/lab/index.html")).map(({ processId }) => processId));
+}
+
+/** Returns the tasks of the thread that draws the page: start, duration and processor time (ms), and what most of it was. */
 function tasks(events) {
-  const main = events.filter((e) => e.name === "thread_name" && e.args.name === "CrRendererMain").map((e) => `${e.pid}/${e.tid}`);
+  const pages = processes(events);
+  const threads = events.filter((e) => e.name === "thread_name" && e.args.name === "CrRendererMain" && pages.has(e.pid));
+  const main = threads.map((e) => `${e.pid}/${e.tid}`);
+  if (main.length === 0) throw new Error("the trace has no thread of the lab");
   const own = events.filter((e) => main.includes(`${e.pid}/${e.tid}`) && e.ph === "X");
   const all = own.filter((e) => e.name === "ThreadControllerImpl::RunTask");
   return all.map((task) => {
