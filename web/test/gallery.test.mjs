@@ -10,7 +10,7 @@ import { BUILT, folder, jump, lab, skip, tailback, test } from "./lab.mjs";
 const SOME = [
   ...["lan-thresholds", "lan-c2-tcp", "lan-class-destination", "lan-mac", "lan-models"],
   ...["internet-e01", "internet-e09", "internet-rivals", "edge-configs"],
-  ...["datacentre-loop", "datacentre-fct", "datacentre-pfc"],
+  ...["datacentre-loop", "datacentre-bench", "datacentre-pfc"],
 ];
 const entries = skip ? [] : JSON.parse(readFileSync(join(dirname(BUILT), "site/gallery.json"), "utf8"));
 const chosen = process.env.LAB_GALLERY === "all" ? entries : entries.filter(({ id }) => SOME.includes(id));

@@ -36,6 +36,8 @@ export function tailback(...args) {
   try {
     return { code: 0, out: execFileSync(PROGRAM, [...FIRST_ARGUMENTS, ...args], { encoding: "utf8", stdio: "pipe" }) };
   } catch (error) {
+    // The program could not be started.
+    if (typeof error.status !== "number") throw error;
     return { code: error.status, out: error.stdout + error.stderr };
   }
 }
@@ -64,7 +66,7 @@ export async function jump(page, place) {
     input.dispatchEvent(new Event("input"));
     input.dispatchEvent(new Event("change"));
   }, place);
-  await page.waitForSelector(`#now[data-place="${place}"]`, { timeout: 60000 });
+  await page.waitForSelector(`#now[data-place="${place}"]`, { timeout: 120000 });
 }
 
 /** Saves a file by its button; returns its bytes. */
