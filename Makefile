@@ -78,7 +78,7 @@ $(LAB_WASM): $(RUST_SOURCES)
 	@tools/wasm_ready.sh
 	$(CARGO) build --locked --profile wasm --target wasm32-unknown-unknown -p tailback-wasm
 
-$(WEB)/lab/index.html: $(LAB_WASM) $(GALLERY) $(WEB)/report.js
+$(WEB)/lab/index.html: $(LAB_WASM) $(GALLERY) python/tests/laws/codel.wat $(WEB)/report.js
 	node web/lab.mjs $(LAB_WASM)
 
 .PHONY: lab
@@ -184,6 +184,8 @@ validate: $(VENV)/.tested $(WEB)/report.js ## Run the long tests too (random net
 	tools/miri.sh
 	tools/loom.sh
 	$(BIN)/python tools/mutate.py --count 40 --out $(OUT)/mutants
+	@if tools/wasm_ready.sh; then $(MAKE) --no-print-directory lab; fi
+	cd web && LAB_GALLERY=all TAILBACK=$(CURDIR)/$(BIN)/tailback node --test test/gallery.test.mjs
 	$(BIN)/python validation/tcp.py --out $(OUT)/validation
 	$(BIN)/python validation/linux/compare.py --out $(OUT)/validation
 	$(BIN)/python validation/linux/witness.py --recorded

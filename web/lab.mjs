@@ -45,13 +45,21 @@ async function gallery() {
 
 /** Returns the text of a bundle. */
 async function bundled(entry) {
-  const options = { ...script, loader: { ".toml": "text" }, entryPoints: [here(entry)], write: false, outdir: OUT };
+  const options = { ...script, loader: { ".toml": "text", ".wat": "text" }, entryPoints: [here(entry)], write: false, outdir: OUT };
   const { outputFiles } = await build(options);
   return outputFiles[0].text;
 }
 
 /** Returns an element that holds a text which the page reads. */
 const held = (id, type, text) => `<script type="${type}" id="${id}">${text.replace(/<\/(?=script)/gi, "<\\/")}</script>\n`;
+
+/** Starts the script of the page from an address, since the browser compiles such a script in another thread. */
+const START = `{
+  const script = document.createElement("script");
+  const text = document.getElementById("lab-main").textContent;
+  script.src = URL.createObjectURL(new Blob([text], { type: "text/javascript" }));
+  document.body.append(script);
+}`;
 
 export async function lab(module) {
   const wasm = await readFile(module);
@@ -78,7 +86,8 @@ export async function lab(module) {
     held("lab-worker", "text/plain", worker) +
     held("lab-editor", "text/plain", editor) +
     held("lab-engine", "text/plain", packed.toString("base64")) +
-    `<script>${main.replaceAll("</script", "<\\/script")}</script>\n`;
+    held("lab-main", "text/plain", main) +
+    `<script>${START}</script>\n`;
   const put = (text, head, body) => text.replace("<!-- style -->", () => head).replace("<!-- parts -->", () => body);
   const files = {
     "index.html": put(sized, `<style>${style}</style>`, whole),

@@ -8,6 +8,11 @@ const TEXT_AT = 16;
 // No time.
 const NEVER = 2n ** 64n - 1n;
 
+// Returns a call as the messages of faults name it: the component, the call, and its time in picoseconds, `undefined` before the run.
+export function described(name, call, now) {
+  return `${name}, in \`${call}\`${now === undefined ? "" : ` at ${Number(now) / 1e12} s`}`;
+}
+
 export class LastCall {
   #words;
   #now;
@@ -23,7 +28,7 @@ export class LastCall {
 
   // Notes that a call begins; `now` is its time in picoseconds, `undefined` before the run.
   begin(name, call, now = NEVER) {
-    const text = new TextEncoder().encode(`${name}, in \`${call}\``).subarray(0, this.#text.length);
+    const text = new TextEncoder().encode(described(name, call)).subarray(0, this.#text.length);
     this.#text.set(text);
     this.#now[0] = now;
     this.#words[1] = text.length;

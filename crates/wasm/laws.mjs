@@ -1,14 +1,14 @@
 // Host of users' components in WebAssembly for the module of the simulator, in browsers and Node.js.
 //
 //     const laws = new Laws(wasm);                  // the exports of tailback_wasm.wasm
-//     await laws.add("codel.wasm", bytes);          // the name in the scenario's key `file`
+//     await laws.add("codel.wasm", bytes);          // the name in the scenario's key `file`; binary or text format
 //
 // Scenarios that are run or opened afterwards find the component: a queue law, a scheduler, a congestion control or a traffic
 // source. Each instance is an instance of its module, with a memory of its own. A call that is in an endless loop does not return:
 // run the simulator in a worker that can be terminated, as watched.mjs does in Node.js. The interfaces are in
 // crates/wasm/src/laws/mod.rs and python/tailback/include/tailback_law.h.
 
-import { withBytes } from "./simulator.mjs";
+import { answer, answerBytes, withBytes } from "./simulator.mjs";
 
 // A module that exports the function that it imports: a function of JavaScript cannot be placed in a table of functions, the
 // export can. (module (import "host" "call" (func (param i32 i32 i32 i32 i32) (result i32))) (export "call" (func 0)))
@@ -31,6 +31,7 @@ export class Laws {
   #wasm;
   #lastCall;
   #files = new Map();
+  #missing = new Set();
   #classes = [];
   #instances = new Map();
   #last = 0;
@@ -47,18 +48,39 @@ export class Laws {
     wasm.tailback_set_law_host(index);
   }
 
-  // Adds the module of a component under the name of its file.
-  async add(file, bytes) {
+  // Number of files that were added.
+  get size() {
+    return this.#files.size;
+  }
+
+  // Returns the names of the files that scenarios have named since the last call, and that were not added.
+  takeMissing() {
+    const names = [...this.#missing];
+    this.#missing.clear();
+    return names;
+  }
+
+  // Adds the module of a component under the name of its file; a file with this name before is replaced for later runs.
+  async add(file, content) {
+    const bytes = this.#binary(file, content);
     const module = new WebAssembly.Module(bytes);
     for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) {
       if (from !== "tailback" || kind !== "function") throw new Error(`${file} imports \`${from}.${name}\``);
     }
     const head = new TextEncoder().encode(`wasm ${ABI}\n`);
-    const whole = new Uint8Array(head.length + bytes.length);
+    const whole = new Uint8Array(head.length + content.length);
     whole.set(head);
-    whole.set(bytes, head.length);
+    whole.set(content, head.length);
     const hash = new Uint8Array(await crypto.subtle.digest("SHA-256", whole));
     this.#files.set(file, { module, hash: Array.from(hash, (byte) => byte.toString(16).padStart(2, "0")).join("") });
+  }
+
+  // Returns a module in the binary format, which begins with `\0asm`; any other content is in the text format.
+  #binary(file, content) {
+    if ([0, 0x61, 0x73, 0x6d].every((byte, index) => content[index] === byte)) return content;
+    const failed = withBytes(this.#wasm, content, (at, length) => this.#wasm.tailback_assemble(at, length));
+    if (failed) throw new Error(`${file} is no WebAssembly, neither binary nor text: ${answer(this.#wasm)}`);
+    return answerBytes(this.#wasm).slice();
   }
 
   // Carries out a task of the simulator; returns its status. The simulator's memory may grow during each of its functions, so
@@ -84,7 +106,10 @@ export class Laws {
 
   #load([file, name], result, ours) {
     const found = this.#files.get(file);
-    if (!found) throw new Error(`the host has no law \`${file}\``);
+    if (!found) {
+      this.#missing.add(file);
+      throw new Error(`the host has no law \`${file}\``);
+    }
     const { module, hash } = found;
     const law = this.#start(module, `\`${name}\` of ${file}`, DESCRIPTION);
     if (!law.exports[`tailback_${name}_describe`]) throw new Error(`${file} has no class \`${name}\``);

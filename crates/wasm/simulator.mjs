@@ -3,11 +3,13 @@
 
 // Passes bytes to a function of the module, as their address and their number; returns its result.
 export function withBytes(wasm, bytes, call) {
-  const at = wasm.tailback_alloc(bytes.length);
+  const at = wasm.tailback_alloc(bytes.length) >>> 0;
   new Uint8Array(wasm.memory.buffer, at, bytes.length).set(bytes);
-  const found = call(at, bytes.length);
-  wasm.tailback_free(at, bytes.length);
-  return found;
+  try {
+    return call(at, bytes.length);
+  } finally {
+    wasm.tailback_free(at, bytes.length);
+  }
 }
 
 // Passes a text to a function of the module; returns its result.
@@ -15,10 +17,15 @@ export function withText(wasm, text, call) {
   return withBytes(wasm, new TextEncoder().encode(text), call);
 }
 
-// Returns the last answer. The memory may have grown, which detaches earlier views of it.
+// Returns the bytes of the last answer, which the next call overwrites. The memory may have grown, which detaches earlier views of
+// it. Addresses are signed in calls from WebAssembly.
+export function answerBytes(wasm) {
+  return new Uint8Array(wasm.memory.buffer, wasm.tailback_result_ptr() >>> 0, wasm.tailback_result_len());
+}
+
+// Returns the last answer as text.
 export function answer(wasm) {
-  const { buffer } = wasm.memory;
-  return new TextDecoder().decode(new Uint8Array(buffer, wasm.tailback_result_ptr(), wasm.tailback_result_len()));
+  return new TextDecoder().decode(answerBytes(wasm));
 }
 
 // Runs a scenario in TOML; returns the report. An invalid scenario and a failed run are an Error with the text.

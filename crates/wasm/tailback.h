@@ -38,6 +38,9 @@ uint32_t tailback_schema(void);
 uint32_t tailback_check(const uint8_t *toml, size_t len);
 uint32_t tailback_set(const uint8_t *text, size_t len, size_t pairs_len);
 
+/* Assembles a module of WebAssembly in the text format (a user's component, .wat); the answer is its binary format. */
+uint32_t tailback_assemble(const uint8_t *text, size_t len);
+
 /* Opens a simulation that is stepped through. Returns its handle; 0: refused, and the last result is the text of the
  * error. */
 uint32_t tailback_open(const uint8_t *toml, size_t len, uint64_t seed);

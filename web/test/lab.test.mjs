@@ -1,70 +1,11 @@
-// Tests of the lab in a browser: `make lab test-web`. Results are compared with those of the command line, TAILBACK.
+// Tests of the lab in a browser: `make lab test-web`.
 
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { spawn } from "node:child_process";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { after, before, test as always } from "node:test";
-import { fileURLToPath, pathToFileURL } from "node:url";
-import { accessibility, open, skip as noBrowser, start } from "./browser.mjs";
-
-const here = (path) => fileURLToPath(new URL(path, import.meta.url));
-const BUILT = here("../../python/tailback/web/built/lab/index.html");
-const PAGE = pathToFileURL(BUILT).href;
-const GALLERY = here("../../python/tailback/gallery");
-const [PROGRAM, ...FIRST_ARGUMENTS] = (process.env.TAILBACK ?? here("../../.venv/bin/tailback")).split(" ");
-
-/** Why the tests are skipped; false if there are a browser and the lab. */
-const skip = noBrowser || (existsSync(BUILT) ? false : "SKIPPED: the lab was not built (make lab)");
-if (skip && !noBrowser) console.log(skip);
-const test = (name, work) => always(name, { skip }, work);
-
-const folder = mkdtempSync(join(tmpdir(), "lab-"));
-let browser;
-before(async () => {
-  if (!skip) browser = await start();
-});
-after(async () => {
-  await browser?.close();
-  rmSync(folder, { recursive: true });
-});
-
-/** Runs the command line; returns its output and exit code. */
-function tailback(...args) {
-  try {
-    return { code: 0, out: execFileSync(PROGRAM, [...FIRST_ARGUMENTS, ...args], { encoding: "utf8", stdio: "pipe" }) };
-  } catch (error) {
-    return { code: error.status, out: error.stdout + error.stderr };
-  }
-}
-
-/** Opens the lab in a fresh context; the test fails on any error in the console. */
-async function lab(t, { url = PAGE, ...options } = {}) {
-  const { context, page, problems } = await open(browser, url, options);
-  t.after(async () => {
-    await context.close();
-    assert.deepEqual(problems, []);
-  });
-  await page.waitForSelector("#play:not([disabled])", { timeout: 60000 });
-  return page;
-}
-
-/** Seconds that the page shows. */
-async function seconds(page) {
-  const [number, unit] = (await page.textContent("#now")).split(" ");
-  return Number(number) * { s: 1, ms: 1e-3, "µs": 1e-6 }[unit];
-}
-
-/** Moves to a part of the run, 0 to 1000, and waits until it is there. */
-async function jump(page, place) {
-  await page.locator("#time").evaluate((input, value) => {
-    input.value = String(value);
-    input.dispatchEvent(new Event("input"));
-    input.dispatchEvent(new Event("change"));
-  }, place);
-  await page.waitForSelector(`#now[data-place="${place}"]`, { timeout: 60000 });
-}
+import { accessibility } from "./browser.mjs";
+import { FIRST_ARGUMENTS, GALLERY, PROGRAM, folder, here, jump, lab, saved, seconds, tailback, test } from "./lab.mjs";
 
 /** Longest queue that the page shows, kB. */
 async function longest(page) {
@@ -80,15 +21,6 @@ async function slide(page, path, place) {
     input.dispatchEvent(new Event("change"));
   }, place);
   await page.waitForTimeout(200);
-}
-
-/** Saves a file by its button; returns its bytes. */
-async function saved(page, kind) {
-  const waiting = page.waitForEvent("download");
-  await page.click(`[data-export=${kind}]`);
-  const file = join(folder, kind);
-  await (await waiting).saveAs(file);
-  return readFileSync(file);
 }
 
 test("the page opens from a file, and a queue grows within seconds of the click on Play", async (t) => {
@@ -309,32 +241,3 @@ test("a value that the scenario does not declare can be made changeable", async 
   await page.waitForSelector('#now[data-place="40"]', { timeout: 20000 });
   assert.equal(await page.textContent("#state"), before, "the run is repeated up to the same time");
 });
-
-for (const [id, file] of Object.entries({
-  "lan-thresholds": "lan/high_and_low_threshold",
-  "internet-e09": "internet/window_growth_one_round_trip",
-  "datacentre-loop": "datacentre/bcn_control_loop",
-})) {
-  test(`${id} has the digest of the command line, played and stepped`, async (t) => {
-    const path = `${GALLERY}/${file}/scenario.toml`;
-    const native = JSON.parse(tailback("run", path, "--reps", "1", "--json", "-q").out).replications[0];
-    const page = await lab(t);
-    const value = await page.locator("#pick option").evaluateAll((all, title) => all.find((o) => o.text.includes(title))?.value, id);
-    await page.selectOption("#pick", value);
-    await page.waitForFunction((seed) => document.getElementById("seed").value === seed, String(native.seed));
-    const digest = async () => {
-      await page.waitForFunction(() => /tb2:/.test(document.getElementById("result").textContent), null, { timeout: 120000 });
-      return /tb2:\w+/.exec(await page.textContent("#result"))[0];
-    };
-    await page.waitForTimeout(500);
-    while (await page.locator("#faster").isEnabled()) await page.click("#faster");
-    await page.click("#play");
-    assert.equal(await digest(), native.digest);
-    await page.click("#restart");
-    await page.waitForFunction(() => document.getElementById("result").textContent === "");
-    await page.selectOption("#span", "event");
-    for (let i = 0; i < 5; i++) await page.click("#step");
-    for (const place of [1, 200, 377, 1000]) await jump(page, place);
-    assert.equal(await digest(), native.digest);
-  });
-}

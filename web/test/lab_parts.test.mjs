@@ -97,7 +97,7 @@ test("many hosts with one role share a symbol, and a ring of switches is a circl
 });
 
 test("an address gives back what it was made of, and a damaged one is refused", async () => {
-  const shared = { variants: [{ text: "# µ\n", sets: [], tunable: ["a"], timeline: [{ at: 5, lines: ["a=1"] }] }], seed: "7", at: 9 };
+  const shared = { variants: [{ text: "# µ\n", sets: [], tunable: ["a"], timeline: [{ at: 5, lines: ["a=1"] }] }], seed: "7", at: 9, laws: [{ name: "a.wasm", sha256: "00", content: "AA==" }] };
   const fragment = await toFragment(shared);
   assert.match(fragment, /^s=[\w-]+$/);
   assert.deepEqual(await fromFragment(`#${fragment}`), shared);

@@ -8,12 +8,14 @@
 
 #![allow(unsafe_code, reason = "memory is handed over through pointers of the C interface")]
 
+mod assemble;
 pub mod document;
 pub mod laws;
 mod memory;
 mod setting;
 pub mod stepping;
 
+pub use assemble::tailback_assemble;
 use memory::{RESULT, text_at};
 use setting::setting;
 use tailback_scenario::Simulation;

@@ -8,15 +8,16 @@ import { linter, lintGutter, type Diagnostic } from "@codemirror/lint";
 import { EditorState } from "@codemirror/state";
 import { EditorView, hoverTooltip, keymap, lineNumbers } from "@codemirror/view";
 import { tags } from "@lezer/highlight";
-import type { Check, Problem } from "./engine.ts";
+import type { Problem } from "./engine.ts";
+import type { Requests } from "./protocol.ts";
 import { placeAt, type Schema } from "./schema.ts";
 
 /** What the editor needs from the page. */
 export interface Host {
-  check(text: string): Promise<Check>;
+  check(text: string): Promise<Requests["check"]["answer"]>;
   schema(): Schema | null;
   /** Called with the outcome of each check. */
-  checked(check: Check, text: string): void;
+  checked(check: Requests["check"]["answer"], text: string): void;
 }
 
 /** What this script leaves for the page. */
@@ -109,7 +110,9 @@ function help(view: EditorView, position: number, schema: Schema | null) {
 
 async function diagnose(view: EditorView, host: Host): Promise<Diagnostic[]> {
   const text = view.state.doc.toString();
-  const check = await host.check(text);
+  // The page tells why a check has failed.
+  const check = await host.check(text).catch(() => null);
+  if (check === null) return [];
   host.checked(check, text);
   const shown = (severity: "error" | "warning") => (problem: Problem): Diagnostic => {
     const line = view.state.doc.line(Math.min(problem.line ?? 1, view.state.doc.lines));

@@ -1,5 +1,8 @@
 // The simulator as a WebAssembly module, with the calls that the lab needs (crates/wasm/tailback.h).
 
+import { Laws, type Calls } from "../../../crates/wasm/laws.mjs";
+import { answer, answerBytes, withText, type Memory } from "../../../crates/wasm/simulator.mjs";
+
 /** An error or a warning about a scenario. */
 export interface Problem {
   message: string;
@@ -97,12 +100,7 @@ export interface View {
 export const RECORD = 40;
 
 /** The exports of the module that are used here. */
-interface Exports {
-  memory: WebAssembly.Memory;
-  tailback_alloc(len: number): number;
-  tailback_free(at: number, len: number): void;
-  tailback_result_ptr(): number;
-  tailback_result_len(): number;
+interface Exports extends Memory {
   tailback_schema(): number;
   tailback_check(at: number, len: number): number;
   tailback_set(at: number, len: number, pairs: number): number;
@@ -127,18 +125,51 @@ const RUNNING = 2;
 /** Text of an error of the engine. */
 export class Refusal extends Error {}
 
+/** Hears when a function of the module begins that can call users' components, at a time of the run (null: before it), and when it ends. */
+export interface Watch {
+  begins(at: number | null): void;
+  ends(): void;
+}
+
+const UNWATCHED: Watch = { begins: () => undefined, ends: () => undefined };
+
+/** Functions of the module that can call users' components: those whose first argument is a handle, and others. */
+const WITH_HANDLE = ["run_until", "view", "change", "scenario", "report", "close"].map((name) => `tailback_${name}`);
+const BEFORE_RUN = ["check", "set", "run", "open_selected"].map((name) => `tailback_${name}`);
+
+/** Returns the exports; calls of users' components are between calls of `watch`, if `laws` has any. */
+function watched(exports: WebAssembly.Exports, laws: () => number, watch: Watch): Exports {
+  const all: Record<string, unknown> = { ...exports };
+  for (const name of [...WITH_HANDLE, ...BEFORE_RUN]) {
+    const plain = exports[name] as (...values: unknown[]) => unknown;
+    const now = exports["tailback_now"] as (handle: unknown) => bigint;
+    all[name] = (...values: unknown[]) => {
+      if (laws() === 0) return plain(...values);
+      watch.begins(WITH_HANDLE.includes(name) ? Number(now(values[0])) : null);
+      try {
+        return plain(...values);
+      } finally {
+        watch.ends();
+      }
+    };
+  }
+  return all as unknown as Exports;
+}
+
 /** An instance of the module. */
 export class Engine {
   readonly #exports: Exports;
+  readonly laws: Laws;
 
-  constructor(exports: WebAssembly.Exports) {
-    this.#exports = exports as unknown as Exports;
+  constructor(exports: WebAssembly.Exports, watch: Watch, calls: Calls | null) {
+    this.laws = new Laws(exports, calls);
+    this.#exports = watched(exports, () => this.laws.size, watch);
   }
 
-  /** Compiles and starts the module, which has no imports. */
-  static async load(wasm: BufferSource): Promise<Engine> {
+  /** Compiles and starts the module, which has no imports; `calls` hears of each call of a user's component. */
+  static async load(wasm: BufferSource, watch: Watch = UNWATCHED, calls: Calls | null = null): Promise<Engine> {
     const { instance } = await WebAssembly.instantiate(wasm, {});
-    return new Engine(instance.exports);
+    return new Engine(instance.exports, watch, calls);
   }
 
   /** Bytes of the module's memory. */
@@ -146,30 +177,14 @@ export class Engine {
     return this.#exports.memory.buffer.byteLength;
   }
 
-  #bytes(): Uint8Array {
-    const { memory, tailback_result_ptr: at, tailback_result_len: len } = this.#exports;
-    return new Uint8Array(memory.buffer, at() >>> 0, len());
-  }
-
-  #text(): string {
-    return new TextDecoder().decode(this.#bytes());
-  }
-
   /** Calls `work` with a text in the module's memory. */
   #with<T>(text: string, work: (at: number, len: number) => T): T {
-    const bytes = new TextEncoder().encode(text);
-    const at = this.#exports.tailback_alloc(bytes.length) >>> 0;
-    new Uint8Array(this.#exports.memory.buffer, at, bytes.length).set(bytes);
-    try {
-      return work(at, bytes.length);
-    } finally {
-      this.#exports.tailback_free(at, bytes.length);
-    }
+    return withText(this.#exports, text, work);
   }
 
   /** Returns the last result as text; throws it if the call was refused. */
   #answer(status: number): string {
-    const text = this.#text();
+    const text = answer(this.#exports);
     if (status === REFUSED) throw new Refusal(text);
     return text;
   }
@@ -200,7 +215,7 @@ export class Engine {
   open(toml: string, seed: bigint, events: number, frames: number): number {
     const open = (at: number, len: number) => this.#exports.tailback_open_selected(at, len, seed, events, frames);
     const handle = this.#with(toml, open);
-    if (handle === 0) throw new Refusal(this.#text());
+    if (handle === 0) throw new Refusal(answer(this.#exports));
     return handle;
   }
 
@@ -219,7 +234,7 @@ export class Engine {
   /** Handles at most `budget` events up to `at`; returns `true` if events may remain. */
   runUntil(handle: number, at: number, budget: number): boolean {
     const status = this.#exports.tailback_run_until(handle, BigInt(Math.round(at)), BigInt(budget));
-    if (status === REFUSED) throw new Refusal(this.#text());
+    if (status === REFUSED) throw new Refusal(answer(this.#exports));
     return status === RUNNING;
   }
   view(handle: number): View {
@@ -231,8 +246,8 @@ export class Engine {
   /** The records of the rows since the last call. */
   rows(handle: number): DataView {
     const status = this.#exports.tailback_take_rows(handle);
-    if (status === REFUSED) throw new Refusal(this.#text());
-    const copy = this.#bytes().slice();
+    if (status === REFUSED) throw new Refusal(answer(this.#exports));
+    const copy = answerBytes(this.#exports).slice();
     return new DataView(copy.buffer);
   }
   /** Schedules a change: lines `path=value`; returns its time in picoseconds. */

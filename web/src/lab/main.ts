@@ -1,13 +1,16 @@
 // The page: connects the controls, the drawing, the plots and the editor with the worker.
 
-import { Client, gallery, loadEditor, start, type Entry } from "./client.ts";
+import codel from "../../../python/tests/laws/codel.wat";
+import { RequestError, gallery, loadEditor, start, type Client, type Entry, type Heard } from "./client.ts";
 import { COUNT, colourOf } from "./colours.ts";
 import { Drawing, heightFor } from "./draw.ts";
-import type { Check, Tunable } from "./engine.ts";
+import type { Tunable } from "./engine.ts";
 import { csv, download, parquet, png, svg } from "./exports.ts";
 import first from "./first.toml";
+import law from "./law.toml";
+import { LawFiles, sharedLaws } from "./laws.ts";
 import { Plots } from "./plots.ts";
-import type { Event, Opened, Picture, Variant } from "./protocol.ts";
+import type { Opened, Picture, Requests, Variant } from "./protocol.ts";
 import { time } from "./quantity.ts";
 import { Schema } from "./schema.ts";
 import { fromFragment, toFragment } from "./share.ts";
@@ -19,6 +22,9 @@ import type { EditorParts } from "./editor.ts";
 
 const find = <T extends HTMLElement>(id: string) => document.getElementById(id) as T;
 const FIRST: Entry = { id: "", group: "", title: "Two sources, one link, PAUSE frames", about: "Two hosts send more than the link from s2 to d can carry, and the switches stop their neighbours with PAUSE frames. Press Play, then change a value.", toml: first };
+/** A law of its own (A) and the same one of the simulator (B). */
+const OWN_LAW = "own-law";
+const OWN_LAW_TITLE = "A law of your own: CoDel as WebAssembly (A), and the built-in CoDel (B)";
 const GROUPS: Record<string, string> = {
   lan: "Switched Ethernet LANs",
   internet: "TCP and active queue management",
@@ -51,6 +57,9 @@ const ui = {
 };
 
 let client: Client;
+let lawFiles: LawFiles;
+/** Variants that were refused since they lack files of components, and the time at which they were to be opened. */
+let lacking: { variants: Variant[]; at: number } | null = null;
 let entries: Entry[] = [];
 let schema: Schema | null = null;
 let editor: EditorView | null = null;
@@ -82,7 +91,13 @@ function problem(message: string | null, text: string | null = null): void {
 
 const failed = (error: unknown) => problem(error instanceof Error ? error.message : String(error));
 
-function heard(event: Event): void {
+function heard(event: Heard): void {
+  if (event.event === "searching") {
+    playing = false;
+    showControls();
+    return problem("A component does not return from a call. The run is repeated up to this call, to name it.");
+  }
+  if (event.event === "ended") return void recover(event.error, event.at).catch(failed);
   if (event.event === "failed") {
     playing = false;
     showControls();
@@ -94,6 +109,14 @@ function heard(event: Event): void {
   playing = event.playing;
   if (frame === 0) frame = requestAnimationFrame(show);
   void measureAnswer().catch(failed);
+}
+
+/** Opens the last run again in a new worker, at the last time before the call that did not return. */
+async function recover(error: string, at: number | null): Promise<void> {
+  playing = false;
+  if (variants.length === 0) await choose(FIRST);
+  else await open(variants, at ?? 0);
+  problem("A component has ended the run.", error);
 }
 
 /** Measures the answer to the question of a lesson, since the last change. */
@@ -196,31 +219,60 @@ function showControls(latest: Picture | undefined = pictures[0]): void {
 
 /** Opens the variants at a time; on an error the present run stays. */
 async function open(next: Variant[], at: number): Promise<boolean> {
+  if (next.length === 0) return false;
   problem(null);
+  lawFiles.lacks([]);
+  lacking = null;
   const was = playing;
   try {
     const answer = await client.ask("open", { variants: next, seed: ui.seed.value || "0", at });
     variants = next;
     ({ opened, generation } = answer);
   } catch (error) {
-    problem("The simulator refuses this scenario:", error instanceof Error ? error.message : String(error));
+    const missing = error instanceof RequestError ? error.missing : [];
+    if (missing.length > 0) {
+      lacking = { variants: next, at };
+      lawFiles.lacks(missing);
+    } else problem("The simulator refuses this scenario:", error instanceof Error ? error.message : String(error));
     return false;
   }
-  arrange();
+  await arrange();
   if (was && at > 0) await client.ask("play", { speed: SPEEDS[speed]! });
   return true;
 }
 
-/** Builds the parts of the page that depend on the network. */
-function arrange(): void {
+/** Ends the present task, so that the browser can draw and react; returns whether the same run is still open. */
+async function pause(): Promise<boolean> {
+  const mine = generation;
+  await new Promise((done) => setTimeout(done, 0));
+  return mine === generation;
+}
+
+/** Options that are added in one task. */
+const MOST_OPTIONS = 250;
+
+/** Replaces the options of a list in several tasks; `false`: another run was opened meanwhile. */
+async function fill(list: HTMLSelectElement, options: HTMLElement[]): Promise<boolean> {
+  list.replaceChildren(...options.slice(0, MOST_OPTIONS));
+  for (let from = MOST_OPTIONS; from < options.length; from += MOST_OPTIONS) {
+    if (!(await pause())) return false;
+    list.append(...options.slice(from, from + MOST_OPTIONS));
+  }
+  return pause();
+}
+
+/** Builds the parts of the page that depend on the network, in several tasks. */
+async function arrange(): Promise<void> {
   const { check, names, layout } = opened[0]!;
   const network = check.network!;
   plots.clear();
   pictures = [];
+  // Pictures are not drawn before the drawings are those of this network.
+  drawings = [];
   const keep = { port: names.ports[Number(ui.port.value)], flow: ui.flow.value };
   const known = ui.port.options[ui.port.selectedIndex]?.text;
-  ui.port.replaceChildren(...names.ports.map((name, i) => new Option(name, String(i))));
-  ui.flow.replaceChildren(...names.flows.slice(0, 2000).map((name) => new Option(name, name)));
+  if (!(await fill(ui.port, names.ports.map((name, i) => new Option(name, String(i)))))) return;
+  if (!(await fill(ui.flow, names.flows.slice(0, 2000).map((name) => new Option(name, name))))) return;
   const same = names.ports.indexOf(known ?? "");
   ui.port.value = String(same >= 0 && keep.port !== undefined ? same : busiest(opened[0]!));
   if (names.flows.includes(keep.flow)) ui.flow.value = keep.flow;
@@ -229,7 +281,7 @@ function arrange(): void {
   colourOfFlow = groups.length > 1 ? (key) => colourOf(key < 0 ? -1 : groups.indexOf(group(names.flows[key]!))) : colourOf;
   const place = find("drawings");
   place.replaceChildren();
-  drawings = opened.map((_, i) => {
+  const made = opened.map((_, i) => {
     const figure = document.createElement("figure");
     const canvas = document.createElement("canvas");
     canvas.className = "network";
@@ -252,11 +304,13 @@ function arrange(): void {
     };
     return drawing;
   });
+  legend(groups, names.flows);
+  if (!(await pause())) return;
+  drawings = made;
   // The first of two drawings had the whole width when it was made.
   if (drawings.length > 1) redraw();
-  legend(groups, names.flows);
-  controls();
-  void watch();
+  if (!(await controls())) return;
+  await watch();
   showControls();
 }
 
@@ -313,8 +367,8 @@ function present(variant: Variant, { path, value }: Tunable): unknown {
   return lines.at(-1)?.slice(path.length + 1) ?? value;
 }
 
-/** Makes the sliders of the values that can change. */
-function controls(): void {
+/** Makes the sliders of the values that can change; `false`: another run was opened meanwhile. */
+async function controls(): Promise<boolean> {
   const { check } = opened[0]!;
   const columns = opened.length > 1 ? ["A", "B"] : [""];
   const all = check.tunable ?? [];
@@ -335,18 +389,23 @@ function controls(): void {
   const none = document.createElement("p");
   none.textContent = "This scenario declares no value that can change during the run. Choose one below.";
   find("tunables").replaceChildren(...(current.length > 0 ? current : [none]));
-  const others = new Map<string, { path: string; text: string }[]>();
+  const others = new Map<string, HTMLOptGroupElement>();
+  ui.add.replaceChildren(new Option("choose …", ""));
+  let added = 0;
   for (const { path, value, declared: known } of all) {
+    if (known) continue;
     const table = /^\w+/.exec(path)![0];
-    if (!known) others.set(table, [...(others.get(table) ?? []), { path, text: `${path} (${String(value)})` }]);
+    let group = others.get(table);
+    if (group === undefined) {
+      group = document.createElement("optgroup");
+      group.label = table;
+      others.set(table, group);
+      ui.add.append(group);
+    }
+    group.append(new Option(`${path} (${String(value)})`, path));
+    if (++added % MOST_OPTIONS === 0 && !(await pause())) return false;
   }
-  const groups = [...others].map(([table, options]) => {
-    const group = document.createElement("optgroup");
-    group.label = table;
-    group.append(...options.map(({ path, text }) => new Option(text, path)));
-    return group;
-  });
-  ui.add.replaceChildren(new Option("choose …", ""), ...groups);
+  return pause();
 }
 
 async function watch(): Promise<void> {
@@ -375,6 +434,34 @@ async function choose(entry: Entry): Promise<void> {
   if (await open([plain(entry.toml)], 0)) suitableSpeed();
 }
 
+/** Opens the comparison of a law of its own with the built-in one. */
+async function showOwnLaw(): Promise<void> {
+  endLesson();
+  find("about").textContent = "The law is the file codel.wat: WebAssembly text after the pseudo-code of RFC 8289. At the end of the run both variants have the same digest. Save the file below the text of the scenario, change it, and load it again.";
+  await client.ask("pause", {}).catch(() => undefined);
+  playing = false;
+  await lawFiles.add([{ name: "codel.wat", bytes: new TextEncoder().encode(codel) }]);
+  if (editor !== null) parts?.setText(editor, law);
+  ui.seed.value = "1";
+  ui.compare.checked = true;
+  if (await open([plain(law), { ...plain(law), sets: ['network.discipline={ kind = "codel" }'] }], 0)) suitableSpeed();
+}
+
+/** Opens what lacked files that have been added, or, from its start, a run whose files were replaced. */
+async function lawsAdded(names: string[]): Promise<void> {
+  const waiting = lacking;
+  if (waiting !== null) {
+    ui.compare.checked = waiting.variants.length > 1;
+    if (await open(waiting.variants, waiting.at)) suitableSpeed();
+  } else if (names.some((name) => variants.some(({ text }) => text.includes(name)))) {
+    await client.ask("pause", {});
+    playing = false;
+    await open(variants.map((variant) => ({ ...variant, timeline: [] })), 0);
+  }
+  // The editor checks a text when it is set.
+  if (editor !== null) parts?.setText(editor, editor.state.doc.toString());
+}
+
 /** A speed at which the longest flight of a frame takes about half a second, but a run at most some minutes. */
 function suitableSpeed(): void {
   const { check, end } = opened[0]!;
@@ -398,7 +485,7 @@ async function jump(at: number): Promise<void> {
   const back = at < (pictures[0]?.now ?? 0);
   if (back) variants.forEach((variant) => (variant.timeline = variant.timeline.filter((change) => change.at <= at)));
   await client.ask("jump", { at });
-  if (back) controls();
+  if (back) await controls();
 }
 
 const span = () => (ui.span.value === "event" ? null : Number(ui.span.value));
@@ -410,7 +497,8 @@ function faster(by: number): void {
   showControls();
 }
 
-function showCheck(check: Check, text: string): void {
+function showCheck(check: Requests["check"]["answer"], text: string): void {
+  if (lacking === null) lawFiles.lacks(check.missing);
   const count = (n: number, what: string) => `${n} ${what}${n === 1 ? "" : "s"}`;
   const summary = [count(check.errors.length, "error"), count(check.warnings.length, "warning")].join(", ");
   find("checked").textContent = check.errors.length + check.warnings.length === 0 ? "No errors or warnings." : summary;
@@ -425,6 +513,7 @@ function showCheck(check: Check, text: string): void {
 async function openEditor(): Promise<void> {
   if (parts !== null) return;
   parts = await loadEditor();
+  await pause();
   editor = parts.makeEditor(find("editor"), variants[0]?.text ?? first, {
     check: (text) => client.ask("check", { text }),
     schema: () => schema,
@@ -445,13 +534,14 @@ function bind(): void {
   ui.faster.onclick = () => faster(1);
   ui.time.oninput = () => {
     dragging = true;
-    ui.now.textContent = time((Number(ui.time.value) / 1000) * opened[0]!.end);
+    ui.now.textContent = time((Number(ui.time.value) / 1000) * (opened[0]?.end ?? 0));
   };
   ui.time.onchange = act(async () => {
     dragging = false;
-    await jump(Math.round((Number(ui.time.value) / 1000) * opened[0]!.end));
+    await jump(Math.round((Number(ui.time.value) / 1000) * (opened[0]?.end ?? 0)));
   });
   ui.pick.onchange = act(() => {
+    if (ui.pick.value === OWN_LAW) return showOwnLaw();
     const next = lessonOf(`#${ui.pick.value}`);
     return next === null ? choose(entries.find(({ id }) => id === ui.pick.value) ?? FIRST) : teach(next);
   });
@@ -465,7 +555,8 @@ function bind(): void {
   ui.add.onchange = act(() => addTunable(ui.add.value));
   ui.compare.onchange = act(async () => {
     const at = pictures[0]?.now ?? 0;
-    const [a] = variants as [Variant];
+    const [a] = variants;
+    if (a === undefined) return;
     await open(ui.compare.checked ? [a, structuredClone(a)] : [a], at);
   });
   ui.runText.onclick = act(async () => {
@@ -475,7 +566,9 @@ function bind(): void {
     if (await open([plain(editor!.state.doc.toString())], 0)) suitableSpeed();
   });
   find("share").onclick = act(async () => {
-    const fragment = await toFragment({ variants, seed: ui.seed.value, at: pictures[0]?.now ?? 0 });
+    const used = client.laws.filter(({ name }) => variants.some(({ text }) => text.includes(name)));
+    const laws = await sharedLaws(used);
+    const fragment = await toFragment({ variants, seed: ui.seed.value, at: pictures[0]?.now ?? 0, laws });
     history.replaceState(null, "", `#${fragment}`);
     const copied = await navigator.clipboard?.writeText(location.href).then(() => true, () => false);
     find("shared").textContent = copied ? `Copied: ${location.href.length} characters.` : "The address is in the address bar.";
@@ -548,11 +641,12 @@ function fillPicker(): void {
   const lessons = document.createElement("optgroup");
   lessons.label = "Lessons";
   lessons.append(...LESSONS.map(({ id, title }) => new Option(title, `lesson=${id}`)));
-  ui.pick.replaceChildren(lessons, new Option(FIRST.title, FIRST.id, true, true), ...groups);
+  ui.pick.replaceChildren(lessons, new Option(FIRST.title, FIRST.id, true, true), new Option(OWN_LAW_TITLE, OWN_LAW), ...groups);
 }
 
 async function begin(): Promise<void> {
   [client, entries] = await Promise.all([start(heard), gallery()]);
+  lawFiles = new LawFiles(client, lawsAdded, failed);
   fillPicker();
   bind();
   const named = lessonOf(location.hash);
@@ -566,11 +660,14 @@ async function begin(): Promise<void> {
   ui.seed.value = shared.seed;
   ui.compare.checked = shared.variants.length > 1;
   ui.pick.prepend(new Option("From the address", "address", true, true));
+  await lawFiles.addShared(shared.laws ?? []);
   if (await open(shared.variants, shared.at ?? 0)) suitableSpeed();
+  else if (lacking !== null) find("title").textContent = "A file of the scenario is missing";
   else await client.ask("check", { text: shared.variants[0]!.text }).then(() => (find<HTMLDetailsElement>("text").open = true));
 }
 
-void begin().catch((error: unknown) => {
+// In a task of its own, since the script has just been compiled and run.
+setTimeout(() => void begin().catch((error: unknown) => {
   find("title").textContent = "The simulator could not be started";
   failed(error);
-});
+}), 0);

@@ -100,10 +100,20 @@ export interface Opened {
   toml: string;
 }
 
+/** A file of users' components: its name in the scenario, and its content. */
+export interface LawFile {
+  name: string;
+  bytes: Uint8Array<ArrayBuffer>;
+}
+
 /** Requests of the page, by name: argument and answer. */
 export interface Requests {
-  load: { argument: { wasm: ArrayBuffer | string }; answer: { milliseconds: number } };
-  check: { argument: { text: string }; answer: Check };
+  /** Loads the engine; calls of users' components from `noteFrom` on are events (picoseconds, -1: all; null: none). */
+  load: { argument: { wasm: ArrayBuffer | string; noteFrom: number | null }; answer: { milliseconds: number } };
+  /** Adds files of users' components, for scenarios that are opened afterwards. */
+  laws: { argument: { files: LawFile[] }; answer: object };
+  /** Also answers with the files of users' components that the scenario names and that were not added. */
+  check: { argument: { text: string }; answer: Check & { missing: string[] } };
   schema: { argument: object; answer: unknown };
   open: { argument: { variants: Variant[]; seed: string; at: number }; answer: { generation: number; opened: Opened[] } };
   watch: { argument: { port: number; flow: string }; answer: object };
@@ -120,7 +130,12 @@ export interface Requests {
 
 /** A request, its answer, or an event of the worker. */
 export type Request = { [K in keyof Requests]: { id: number; name: K; argument: Requests[K]["argument"] } }[keyof Requests];
-export type Answer = { id: number; answer?: unknown; error?: string };
+/** An error has the files of users' components that the scenario names and that were not added. */
+export type Answer = { id: number; answer?: unknown; error?: string; missing?: string[] };
 export type Event =
   | { event: "pictures"; generation: number; pictures: Picture[]; playing: boolean }
-  | { event: "failed"; error: string };
+  | { event: "failed"; error: string }
+  | CallEvent;
+
+/** The engine begins work that can call users' components, at a time of the run (null: before it); a component is called (null: the call has ended); the work has ended. */
+export type CallEvent = { event: "working"; at: number | null } | { event: "calling"; call: string | null } | { event: "worked" };

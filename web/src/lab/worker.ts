@@ -1,6 +1,7 @@
 // The worker in which the engine runs: answers requests, and sends pictures while it plays.
 
-import { Engine } from "./engine.ts";
+import { described } from "../../../crates/wasm/last_call.mjs";
+import { Engine, type Watch } from "./engine.ts";
 import type { Answer, Event, Request, Requests } from "./protocol.ts";
 import { Run } from "./run.ts";
 
@@ -89,15 +90,34 @@ const at = (variant: number): Run => {
   return run;
 };
 
+/** Tells the page when a user's component may be called: a call that does not return leaves no other trace. */
+const watch: Watch = {
+  begins: (at) => send({ event: "working", at }),
+  ends: () => send({ event: "worked" }),
+};
+
+/** Tells the page each call from a time on, and its end. */
+const notes = (from: number) => ({
+  begin(name: string, call: string, now?: bigint) {
+    if (Number(now ?? -1) >= from) send({ event: "calling", call: described(name, call, now) });
+  },
+  end: () => send({ event: "calling", call: null }),
+});
+
 type Handlers = { [K in keyof Requests]: (argument: Requests[K]["argument"]) => Requests[K]["answer"] | Promise<Requests[K]["answer"]> };
 
 const handlers: Handlers = {
-  async load({ wasm }) {
+  async load({ wasm, noteFrom }) {
     const started = performance.now();
-    engine = await Engine.load(typeof wasm === "string" ? await unpacked(wasm) : wasm);
+    const calls = noteFrom === null ? null : notes(noteFrom);
+    engine = await Engine.load(typeof wasm === "string" ? await unpacked(wasm) : wasm, watch, calls);
     return { milliseconds: performance.now() - started };
   },
-  check: ({ text }) => loaded().check(text),
+  async laws({ files }) {
+    for (const { name, bytes } of files) await loaded().laws.add(name, bytes);
+    return {};
+  },
+  check: ({ text }) => ({ ...loaded().check(text), missing: loaded().laws.takeMissing() }),
   schema: () => loaded().schema(),
   open({ variants, seed, at }) {
     halt();
@@ -160,6 +180,7 @@ onmessage = async ({ data }: MessageEvent<Request>) => {
     const handler = handlers[data.name] as (argument: unknown) => unknown;
     send({ id: data.id, answer: await handler(data.argument) });
   } catch (error) {
-    send({ id: data.id, error: error instanceof Error ? error.message : String(error) });
+    const missing = engine?.laws.takeMissing() ?? [];
+    send({ id: data.id, error: error instanceof Error ? error.message : String(error), missing });
   }
 };
