@@ -30,7 +30,8 @@ _BLOCK = re.compile(r"(?<! -->\n)^```(console|pycon|python)\n(.*?)^```$", re.MUL
 
 def pages() -> list[Path]:
     """Return all pages with commands or sessions."""
-    found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    gallery = ROOT / "python" / "tailback" / "gallery" / "README.md"
+    found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), gallery]
     return [page for page in found if page.exists() and _BLOCK.search(page.read_text(encoding="utf-8"))]
 
 

@@ -23,7 +23,7 @@ EXAMPLES = ROOT / "docs" / "examples"
 PLACES = ("", "[[flows]]\n", "[network]\n")
 """Where the keys of a fragment can be: at the top of a document, in a flow, or at a port."""
 
-_FENCE = re.compile(r"^(?:<!-- not run: (.+) -->\n)?```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FENCE = re.compile(r"^(?:<!-- not run: ([^\n]+) -->\n)?```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _SCENARIO = re.compile(r"\S*\.toml")
 
 

@@ -30,7 +30,7 @@ def read_lessons(lab: Path) -> list[Lesson]:
     for lesson in found:
         scenario = tailback.Scenario.from_toml(lesson["toml"], f"{lesson['id']}.toml")
         settings = [[], *([lesson["second"]] if "second" in lesson else [])]
-        lesson["picture"] = queue_picture(scenario, settings, lesson["port"])
+        lesson["picture"] = queue_picture(scenario, settings, lesson["port"], 3 * lesson["seconds"])
     return found
 
 
@@ -41,13 +41,13 @@ def index(pages: list[Path], taught: Sequence[Lesson], report_mb: float | None) 
     """
     text = f"# Tailback\n\n{_WHAT}\n\n"
     text += _raw(
-        '<p class="start"><a class="main" href="lab/index.html">Try it in the browser</a> '
+        '<p class="start"><a class="first" href="lab/index.html">Try it in the browser</a> '
         '<a href="docs/tutorial.html">Install it</a> <a href="docs/index.html">Find a page by task</a></p>'
     )
     text += "## Eight lessons\n\nEach asks a question that is answered by moving a slider, in this browser.\n\n"
-    text += _raw(f'<div class="cards lessons">{"".join(_lesson_card(lesson) for lesson in taught)}</div>')
+    text += _raw(f'<div class="cards small">{"".join(_lesson_card(lesson) for lesson in taught)}</div>')
     text += f"## {len(EXPERIMENTS)} published experiments\n\n"
-    text += _raw(f'<div class="cards">{"".join(map(_group_card, GROUPS))}</div>')
+    text += _raw(f'<div class="cards small">{"".join(map(_group_card, GROUPS))}</div>')
     cards = _FIRST
     if report_mb is not None:
         words = f"All experiments, reproduced on the machine that made this site: charts to zoom and search, {report_mb:.1f} MB."

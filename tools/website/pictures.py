@@ -12,16 +12,15 @@ WIDTH, HEIGHT = 240, 96
 SAMPLES = 240
 
 
-def queue_picture(scenario: tailback.Scenario, settings: Sequence[Sequence[str]], port: str) -> str:
-    """Return an SVG element with the queue of a port over the first quarter of the run.
+def queue_picture(scenario: tailback.Scenario, settings: Sequence[Sequence[str]], port: str, end: float) -> str:
+    """Return an SVG element with the queue of a port up to the time `end`, s.
 
     `settings` has assignments `path=value` for each variant; each variant has a curve.
     """
     variants = [scenario.with_texts([_pair(line) for line in lines]) for lines in settings]
-    curves, end = [], 0.0
+    curves = []
     for variant in variants:
         with tailback.Simulation(variant, seed=1) as simulation:
-            end = simulation.end / 4
             curves.append([_queue(simulation, port, end * at / SAMPLES) for at in range(1, SAMPLES + 1)])
     most = max(max(curve) for curve in curves) or 1
     lines = "".join(

@@ -43,7 +43,8 @@ class Links:
     def __init__(self, page: Path) -> None:
         self._root = "../" * (len(page.parts) - 1)
         self._page = page
-        self._files: set[Path] = set()
+        self._shown: set[str] = set()
+        """Hashes of the scenarios that have a link already."""
 
     def after_samples(self, text: str) -> str:
         """Return the page with links after its samples; fails if a sample is invalid."""
@@ -60,9 +61,13 @@ class Links:
                 _, scenario = document(sample.text)
             except tailback.ScenarioError as error:
                 raise SystemExit(f"{self._page}:{sample.line}: {error}") from error
-            return [] if scenario is None else [run_link(self._root, scenario, sample.text)]
+            if scenario is None:
+                return []
+            self._shown.add(scenario.hash)
+            return [run_link(self._root, scenario, sample.text)]
         if sample.kind == "console":
             shown = {run.scenario.hash: run for run in runs(sample.text)}.values()
+            self._shown |= {run.scenario.hash for run in shown}
             return [run_link(self._root, run.scenario, run.text, run.words if len(shown) > 1 else "") for run in shown]
         if sample.kind == "python":
             name = (re.match(r"# (\w+\.py)", sample.text) or [None, f"{self._page.stem}.py"])[1]
@@ -71,12 +76,10 @@ class Links:
         return []
 
     def after_file(self, file: Path) -> str:
-        """Return a link that runs a linked scenario, behind its first mention on the page; empty: there is none."""
-        if file.suffix != ".toml" or file in self._files:
+        """Return a link that runs a linked scenario, if the page has none for it yet; empty: there is none."""
+        scenario = _file(file) if file.suffix == ".toml" else None
+        if scenario is None or scenario.hash in self._shown:
             return ""
-        self._files.add(file)
-        scenario = _file(file)
-        if scenario is None:
-            return ""
+        self._shown.add(scenario.hash)
         return " " + run_link(self._root, scenario, (ROOT / file).read_text(encoding="utf-8"))
 
