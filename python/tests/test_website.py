@@ -17,8 +17,8 @@ from urllib.parse import unquote
 import pytest
 
 import tailback
-import tailback.web.lab
 from tailback.gallery.registry import EXPERIMENTS
+from tailback.web.address import address
 
 ROOT = Path(__file__).resolve().parents[2]
 LESSON = {
@@ -128,7 +128,7 @@ def test_addresses_of_the_lab_name_lessons_scenarios_or_hold_one(links: ModuleTy
     (tmp_path / "lab/index.html").touch()
     (tmp_path / "lab/lessons.json").write_text('[{"id": "red"}]')
     (tmp_path / "lab/site/gallery.json").write_text('[{"id": "lan-a1"}]')
-    good = ["#lesson=red", "#scenario=lan-a1", tailback.web.lab.address("tailback = 1", 1), ""]
+    good = ["#lesson=red", "#scenario=lan-a1", address("tailback = 1", 1), ""]
     bad = ["#lesson=blue", "#scenario=red", "#s=abc", "#title"]
     page = "".join(f'<a href="lab/index.html{fragment}">x</a>' for fragment in [*good, *bad])
     (tmp_path / "a.html").write_text(page)
@@ -175,9 +175,9 @@ def test_commands_have_links_to_what_they_run(runnable: ModuleType) -> None:
 def test_a_sample_of_python_can_be_saved(runnable: ModuleType) -> None:
     text = "```python\n# mine.py\nprint('ü < \"100 %\"')\n```\n"
     changed = runnable.Links(Path("docs/page.md")).after_samples(text)
-    (name, address) = re.findall(r'download="([^"]*)" href="data:text/x-python;charset=utf-8,([^"]*)"', changed)[0]
+    (name, saved) = re.findall(r'download="([^"]*)" href="data:text/x-python;charset=utf-8,([^"]*)"', changed)[0]
     assert name == "mine.py"
-    assert unquote(address) == "# mine.py\nprint('ü < \"100 %\"')\n"
+    assert unquote(saved) == "# mine.py\nprint('ü < \"100 %\"')\n"
     assert "needs an installed Tailback" in changed
 
 

@@ -12,6 +12,8 @@ html_show_copyright = False
 html_show_sphinx = False
 # The source of a page is in the repository.
 html_copy_source = False
+# A page that was opened from a disk cannot read the texts of others.
+html_show_search_summary = False
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]

@@ -10,7 +10,7 @@ from urllib.parse import quote
 
 import tailback
 from samples import ROOT, Sample, document, runs, samples
-from tailback.web.lab import address
+from tailback.web.address import opening
 
 __all__ = ["Links", "run_link"]
 
@@ -20,7 +20,7 @@ def run_link(root: str, scenario: tailback.Scenario, text: str, what: str = "") 
 
     `root` is the way from the page to the root of the site.
     """
-    fragment = address(text, int(str(scenario.run_config["seed"])))
+    fragment = opening(scenario, text)
     label = f"Run {html.escape(what)} here" if what else "Run here"
     return f'<a class="run-here" href="{root}lab/index.html{fragment}">{label}</a>'
 

@@ -70,11 +70,12 @@ test("a scenario runs where it is read, one at a time, by pointer and by keyboar
   const lab = await framed(page);
   await plays(lab);
   assert.equal(await lab.locator("header").isVisible(), false);
+  // axe reads style sheets, which the browser refuses for files with a message.
+  assert.deepEqual(problems, []);
   assert.deepEqual(await accessibility(page), []);
   await page.click(".lab-frame button");
   assert.equal(await page.locator(".lab-frame").count(), 0);
   assert.equal(await page.evaluate(() => document.activeElement.className), "run-here");
-  assert.deepEqual(problems, []);
   await context.close();
 });
 
@@ -97,12 +98,13 @@ test("the colours of the lab follow those chosen on the page", { skip }, async (
   await page.locator("a.run-here").first().click();
   const lab = await framed(page);
   await lab.waitForSelector("#play:not([disabled])");
-  assert.equal(await lab.evaluate(() => matchMedia("(prefers-color-scheme: dark)").matches), true);
+  const [red] = /\d+/.exec(await lab.evaluate(() => getComputedStyle(document.body).backgroundColor));
+  assert.ok(Number(red) < 50, red);
   await context.close();
 });
 
 test("the search finds pages without a server", { skip }, async () => {
-  const { context, page, problems } = await open(browser, at("search.html?q=bufferbloat"));
+  const { context, page, problems } = await open(browser, `${at("search.html")}?q=bufferbloat`);
   await page.waitForSelector("#search-results li a");
   assert.deepEqual(problems, []);
   await context.close();
@@ -113,9 +115,9 @@ for (const [scheme, width] of [["light", 1280], ["dark", 390]]) {
   test(`pages are accessible and not wider than the window: ${scheme}, ${width} px`, { skip }, async () => {
     for (const name of PAGES) {
       const { context, page, problems } = await open(browser, at(name), { viewport: { width, height: 900 }, colorScheme: scheme });
-      assert.deepEqual(await accessibility(page), [], name);
-      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, name);
       assert.deepEqual(problems, [], name);
+      assert.equal(await page.evaluate(() => document.documentElement.scrollWidth), width, name);
+      assert.deepEqual(await accessibility(page), [], name);
       await context.close();
     }
   });

@@ -1,4 +1,4 @@
-// Opens the lab below the sample whose link was activated, one at a time. Without this script the links lead to the lab.
+// Script of the site: opens the lab below the sample whose link was activated, one at a time. Without this script the links lead to the lab.
 
 let opened = null;
 
@@ -34,9 +34,7 @@ function toggle(link) {
   bar.append(whole, end);
   const inner = document.createElement("iframe");
   inner.title = "The lab with this scenario";
-  inner.src = link.href;
-  // The lab takes the colours of its surroundings.
-  inner.style.colorScheme = colours();
+  inner.src = link.href.replace("#", `${colours()}#`);
   frame.append(bar, inner);
   blockOf(link).after(frame);
   link.setAttribute("aria-expanded", "true");
@@ -44,11 +42,22 @@ function toggle(link) {
   frame.scrollIntoView({ block: "nearest" });
 }
 
-/** The colours chosen on this page: `light`, `dark`, or those of the system. */
+/** Part of the lab's address for the colours chosen on this page; empty: those of the system. */
 function colours() {
   const chosen = document.body.dataset.theme;
-  return chosen === "light" || chosen === "dark" ? chosen : "light dark";
+  return chosen === "light" || chosen === "dark" ? `?colours=${chosen}` : "";
 }
+
+// What the theme leaves out: the level of the headings of the navigation, the role of parameters, and the keyboard in samples
+// that scroll.
+document.querySelectorAll('p.caption[role="heading"]').forEach((heading) => heading.setAttribute("aria-level", "2"));
+document.querySelectorAll("dt.sig > dl").forEach((parameters) => {
+  parameters.setAttribute("role", "list");
+  parameters.querySelectorAll("dd").forEach((one) => one.setAttribute("role", "listitem"));
+});
+document.querySelectorAll("pre").forEach((sample) => {
+  if (sample.scrollWidth > sample.clientWidth) sample.tabIndex = 0;
+});
 
 for (const link of document.querySelectorAll("a.run-here")) {
   link.setAttribute("role", "button");

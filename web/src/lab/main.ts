@@ -12,6 +12,7 @@ import { time } from "./quantity.ts";
 import { Schema } from "./schema.ts";
 import { entryOf, fromFragment, toFragment } from "./share.ts";
 import { slider } from "./sliders.ts";
+import { followColours } from "./theme.ts";
 import { LESSONS, lessonOf, variantsOf, type Lesson } from "../lessons/lessons.ts";
 import { panel } from "../lessons/panel.ts";
 import type { EditorView } from "@codemirror/view";
@@ -491,7 +492,7 @@ function bind(): void {
     width = innerWidth;
     redraw();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  followColours(() => {
     plots.resize();
     redraw();
   });
