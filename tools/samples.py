@@ -1,7 +1,7 @@
 """Code samples of the pages: what they are, whether the program accepts them, and which of them the lab can run.
 
-A sample is a fenced block. It is run or read by the program, or compared with the sources; one that is not has a comment
-`<!-- not run: REASON -->` in the line before it.
+A sample is a fenced block. It is run or read by the program, or compared with the sources; one that is not has a
+comment `<!-- not run: REASON -->` in the line before it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""The lab in a notebook: the scenario is checked, and the widget has the page of the lab; web/test/widget.test.mjs shows it."""
+"""The lab in a notebook: the scenario is checked, and the widget has the page of the lab.
+
+web/test/widget.test.mjs shows it in a browser.
+"""
 
 from __future__ import annotations
 
@@ -62,7 +65,9 @@ def test_what_the_lab_cannot_run_is_refused(tmp_path: Path) -> None:
     lines = [TRACE if line.startswith("source") else line for line in SCENARIO.splitlines(keepends=True)]
     with pytest.raises(tailback.UsageError, match="does not read files"):
         tailback.Lab(scenario(tmp_path, "".join(lines)))
-    (tmp_path / "law.py").write_text("import tailback\nclass Mine(tailback.Law):\n    def arrive(self, call):\n        return 0\n", encoding="utf-8")
+    (tmp_path / "law.py").write_text(
+        "import tailback\nclass Mine(tailback.Law):\n    def arrive(self, call):\n        return 0\n", encoding="utf-8"
+    )
     user = '[network]\ndiscipline = { kind = "user", file = "law.py", class = "Mine" }\n[hosts]'
     with pytest.raises(tailback.UsageError, match="does not run user-defined components"):
         tailback.Lab(scenario(tmp_path, SCENARIO.replace("[hosts]", user)))

@@ -115,7 +115,7 @@ def test_no_sample_of_any_page_is_unchecked(tool: ModuleType) -> None:
         # A fence in a list, or one that is not closed, would not be seen.
         assert len(re.findall(r"^\s*(?:```|~~~)", text, re.MULTILINE)) == 2 * len(every), page
         for sample in every:
-            found[sample.reason and "not run" or checked_by(tool, page, sample.kind, sample.text)] += 1
+            found[(sample.reason and "not run") or checked_by(tool, page, sample.kind, sample.text)] += 1
     print(*sorted(found.items()), sep="\n")
     assert found["not run"] <= 3
     assert found["run and compared"] > 90
@@ -125,7 +125,7 @@ def test_no_sample_of_any_page_is_unchecked(tool: ModuleType) -> None:
 def test_a_fragment_with_an_unknown_key_or_value_is_refused(tool: ModuleType) -> None:
     assert tool.document('discipline = { kind = "codel" }')[0] == "fragment"
     assert tool.document('[network]\nbuffer = "50kB"')[0] == "fragment"
-    for wrong in ('discipline = { kind = "coddle" }', '[network]\nbufer = "50kB"', 'tailback = 1\n[hosts]\na = {}'):
+    for wrong in ('discipline = { kind = "coddle" }', '[network]\nbufer = "50kB"', "tailback = 1\n[hosts]\na = {}"):
         with pytest.raises(tailback.ScenarioError):
             tool.document(wrong)
 

@@ -82,16 +82,16 @@ def test_code_is_not_changed(staging: ModuleType) -> None:
     assert changed == "A\n```toml\nb\n```\nC\n```\nd\n```\n"
 
 
-def test_a_link_that_leads_nowhere_ends_the_build(
-    staging: ModuleType, runnable: ModuleType, tmp_path: Path
-) -> None:
+def test_a_link_that_leads_nowhere_ends_the_build(staging: ModuleType, runnable: ModuleType, tmp_path: Path) -> None:
     page = Path("docs/page.md")
     with pytest.raises(SystemExit, match=r"the link nothing\.md leads nowhere"):
         staging._linked("[x](nothing.md)", page, set(), tmp_path, runnable.Links(page))
 
 
 def test_the_first_page_lists_every_page_once(pages: ModuleType, staging: ModuleType) -> None:
-    every = [page for page in staging.tracked("*.md") if page.parts[0] in ("docs", "python") or page.name == "README.md"]
+    every = [
+        page for page in staging.tracked("*.md") if page.parts[0] in ("docs", "python") or page.name == "README.md"
+    ]
     lines = pages.index(every, [], None).splitlines()
     for page in every:
         name = page.as_posix().removesuffix(".md")

@@ -1,10 +1,11 @@
 """Builds the site: the documentation with a search, the reference of the Python package, the gallery, and the lab.
 
-    PYTHONPATH=python:tools python -m website.build OUT
+    PYTHONPATH=python:tools python -m website.build OUT [--report FOLDER]
 
 All Markdown pages of the repository are collected with the files to which they link, in the same folders, so that their
-links hold; Sphinx makes HTML of them, with warnings as errors. Then every link and anchor of the result is checked.
-The site is static and opens from a disk.
+links hold; Sphinx makes HTML of them, with warnings as errors. Samples in TOML are read by the program, and those that
+the lab can run get a link to it; python/tests/test_samples.py states what checks each of the other samples. Then every
+link and anchor of the result is checked. The site is static and opens from a disk.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ REPORTS = ("report.html", "report-static.html")
 
 
 def build(out: Path, report: Path | None) -> None:
-    """Build the site in a folder, whose earlier content is replaced; `report` is the folder of a report, if there is one."""
+    """Build the site in a folder, whose earlier content is replaced; `report` is the folder of a report or `None`."""
     pages = [page for page in tracked("*.md") if page.parts[0] not in ("fuzz", "crates", "validation", "tools")]
     lab = _lab()
     taught = read_lessons(lab)

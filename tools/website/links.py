@@ -35,7 +35,7 @@ class _Page(HTMLParser):
 
 
 class Lab:
-    """What addresses of the lab in a folder can name."""
+    """A built lab: scenarios and lessons that its addresses can name."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder

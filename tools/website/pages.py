@@ -48,17 +48,18 @@ def index(pages: list[Path], taught: Sequence[Lesson], report_mb: float | None) 
     text += _raw(f'<div class="cards small">{"".join(_lesson_card(lesson) for lesson in taught)}</div>')
     text += f"## {len(EXPERIMENTS)} published experiments\n\n"
     text += _raw(f'<div class="cards small">{"".join(map(_group_card, GROUPS))}</div>')
-    cards = _FIRST
+    cards = list(_FIRST)
     if report_mb is not None:
-        words = f"All experiments, reproduced on the machine that made this site: charts to zoom and search, {report_mb:.1f} MB."
-        cards = (*cards, ("Report", "report.html", words))
+        words = f"All experiments, reproduced where this site was made, with charts to zoom; {report_mb:.1f} MB."
+        cards.append(("Report", "report.html", words))
     text += "## Read\n\n"
     text += _raw(f'<div class="cards">{"".join(_card(*card) for card in cards)}</div>')
     return text + _trees(pages)
 
 
-_WHAT = """A network simulator for congestion control and queue management that follows every packet: which queue it waits in, who
-stops whom, and what is dropped or marked. Equal inputs give equal results, bit for bit, on every machine."""
+_WHAT = """A network simulator for congestion control and queue management that follows every packet: which queue it
+waits in, who stops whom, and what is dropped or marked. Equal inputs give equal results, bit for bit, on every machine.
+"""
 
 _FIRST = (
     ("Twenty first steps", "docs/first-steps.html", "A command for each common task, with its output."),
@@ -89,7 +90,9 @@ def _lesson_card(lesson: Lesson) -> str:
 def _pictures(name: str) -> list[str]:
     """Return the addresses of an experiment's charts."""
     home = ROOT / "docs/results" / name
-    return sorted(f"docs/results/{name}/{path.name}" for path in home.glob("*.svg") if not path.stem.startswith("network"))
+    return sorted(
+        f"docs/results/{name}/{path.name}" for path in home.glob("*.svg") if not path.stem.startswith("network")
+    )
 
 
 def _group_card(group: str) -> str:
@@ -133,8 +136,10 @@ def _trees(pages: list[Path]) -> str:
 
 def lessons(taught: Sequence[Lesson]) -> str:
     """Return the page of the lessons."""
-    text = "# Lessons\n\nEach lesson is a scenario in [the lab](docs/lab.md#lessons), with a question that is answered by moving a slider. "
-    text += "The picture shows the queue at the port of the question, before anything is changed.\n\n"
+    text = (
+        "# Lessons\n\nEach lesson is a scenario in [the lab](docs/lab.md#lessons), with a question that is answered by "
+    )
+    text += "moving a slider. The picture shows the queue at the port of the question, before anything is changed.\n\n"
     for lesson in taught:
         text += f"## {lesson['title']}\n\n"
         link = f'<a class="run-here" href="lab/index.html#lesson={lesson["id"]}">Open here</a>'

@@ -47,4 +47,6 @@ def _queue(simulation: tailback.Simulation, port: str, time: float) -> int:
 
 def _points(curve: Sequence[int], most: int) -> str:
     step = WIDTH / len(curve)
-    return " ".join(f"{at * step:.0f},{(HEIGHT - 3) * (1 - value / most) + 1.5:.1f}" for at, value in enumerate(curve, 1))
+    return " ".join(
+        f"{at * step:.0f},{(HEIGHT - 3) * (1 - value / most) + 1.5:.1f}" for at, value in enumerate(curve, 1)
+    )

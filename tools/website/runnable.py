@@ -71,7 +71,8 @@ class Links:
             return [run_link(self._root, run.scenario, run.text, run.words if len(shown) > 1 else "") for run in shown]
         if sample.kind == "python":
             name = (re.match(r"# (\w+\.py)", sample.text) or [None, f"{self._page.stem}.py"])[1]
-            saved = f'<a download="{name}" href="data:text/x-python;charset=utf-8,{quote(sample.text)}">Save as {name}</a>'
+            address = f"data:text/x-python;charset=utf-8,{quote(sample.text)}"
+            saved = f'<a download="{name}" href="{address}">Save as {name}</a>'
             return [f"{saved}; it needs an installed Tailback"]
         return []
 
@@ -82,4 +83,3 @@ class Links:
             return ""
         self._shown.add(scenario.hash)
         return " " + run_link(self._root, scenario, (ROOT / file).read_text(encoding="utf-8"))
-

@@ -28,9 +28,7 @@ class Lab:
     `pip install 'tailback[notebook]'`; without it, the cell says so.
     """
 
-    def __init__(
-        self, scenario: Scenario | str | PathLike[str], *, seed: int | None = None, height: int = 720
-    ) -> None:
+    def __init__(self, scenario: Scenario | str | PathLike[str], *, seed: int | None = None, height: int = 720) -> None:
         """Check a scenario for the lab.
 
         Args:
