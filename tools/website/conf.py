@@ -2,7 +2,7 @@
 
 project = "Tailback"
 author = "The Tailback developers"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "website.navigation"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns: list[str] = []
 

@@ -48,9 +48,7 @@ function colours() {
   return chosen === "light" || chosen === "dark" ? `?colours=${chosen}` : "";
 }
 
-// What the theme leaves out: the level of the headings of the navigation, the role of parameters, and the keyboard in samples
-// that scroll.
-document.querySelectorAll('p.caption[role="heading"]').forEach((heading) => heading.setAttribute("aria-level", "2"));
+// What the theme leaves out: the role of parameters, and the keyboard in samples that scroll.
 document.querySelectorAll("dt.sig > dl").forEach((parameters) => {
   parameters.setAttribute("role", "list");
   parameters.querySelectorAll("dd").forEach((one) => one.setAttribute("role", "listitem"));
