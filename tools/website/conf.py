@@ -15,6 +15,7 @@ html_copy_source = False
 # A page that was opened from a disk cannot read the texts of others.
 html_show_search_summary = False
 html_static_path = ["_static"]
+html_favicon = "_static/icon.svg"
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 
