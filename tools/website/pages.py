@@ -50,7 +50,7 @@ def index(pages: list[Path], taught: Sequence[Lesson], report_mb: float | None) 
     text += _raw(f'<div class="cards small">{"".join(map(_group_card, GROUPS))}</div>')
     cards = list(_FIRST)
     if report_mb is not None:
-        words = f"All experiments, reproduced where this site was made, with charts to zoom; {report_mb:.1f} MB."
+        words = f"Experiments as reproduced where this site was made, with charts to zoom; {report_mb:.1f} MB."
         cards.append(("Report", "report.html", words))
     text += "## Read\n\n"
     text += _raw(f'<div class="cards">{"".join(_card(*card) for card in cards)}</div>')
