@@ -256,9 +256,11 @@ $(SITE_VENV)/.installed: requirements/site.txt $(VENV)/.installed
 	$(SITE_VENV)/bin/pip install --require-hashes -r requirements/site.txt
 	@touch $@
 
+# The build checks links, anchors and samples in TOML; python/tests/test_samples.py states what checks the other samples. A
+# report that `make run` has written becomes a part of the site.
 .PHONY: site
 site: $(SITE_VENV)/.installed $(WEB)/lab/index.html ## Build the documentation, the gallery and the lab as a static site
-	PYTHONPATH=python:tools $(SITE_VENV)/bin/python -m website.build $(OUT)/site
+	PYTHONPATH=python:tools $(SITE_VENV)/bin/python -m website.build $(OUT)/site --report $(OUT)
 	@echo "The site is $(OUT)/site/index.html"
 
 # --- Packages ---------------------------------------------------------------------------------------------------

@@ -23,7 +23,7 @@ def main() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     extras = project["optional-dependencies"]
     # Only the dependencies of users have their oldest versions; the test tools are the newest ones.
-    pins = [oldest(r) for r in [*project["dependencies"], *extras["plot"], *extras["pandas"]]]
+    pins = [oldest(r) for r in [*project["dependencies"], *extras["plot"], *extras["pandas"], *extras["notebook"]]]
     env = {name: value for name, value in os.environ.items() if name not in ("PIP_CONSTRAINT", "VIRTUAL_ENV")}
     with tempfile.TemporaryDirectory() as folder:
         python = Path(folder, "venv", "bin", "python")

@@ -51,9 +51,10 @@ def check_contents(wheel: Path, sdist: Path) -> None:
         sys.exit(f"{wheel.name} has {len(native)} native modules instead of one: {sorted(native)}")
     with tarfile.open(sdist) as archive:
         sources = {member.name.partition("/")[2] for member in archive.getmembers() if member.isfile()} - {"PKG-INFO"}
-    # Built by `make web` and `make lab`, not tracked; the lab in one file is not packed (pyproject.toml).
+    # Built by `make web` and `make lab`, not tracked; some files of the lab are not packed (pyproject.toml).
     home = ROOT / "python/tailback/web/built"
-    files = {path for path in home.rglob("*") if path.is_file()} - {home / "lab/index.html"}
+    files = {path for path in home.rglob("*") if path.is_file() and home / "lab" not in path.parents}
+    files.add(home / "lab/index.html")
     built = {path.relative_to(ROOT).as_posix() for path in files}
     if not built:
         sys.exit("python/tailback/web/built is empty: run `make web lab`")

@@ -1,8 +1,10 @@
 """Runs the commands and the Python sessions of the documentation, and compares their output with that on the pages.
 
 A fenced block of kind `console` has commands after `$ ` and, below each, its output (standard output and error); a
-block of kind `pycon` has a Python session. All blocks of a page run in one copy of docs/examples. With --write, which
-is for intended changes, the output on the pages is replaced.
+block of kind `pycon` has a Python session. A block of kind `python` runs in the session of its page; what it prints is
+not on the page. All blocks of a page run in one copy of docs/examples, except those with a comment
+`<!-- not run: REASON -->` in the line before them. With --write, which is for intended changes, the output on the pages
+is replaced.
 """
 
 from __future__ import annotations
@@ -23,12 +25,13 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 EXAMPLES = ROOT / "docs" / "examples"
-_BLOCK = re.compile(r"^```(console|pycon)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_BLOCK = re.compile(r"(?<! -->\n)^```(console|pycon|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 def pages() -> list[Path]:
     """Return all pages with commands or sessions."""
-    found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+    gallery = ROOT / "python" / "tailback" / "gallery" / "README.md"
+    found = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")), gallery]
     return [page for page in found if page.exists() and _BLOCK.search(page.read_text(encoding="utf-8"))]
 
 
@@ -38,6 +41,9 @@ def refreshed(text: str, folder: Path) -> str:
 
     def block(match: re.Match[str]) -> str:
         kind, body = match[1], match[2]
+        if kind == "python":
+            _script(body, variables)
+            return match[0]
         lines = _console(body, folder) if kind == "console" else _session(body, variables)
         return f"```{kind}\n" + "".join(line.rstrip() + "\n" for line in lines) + "```"
 
@@ -83,6 +89,12 @@ def _session(body: str, variables: dict[str, object]) -> Iterator[str]:
         with contextlib.redirect_stdout(out):
             exec(compile(example.source, "<page>", "single"), variables)
         yield from out.getvalue().rstrip().splitlines()
+
+
+def _script(body: str, variables: dict[str, object]) -> None:
+    """Run a block of Python."""
+    with contextlib.redirect_stdout(io.StringIO()):
+        exec(compile(body, "<page>", "exec"), variables)
 
 
 @contextlib.contextmanager

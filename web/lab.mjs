@@ -3,13 +3,13 @@
 //     node lab.mjs MODULE.wasm
 //
 // index.html there is the whole lab in one file, which opens from the file system. The folder site has the same parts as
-// files, for a web server.
+// files, for a web server. lessons.json has the texts of the lessons, for the site of the documentation.
 
 import { build } from "esbuild";
 import { mkdir, readFile, readdir, rm, writeFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
-import { script } from "./bundle.mjs";
+import { common, script } from "./bundle.mjs";
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const GALLERY = here("../python/tailback/gallery");
@@ -48,6 +48,14 @@ async function bundled(entry) {
   const options = { ...script, loader: { ".toml": "text", ".wat": "text" }, entryPoints: [here(entry)], write: false, outdir: OUT };
   const { outputFiles } = await build(options);
   return outputFiles[0].text;
+}
+
+/** Returns the lessons, without the functions that measure their answers. */
+async function lessons() {
+  const entryPoints = [here("src/lessons/lessons.ts")];
+  const { outputFiles } = await build({ ...common, format: "esm", loader: { ".toml": "text" }, entryPoints, write: false });
+  const { LESSONS } = await import(`data:text/javascript;base64,${Buffer.from(outputFiles[0].text).toString("base64")}`);
+  return LESSONS;
 }
 
 /** Returns an element that holds a text which the page reads. */
@@ -91,6 +99,7 @@ export async function lab(module) {
   const put = (text, head, body) => text.replace("<!-- style -->", () => head).replace("<!-- parts -->", () => body);
   const files = {
     "index.html": put(sized, `<style>${style}</style>`, whole),
+    "lessons.json": JSON.stringify(await lessons()),
     "site/index.html": put(sized, '<link rel="stylesheet" href="lab.css">', '<script src="main.js" defer></script>\n'),
     "site/lab.css": style,
     "site/main.js": main,

@@ -37,6 +37,7 @@ from tailback.study.compare import compare
 from tailback.study.sweep import open_sweep, sweep
 from tailback.traces.reader import read_trace
 from tailback.traces.selection import Trace
+from tailback.web.notebook import Lab
 
 __version__ = _native.version
 
@@ -52,6 +53,7 @@ __all__ = [
     "FailedRuns",
     "Interrupted",
     "Interval",
+    "Lab",
     "Law",
     "Measure",
     "NativeCongestionControl",

@@ -17,7 +17,9 @@ from tailback.gallery.registry import EVERY, EXPERIMENTS
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted(page for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")] if page.name != "CHANGELOG.md")
-RUN = [page for page in PAGES if re.search(r"^```(console|pycon)$", page.read_text(encoding="utf-8"), re.MULTILINE)]
+GALLERY = ROOT / "python" / "tailback" / "gallery" / "README.md"
+_RUN = re.compile(r"^```(console|pycon|python)$", re.MULTILINE)
+RUN = [page for page in [*PAGES, GALLERY] if _RUN.search(page.read_text(encoding="utf-8"))]
 
 _LINK = re.compile(r"!?\[[^\]]*\]\(([^)\s]+)\)")
 _CODE = re.compile(r"^```.*?^```$", re.MULTILINE | re.DOTALL)

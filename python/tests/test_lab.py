@@ -14,7 +14,8 @@ from click.testing import CliRunner
 
 from tailback.cli.lab import lab
 from tailback.errors import UsageError
-from tailback.web.lab import address, served
+from tailback.web.address import address
+from tailback.web.lab import served
 
 SCENARIO = """\
 tailback = 1
@@ -38,8 +39,8 @@ source = { kind = "cbr", rate = "5Mbit/s", packet = "1000B" }
 @pytest.fixture
 def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder of built files whose lab is one short page."""
-    place = tmp_path / "lab" / "site"
-    place.mkdir(parents=True)
+    place = tmp_path / "lab"
+    place.mkdir()
     (place / "index.html").write_text("<title>lab</title>", encoding="utf-8")
     (place / "tailback.wasm").write_bytes(b"\0asm")
     monkeypatch.setattr("tailback.web.lab.folder", lambda: tmp_path)

@@ -2,7 +2,7 @@
 
 project = "Tailback"
 author = "The Tailback developers"
-extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
+extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "website.navigation"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns: list[str] = []
 
@@ -12,7 +12,10 @@ html_show_copyright = False
 html_show_sphinx = False
 # The source of a page is in the repository.
 html_copy_source = False
+# A page that was opened from a disk cannot read the texts of others.
+html_show_search_summary = False
 html_static_path = ["_static"]
+html_favicon = "_static/icon.svg"
 html_css_files = ["site.css"]
 html_js_files = ["site.js"]
 

@@ -1,106 +1,124 @@
-"""Pages of the site: those of the repository, the first page, the gallery, and the reference of the Python package."""
+"""Pages that only the site has: the first page, the lessons, the gallery, and the reference of the Python package."""
 
 from __future__ import annotations
 
 import html
 import inspect
+import json
 import re
-import shutil
-import subprocess
 import sys
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import tailback
+from samples import ROOT
 from tailback.gallery.registry import EXPERIMENTS, GROUPS
 from tailback.gallery.registry import experiment as registered
+from website.pictures import queue_picture
+from website.staging import normal
 
-__all__ = ["api", "gallery", "index", "stage", "tracked"]
+__all__ = ["Lesson", "api", "gallery", "index", "lessons", "read_lessons"]
 
-ROOT = Path(__file__).resolve().parents[2]
-_LINK = re.compile(r"(?<!\\)(!?)\[((?:[^\[\]]|\[[^\]]*\])*)\]\(([^()\s]+)\)")
-_FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
+Lesson = dict[str, Any]
+"""A lesson as `web/lab.mjs` writes it, and its picture."""
 
 
-def tracked(pattern: str) -> list[Path]:
-    """Return the files that git tracks and that match a pattern, relative to the repository."""
-    listed = subprocess.run(
-        ["git", "-C", str(ROOT), "ls-files", "--", pattern], check=True, capture_output=True, text=True
+def read_lessons(lab: Path) -> list[Lesson]:
+    """Return the lessons of a built lab, each with a picture."""
+    found: list[Lesson] = json.loads((lab / "lessons.json").read_text(encoding="utf-8"))
+    for lesson in found:
+        scenario = tailback.Scenario.from_toml(lesson["toml"], f"{lesson['id']}.toml")
+        settings = [[], *([lesson["second"]] if "second" in lesson else [])]
+        lesson["picture"] = queue_picture(scenario, settings, lesson["port"], 3 * lesson["seconds"])
+    return found
+
+
+def index(pages: list[Path], taught: Sequence[Lesson], report_mb: float | None) -> str:
+    """Return the first page: what to try, lessons, groups of the gallery, where to read, and the lists of pages.
+
+    `report_mb` is the size of the report of all experiments; `None`: the site has none.
+    """
+    text = f"# Tailback\n\n{_WHAT}\n\n"
+    text += _raw(
+        '<p class="start"><a class="first" href="lab/index.html">Try it in the browser</a> '
+        '<a href="docs/tutorial.html">Install it</a> <a href="docs/index.html">Find a page by task</a></p>'
     )
-    return [Path(line) for line in listed.stdout.splitlines()]
+    text += "## Eight lessons\n\nEach asks a question that is answered by moving a slider, in this browser.\n\n"
+    text += _raw(f'<div class="cards small">{"".join(_lesson_card(lesson) for lesson in taught)}</div>')
+    text += f"## {len(EXPERIMENTS)} published experiments\n\n"
+    text += _raw(f'<div class="cards small">{"".join(map(_group_card, GROUPS))}</div>')
+    cards = list(_FIRST)
+    if report_mb is not None:
+        words = f"Experiments as reproduced where this site was made, with charts to zoom; {report_mb:.1f} MB."
+        cards.append(("Report", "report.html", words))
+    text += "## Read\n\n"
+    text += _raw(f'<div class="cards">{"".join(_card(*card) for card in cards)}</div>')
+    return text + _trees(pages)
 
 
-def stage(pages: list[Path], target: Path) -> None:
-    """Copy pages with the files to which they link; a link to a folder, or to Rust's sources, becomes its text."""
-    known = set(pages)
-    for page in pages:
-        text = (ROOT / page).read_text(encoding="utf-8")
-        place = target / page
-        place.parent.mkdir(parents=True, exist_ok=True)
-        linked = partial(_linked, page=page, known=known, target=target)
-        place.write_text(_outside_fences(text, linked), encoding="utf-8")
+_WHAT = """A network simulator for congestion control and queue management that follows every packet: which queue it
+waits in, who stops whom, and what is dropped or marked. Equal inputs give equal results, bit for bit, on every machine.
+"""
+
+_FIRST = (
+    ("Twenty first steps", "docs/first-steps.html", "A command for each common task, with its output."),
+    ("Tutorial", "docs/tutorial.html", "From the installation to a changed threshold."),
+    ("The scenario document", "docs/scenarios.html", "Every key, with units, ranges and defaults."),
+    ("Mechanisms", "docs/mechanisms/README.html", "What each queue discipline, transport and signal does exactly."),
+    ("Python reference", "api.html", "The names of the package."),
+    ("Overview", "README.html", "What it does, for whom, and how it was validated."),
+)
+"""Title, address and description of links of the first page."""
 
 
-def _outside_fences(text: str, change: Callable[[str], str]) -> str:
-    """Apply a change to a page, but not to its blocks of code."""
-    parts, last = [], 0
-    for fence in _FENCE.finditer(text):
-        parts += [change(text[last : fence.start()]), fence[0]]
-        last = fence.end()
-    return "".join([*parts, change(text[last:])])
+def _raw(markup: str) -> str:
+    return f"```{{raw}} html\n{markup}\n```\n\n"
 
 
-def _linked(text: str, page: Path, known: set[Path], target: Path) -> str:
-    def one(found: re.Match[str]) -> str:
-        mark, words, address = found.groups()
-        if re.match(r"[a-z]+:|#", address):
-            return found[0]
-        path, _, anchor = address.partition("#")
-        file = _normal(page.parent / path)
-        if (ROOT / file).is_dir():
-            readme = file / "README.md"
-            if readme not in known:
-                return words
-            return f"{mark}[{words}]({path.rstrip('/')}/README.md{'#' + anchor if anchor else ''})"
-        if file in known:
-            return found[0]
-        if not (ROOT / file).is_file():
-            sys.exit(f"{page}: the link {address} leads nowhere")
-        copy = target / file
-        copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / file, copy)
-        # Sphinx copies pictures and downloads; an anchor in them would be one of a viewer of the repository.
-        return found[0] if mark else f"{{download}}`{_plain(words)} <{path}>`"
-
-    return _LINK.sub(one, text)
+def _card(title: str, address: str, words: str) -> str:
+    return f'<div class="card"><p><a href="{address}">{html.escape(title)}</a></p><p>{html.escape(words)}</p></div>\n'
 
 
-def _plain(words: str) -> str:
-    """Return the text of a link without marks of Markdown, which a role cannot contain."""
-    return words.replace("`", "").replace("<", "(").replace(">", ")")
+def _lesson_card(lesson: Lesson) -> str:
+    return (
+        f'<div class="card">{lesson["picture"]}<p><a href="lab/index.html#lesson={lesson["id"]}">'
+        f"{html.escape(lesson['title'])}</a></p><p>{html.escape(lesson['question'])}</p></div>\n"
+    )
 
 
-def _normal(path: Path) -> Path:
-    parts: list[str] = []
-    for part in path.parts:
-        if part == "..":
-            parts.pop()
-        elif part != ".":
-            parts.append(part)
-    return Path(*parts)
+def _pictures(name: str) -> list[str]:
+    """Return the addresses of an experiment's charts."""
+    home = ROOT / "docs/results" / name
+    return sorted(
+        f"docs/results/{name}/{path.name}" for path in home.glob("*.svg") if not path.stem.startswith("network")
+    )
 
 
-def index(pages: list[Path]) -> str:
-    """Return the first page: the README, and the lists of pages by folder."""
+def _group_card(group: str) -> str:
+    members = [name for name in EXPERIMENTS if registered(name).group == group]
+    picture = next((shown[0] for name in members if (shown := _pictures(name))), None)
+    image = "" if picture is None else f'<img loading="lazy" alt="" src="{picture}">'
+    title = GROUPS[group]
+    return (
+        f'<div class="card">{image}<p><a href="gallery.html#{_slug(title)}">{html.escape(title)}</a></p>'
+        f"<p>{len(members)} experiments</p></div>\n"
+    )
+
+
+def _trees(pages: list[Path]) -> str:
+    """Return the lists of pages by folder, from which the navigation is made."""
     names = {page.as_posix() for page in pages}
     order = re.findall(r"\]\(([^)#]+\.md)", (ROOT / "docs/index.md").read_text(encoding="utf-8"))
-    first = [name for path in dict.fromkeys(order) if (name := _normal(Path("docs") / path).as_posix()) in names]
+    first = [name for path in dict.fromkeys(order) if (name := normal(Path("docs") / path).as_posix()) in names]
     groups = {
         "Guides": [
+            "Lessons <lessons>",
+            "Gallery <gallery>",
             "Overview <README>",
             "Pages by task <docs/index>",
             *[n for n in first if n.startswith("docs/") and n.count("/") == 1],
+            "Python reference <api>",
         ],
         "Mechanisms": [n for n in sorted(names) if n.startswith("docs/mechanisms/")],
         "Results": [n for n in sorted(names) if n.startswith(("docs/results/", "docs/evaluate/"))],
@@ -109,40 +127,49 @@ def index(pages: list[Path]) -> str:
     }
     listed = {name for group in groups.values() for name in group} | {"README.md", "docs/index.md"}
     groups["More"] = [n for n in sorted(names) if n not in listed]
-    cards = "".join(
-        f'<a href="{address}"><span><strong>{title}</strong> {words}</span></a>\n' for title, address, words in _FIRST
-    )
-    text = "# Tailback\n\nA packet-level network simulator for congestion control and queue management: a Rust core, a "
-    text += f'Python package, and one command.\n\n```{{raw}} html\n<div class="gallery first">\n{cards}</div>\n```\n\n'
+    text = ""
     for title, group in groups.items():
-        if title == "Guides":
-            group = ["Gallery <gallery>", *group, "Python reference <api>"]
         entries = "\n".join(re.sub(r"\.(md|rst)$", "", name) for name in dict.fromkeys(group))
         text += f"```{{toctree}}\n:caption: {title}\n:maxdepth: 1\n:hidden:\n\n{entries}\n```\n\n"
     return text
 
 
-def gallery(pages: list[Path]) -> str:
-    """Return the page of all experiments with a picture of each."""
+def lessons(taught: Sequence[Lesson]) -> str:
+    """Return the page of the lessons."""
+    text = (
+        "# Lessons\n\nEach lesson is a scenario in [the lab](docs/lab.md#lessons), with a question that is answered by "
+    )
+    text += "moving a slider. The picture shows the queue at the port of the question, before anything is changed.\n\n"
+    for lesson in taught:
+        text += f"## {lesson['title']}\n\n"
+        link = f'<a class="run-here" href="lab/index.html#lesson={lesson["id"]}">Open here</a>'
+        text += _raw(f'<div class="lesson"><div>{lesson["picture"]}</div><p>{html.escape(lesson["about"])}</p></div>')
+        text += f"**{lesson['question']}**\n\n"
+        text += _raw(f'<p class="run">{link} <a href="lab/index.html#lesson={lesson["id"]}">Open in the lab</a></p>')
+    return text
+
+
+def gallery(pages: list[Path], runnable: set[str]) -> str:
+    """Return the page of all experiments with a picture of each, and a link to the lab for those in `runnable`."""
     text = "# Gallery\n\nEach experiment of the sources and its results at full length.\n"
     known = {page.as_posix() for page in pages}
     for group, title in GROUPS.items():
         cards = ""
         for experiment in map(registered, EXPERIMENTS):
-            home = ROOT / "docs/results" / experiment.id
-            pictures = sorted(path.name for path in home.glob("*.svg") if not path.name.startswith("network"))
+            pictures = _pictures(experiment.id)
             if experiment.group != group or not pictures:
                 continue
             page = f"docs/results/{group}.md"
             if page not in known:
                 sys.exit(f"there is no page {page}")
             heading = f"{experiment.id}: {experiment.title}"
+            lab = f'<p><a href="lab/index.html#scenario={experiment.id}">Open in the lab</a></p>'
             cards += (
-                f'<a href="docs/results/{group}.html#{_slug(heading)}">'
-                f'<img loading="lazy" alt="" src="docs/results/{experiment.id}/{pictures[0]}">'
-                f"<span><code>{experiment.id}</code>{html.escape(experiment.title)}</span></a>\n"
+                f'<div class="card"><img loading="lazy" alt="" src="{pictures[0]}"><p><code>{experiment.id}</code> '
+                f'<a href="docs/results/{group}.html#{_slug(heading)}">{html.escape(experiment.title)}</a></p>'
+                f"{lab if experiment.id in runnable else ''}</div>\n"
             )
-        text += f'\n## {title}\n\n```{{raw}} html\n<div class="gallery">\n{cards}</div>\n```\n'
+        text += f"\n## {title}\n\n" + _raw(f'<div class="cards">{cards}</div>')
     return text
 
 
@@ -177,14 +204,3 @@ def api() -> str:
             text += f".. {directives[kind]}:: tailback.{name}\n{members}\n"
     text += "Functions of mathematics\n------------------------\n\n.. automodule:: tailback.maths\n   :members:\n"
     return text
-
-
-_FIRST = (
-    ("Overview", "README.html", "What it does, and how to install it."),
-    ("Tutorial", "docs/tutorial.html", "From the installation to a changed threshold."),
-    ("Pages by task", "docs/index.html", "What to read for what you want to do."),
-    ("Gallery", "gallery.html", "Published experiments, reproduced, each with its claims."),
-    ("Mechanisms", "docs/mechanisms/README.html", "What each queue discipline, transport and signal does exactly."),
-    ("Python reference", "api.html", "The names of the package."),
-)
-"""Title, address and description of the links of the first page."""

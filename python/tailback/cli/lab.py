@@ -44,7 +44,8 @@ def lab(
     import webbrowser
 
     from tailback.scenario import load
-    from tailback.web.lab import LOOPBACK, address, served
+    from tailback.web.address import opening
+    from tailback.web.lab import LOOPBACK, served
 
     fragment = ""
     if what is None and (settings or seed is not None):
@@ -52,12 +53,9 @@ def lab(
     if what is not None:
         file = what / "scenario.toml" if what.is_dir() else what
         scenario = load(file, allow_files=allow_files).with_texts(settings)
-        if scenario.native.has_user_code:
-            raise UsageError("the lab does not run user-defined components; use `tailback run`")
         # The text as it was written has comments.
         as_written = file.suffix == ".toml" and not settings
-        text = file.read_text(encoding="utf-8") if as_written else scenario.to_toml()
-        fragment = address(text, int(str(scenario.run_config["seed"])) if seed is None else seed)
+        fragment = opening(scenario, file.read_text(encoding="utf-8") if as_written else None, seed)
     with served(port) as server:
         url = f"http://{LOOPBACK}:{server.server_port}/index.html{fragment}"
         print_line(f"The lab is at {url}")

@@ -1,10 +1,7 @@
-"""The lab, a page in which the simulator runs in the browser: its addresses, and a server for this machine."""
+"""The lab, a page in which the simulator runs in the browser: a server for this machine."""
 
 from __future__ import annotations
 
-import base64
-import json
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
@@ -15,19 +12,10 @@ from typing import Any
 from tailback.errors import UsageError
 from tailback.web import folder
 
-__all__ = ["LOOPBACK", "address", "served"]
+__all__ = ["LOOPBACK", "served"]
 
 LOOPBACK = "127.0.0.1"
 """The server answers only programs on this machine."""
-
-
-def address(text: str, seed: int) -> str:
-    """Return the fragment of the lab's address, `#` included, that opens a scenario (TOML) with a seed."""
-    variant = {"text": text, "sets": [], "tunable": [], "timeline": []}
-    plain = json.dumps({"variants": [variant], "seed": str(seed), "at": 0}).encode()
-    packing = zlib.compressobj(9, wbits=-15)  # raw deflate (RFC 1951), as the page has it
-    packed = packing.compress(plain) + packing.flush()
-    return "#s=" + base64.urlsafe_b64encode(packed).decode().rstrip("=")
 
 
 class _Handler(SimpleHTTPRequestHandler):
@@ -53,10 +41,10 @@ def served(port: int) -> Iterator[ThreadingHTTPServer]:
         UsageError: The lab was not built, or the port is in use.
 
     """
-    site = folder() / "lab" / "site"
-    if not site.is_dir():
+    lab = folder() / "lab"
+    if not (lab / "index.html").is_file():
         raise UsageError("this installation has no lab: run `make lab` in the source folder")
-    with as_file(site) as place:
+    with as_file(lab) as place:
         try:
             server = ThreadingHTTPServer((LOOPBACK, port), partial(_Handler, directory=str(place)))
         except OSError as error:

@@ -13,8 +13,9 @@ import { Plots } from "./plots.ts";
 import type { Opened, Picture, Requests, Variant } from "./protocol.ts";
 import { time } from "./quantity.ts";
 import { Schema } from "./schema.ts";
-import { fromFragment, toFragment } from "./share.ts";
+import { entryOf, fromFragment, toFragment } from "./share.ts";
 import { slider } from "./sliders.ts";
+import { followColours } from "./theme.ts";
 import { LESSONS, lessonOf, variantsOf, type Lesson } from "../lessons/lessons.ts";
 import { panel } from "../lessons/panel.ts";
 import type { EditorView } from "@codemirror/view";
@@ -584,7 +585,7 @@ function bind(): void {
     width = innerWidth;
     redraw();
   });
-  matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+  followColours(() => {
     plots.resize();
     redraw();
   });
@@ -645,14 +646,26 @@ function fillPicker(): void {
 }
 
 async function begin(): Promise<void> {
+  // In a frame, the page around it says what is shown.
+  document.documentElement.classList.toggle("embedded", window.parent !== window);
   [client, entries] = await Promise.all([start(heard), gallery()]);
   lawFiles = new LawFiles(client, lawsAdded, failed);
   fillPicker();
   bind();
   const named = lessonOf(location.hash);
   if (named !== null) return teach(named);
+  const entry = entryOf(location.hash, entries);
+  if (entry !== undefined) {
+    ui.pick.value = entry.id;
+    return choose(entry);
+  }
   const shared = await fromFragment(location.hash).catch((error: unknown) => (error instanceof Error ? error : new Error(String(error))));
-  if (shared === null) return choose(FIRST);
+  if (shared === null) {
+    await choose(FIRST);
+    const [, kind, name] = /^#(lesson|scenario)=(.*)$/.exec(location.hash) ?? [];
+    if (kind !== undefined) problem(`There is no ${kind} "${name}"; this is the first scenario instead.`);
+    return;
+  }
   if (shared instanceof Error) {
     await choose(FIRST);
     return problem("The address is damaged; this is the first scenario instead.", shared.message);

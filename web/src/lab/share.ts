@@ -1,5 +1,7 @@
-// The state of the lab as text in the fragment of the page's address: JSON, deflated, in base64url.
+// What the fragment of the page's address names: a scenario of the gallery (`scenario=ID`), or the state of the lab as text
+// (`s=`): JSON, deflated, in base64url.
 
+import type { Entry } from "./client.ts";
 import type { SharedLaw } from "./laws.ts";
 import type { Variant } from "./protocol.ts";
 
@@ -32,6 +34,11 @@ async function packed(shared: Shared): Promise<string> {
   let letters = "";
   for (const byte of bytes) letters += String.fromCharCode(byte);
   return `s=${btoa(letters).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "")}`;
+}
+
+/** Returns the scenario of the gallery that a fragment names; undefined: it names none. */
+export function entryOf(fragment: string, entries: Entry[]): Entry | undefined {
+  return entries.find(({ id }) => id !== "" && fragment === `#scenario=${encodeURIComponent(id)}`);
 }
 
 /** Returns the state of a fragment; `null`: the fragment has none. Fails if the text is damaged. */
