@@ -137,6 +137,17 @@ def test_intervals_without_points_are_those_of_bars_or_the_drawing_is_no_chart()
             assert [(bar["lo"], bar["n"]) for bar in items(found, "bars")] == [([1.5], [3])]
 
 
+def test_a_curve_without_points_has_empty_lists() -> None:
+    figure = Figure()
+    axes = figure.subplots()
+    axes.plot([], [], label="nothing measured")
+    axes.scatter([], [], color="red")
+    axes.plot([0, 1], [2, 3])
+    found = chart(figure)
+    assert found is not None
+    assert sorted(item["x"] for item in found["panels"][0]["items"]) == [[], [], [0.0, 1.0]]
+
+
 def test_a_drawing_that_is_no_chart_has_no_data() -> None:
     image = plot.new()
     image.axes[0].imshow([[0.0, 1.0], [1.0, 0.0]])

@@ -87,6 +87,9 @@ test("sections are drawn when they are opened, with every claim of the results",
   assert.deepEqual(drawn.sort(), experiment.figures.map((figure) => `lan-a1/${figure.name}`).sort());
   for (const name of drawn) {
     const place = `[data-figure="${name}"]`;
+    // Charts are drawn when they come near the visible part.
+    await page.locator(place).scrollIntoViewIfNeeded();
+    await page.locator(`${place} canvas, ${place} svg`).first().waitFor();
     const isChart = (await page.locator(`${place} canvas`).count()) > 0;
     if (isChart) assert.ok((await painted(page, place)) > 500, name);
     else assert.ok((await page.locator(`${place} svg text`).count()) > 0, name);
@@ -119,6 +122,7 @@ test("no link leads nowhere", { skip }, async () => {
 test("the legend hides a curve, a drag zooms, and the button undoes it", { skip }, async () => {
   const { context, page, problems } = await open(browser, `${address}#lan-a1`);
   const place = "[data-figure]:has(canvas)";
+  await page.locator("[data-figure]").first().scrollIntoViewIfNeeded();
   await page.locator(place).first().scrollIntoViewIfNeeded();
   const before = await painted(page, place);
   const entry = page.locator(`${place} .legend-entry`).first();

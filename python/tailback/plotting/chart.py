@@ -97,7 +97,7 @@ def _panel(axes: Axes, panels: Sequence[Axes]) -> Json:
             "x": _axis(axes.xaxis, axes.get_xlim()),
             "y": _axis(axes.yaxis, axes.get_ylim()),
             **shares,
-            "items": sorted(items, key=lambda item: item.pop("order")),
+            "items": [_with_lists(item) for item in sorted(items, key=lambda item: item.pop("order"))],
             "legend": _legend(legend) if legend is not None and legend.get_visible() else None,
         }
     )
@@ -427,6 +427,12 @@ def _short(value: float) -> float:
 def _numbers(values: Any) -> list[float | None]:
     """Return the values with few digits; what is not finite, such as a gap in a curve, becomes null."""
     return [_short(value) if math.isfinite(value) else None for value in map(float, values)]
+
+
+def _with_lists(item: Json) -> Json:
+    """Return an item with its lists, which are empty if nothing was measured, such as a curve without points."""
+    lists = {"line": ("x", "y"), "area": ("x", "y"), "bars": ("boxes",)}.get(item["kind"], ())
+    return item | {key: [] for key in lists if key not in item}
 
 
 def _without_empty(item: Json) -> Json:

@@ -12,14 +12,41 @@ interface Content {
 }
 
 const charts: Chart[] = [];
+/** Charts of open sections that are not drawn yet: they are drawn when they come near the visible part of the page. */
+const waiting = new Map<HTMLElement, ChartData>();
+const near = new IntersectionObserver(
+  (entries) => entries.forEach(({ isIntersecting, target }) => isIntersecting && draw(target as HTMLElement)),
+  { rootMargin: "800px" },
+);
+
+/** Draws a chart that waits. */
+function draw(place: HTMLElement): void {
+  const figure = waiting.get(place);
+  if (!figure) return;
+  waiting.delete(place);
+  near.unobserve(place);
+  place.style.aspectRatio = "";
+  try {
+    charts.push(new Chart(place, figure, place.dataset.title ?? ""));
+  } catch (error) {
+    // The other figures do not depend on this one.
+    place.textContent = "This figure could not be drawn here; report-static.html has it.";
+    console.error(error);
+  }
+}
 const sections = [...document.querySelectorAll<HTMLDetailsElement>("details.section")];
 /** Texts for the search, lower case, by the id of the section. */
 let texts: Record<string, string> = {};
 
-/** Unpacks and draws a section, once. */
+/** Unpacks a section and prepares its figures, once. */
 async function fill(section: HTMLDetailsElement): Promise<void> {
+  if (await fillUnfiltered(section)) filter();
+}
+
+/** As `fill`, but without the filter of claims; returns whether the section had not been filled. */
+async function fillUnfiltered(section: HTMLDetailsElement): Promise<boolean> {
   const packed = section.querySelector<HTMLScriptElement>(":scope > script");
-  if (!packed) return;
+  if (!packed) return false;
   packed.remove();
   const { html, figures } = JSON.parse(await unpack(packed.textContent ?? "")) as Content;
   const body = document.createElement("div");
@@ -34,9 +61,14 @@ async function fill(section: HTMLDetailsElement): Promise<void> {
       const drawing = place.querySelector("svg");
       drawing?.setAttribute("role", "img");
       drawing?.setAttribute("aria-label", place.dataset.title ?? "");
-    } else if (figure) charts.push(new Chart(place, figure, place.dataset.title ?? ""));
+    } else if (figure) {
+      waiting.set(place, figure);
+      // About the height of the chart, so that the page does not jump when it is drawn.
+      place.style.aspectRatio = String(1 / figure.aspect);
+      near.observe(place);
+    }
   }
-  filter();
+  return true;
 }
 
 /** Opens a section and the place in it that the address names. */
@@ -111,10 +143,13 @@ async function openAll(): Promise<void> {
   for (const section of sections) {
     if (section.hidden) continue;
     section.open = true;
-    await fill(section);
+    await fillUnfiltered(section);
   }
+  filter();
 }
 
+// Charts of open sections are printed also if the browser's own command prints.
+addEventListener("beforeprint", () => [...waiting.keys()].forEach(draw));
 for (const section of sections) section.addEventListener("toggle", () => section.open && void fill(section));
 search?.addEventListener("input", filter);
 for (const box of boxes) box.addEventListener("change", filter);
@@ -122,7 +157,10 @@ addEventListener("hashchange", () => void goTo(decodeURIComponent(location.hash.
 document.querySelector("#open-all")?.addEventListener("click", () => void openAll());
 document.querySelector("#print")?.addEventListener("click", () => {
   // A frame later everything is drawn.
-  void openAll().then(() => requestAnimationFrame(() => requestAnimationFrame(() => print())));
+  void openAll().then(() => {
+    [...waiting.keys()].forEach(draw);
+    requestAnimationFrame(() => requestAnimationFrame(() => print()));
+  });
 });
 document.querySelector("#menu")?.addEventListener("click", (event) => {
   const open = document.body.classList.toggle("menu-open");
