@@ -184,12 +184,28 @@ def _name(experiment: Experiment, drawn: Drawn) -> str:
     return f"{experiment.id}/{drawn.figure.name}"
 
 
+_WIDE_COLUMNS = 3
+"""Columns of a chart from which on its claims are below it instead of beside it."""
+_LONG_CHARACTERS = 400
+"""Length of a condition from which on only its beginning is shown at first."""
+
+
+def _long(text: str) -> str:
+    """Return a text; the rest of a long one is shown on demand."""
+    if len(text) <= _LONG_CHARACTERS:
+        return escape(text)
+    end = text.rfind(" ", 0, _LONG_CHARACTERS // 2)
+    return f"{escape(text[:end])} … <details><summary>the whole condition</summary>{escape(text)}</details>"
+
+
 def _figure(drawn: Drawn, claims: Sequence[Claim], trial: Trial) -> str:
     figure = drawn.figure
     text = f"{escape(figure.caption)}<br>" if figure.caption else ""
     caption = f'<figcaption>{text}<span class="made">{_provenance(trial)}</span></figcaption>'
     beside = f'<div class="claims">{_claims(claims, trial)}</div>' if claims else ""
-    return f"""<div class="block">
+    # A chart with many columns needs the whole width; its claims are below.
+    across = " across" if drawn.chart is not None and drawn.chart["columns"] >= _WIDE_COLUMNS else ""
+    return f"""<div class="block{across}">
 <figure><h3>{escape(figure.title)}</h3>{place(_name(trial.experiment, drawn), figure.title)}{caption}</figure>
 {beside}</div>"""
 
@@ -217,7 +233,7 @@ def _claim(claim: Json) -> str:
     quoted = f'<p class="headline">Headline of the source: {headline}</p>' if headline else ""
     return f"""<div class="claim {_class(word)}" data-verdict="{_class(word)}"><div>{_chip(word)}
 <strong>{escape(str(claim["id"]))}</strong> {escape(str(claim["text"]))}</div>{quoted}
-<dl>{_found(claim)}<dt>expected</dt><dd>{escape(str(claim["expected"]))}</dd></dl>{_points(claim)}
+<dl>{_found(claim)}<dt>expected</dt><dd>{_long(str(claim["expected"]))}</dd></dl>{_points(claim)}
 <p class="notes">{escape("; ".join(notes))}.</p></div>"""
 
 

@@ -1,6 +1,6 @@
 // A chart: panels in a grid, a legend whose entries hide and show curves, and the table of all values.
 
-import type { ChartData, LegendData } from "./data.ts";
+import type { ChartData, LegendData, PanelData } from "./data.ts";
 import { visible, theme } from "./colours.ts";
 import { Panel } from "./panel.ts";
 import { csv, table } from "./points.ts";
@@ -11,8 +11,21 @@ const LEAST_HEIGHT = 230;
 const EXTRA = 30;
 /** Width of the chart in pixels below which panels stand one below the other. */
 const NARROW = 560;
+/** Smallest width of a panel, pixels. */
+const LEAST_WIDTH = 220;
 /** Most rows of the table that are shown; the file has all. */
 const MOST_ROWS = 2000;
+
+/** Returns a panel whose axes have the ticks of the panels that share them, where only the outer ones had words. */
+function withTicks(panel: PanelData, panels: readonly PanelData[]): PanelData {
+  const of = (axis: "x" | "y") => {
+    const key = axis === "x" ? "share_x" : "share_y";
+    const group = (one: PanelData) => one[key] ?? 0;
+    const ticks = panel[axis].ticks ?? panels.find((other) => group(other) === group(panel) && other[axis].ticks)?.[axis].ticks;
+    return ticks ? { ...panel[axis], ticks } : panel[axis];
+  };
+  return panels.length > 1 ? { ...panel, x: of("x"), y: of("y") } : panel;
+}
 
 /** Draws a chart into an element. */
 export class Chart {
@@ -29,7 +42,7 @@ export class Chart {
     private readonly name: string,
   ) {
     this.panels = data.panels.map(
-      (panel, index) => new Panel(panel, name, (axis, limits) => this.zoom(index, axis, limits)),
+      (panel, index) => new Panel(withTicks(panel, data.panels), name, (axis, limits) => this.zoom(index, axis, limits)),
     );
     this.grid.className = "panels";
     this.grid.append(...this.panels.map((panel) => panel.element));
@@ -50,16 +63,18 @@ export class Chart {
     const width = this.host.clientWidth;
     if (width === 0 || width === this.width) return;
     this.width = width;
-    const single = width < NARROW;
-    const columns = single ? 1 : this.data.columns;
     const gap = 8;
+    // Panels that would be too narrow are placed one after the other in fewer columns.
+    const fit = Math.max(1, width < NARROW ? 1 : Math.floor((width + gap) / (LEAST_WIDTH + gap)));
+    const single = this.data.columns > fit;
+    const columns = Math.min(fit, this.data.columns);
     const cell = (width - gap * (columns - 1)) / columns;
     this.grid.style.gridTemplateColumns = `repeat(${columns}, minmax(0, 1fr))`;
     // Height over width of a cell of the grid.
     const aspect = (this.data.aspect * this.data.columns) / this.data.rows;
     for (const panel of this.panels) {
       const [row, column, rows, across] = panel.data.at;
-      const wide = single ? width : cell * across + gap * (across - 1);
+      const wide = single ? cell : cell * across + gap * (across - 1);
       const high = Math.max(LEAST_HEIGHT, cell * aspect * rows + EXTRA);
       panel.element.style.gridArea = single ? "auto" : `${row + 1} / ${column + 1} / span ${rows} / span ${across}`;
       panel.resize(Math.floor(wide), Math.floor(single ? Math.max(LEAST_HEIGHT, (wide * aspect * rows) / across + EXTRA) : high));

@@ -28,6 +28,7 @@ export function paint(frame: Frame, items: readonly Item[]): void {
   context.rect(frame.left - margin, frame.top - margin, frame.width + 2 * margin, frame.height + 2 * margin);
   context.clip();
   for (const item of items) {
+    if (item.kind === "text") continue;
     context.save();
     context.globalAlpha = item.opacity ?? 1;
     context.lineWidth = frame.ratio;
@@ -35,11 +36,18 @@ export function paint(frame: Frame, items: readonly Item[]): void {
     else if (item.kind === "bars") bars(frame, item);
     else if (item.kind === "area") area(frame, item);
     else if (item.kind === "rule") rule(frame, item);
-    else if (item.kind === "span") span(frame, item);
-    else words(frame, item);
+    else span(frame, item);
     context.restore();
   }
   context.restore();
+  // Words may reach beyond the frame, but not beyond the drawing.
+  for (const item of items) {
+    if (item.kind !== "text") continue;
+    context.save();
+    context.globalAlpha = item.opacity ?? 1;
+    words(frame, item);
+    context.restore();
+  }
 }
 
 const colourOf = (frame: Frame, colour: string | undefined) => visible(colour || "#000000", frame.theme.background);
@@ -211,12 +219,21 @@ function words(frame: Frame, item: TextItem): void {
   const left = of[0] === "a" ? frame.left + x * frame.width : frame.x(x);
   const top = of[1] === "a" ? frame.top + (1 - y) * frame.height : frame.y(y);
   if (!Number.isFinite(left) || !Number.isFinite(top)) return;
+  // Outside the visible part, after a zoom.
+  const beyond = (at: number, from: number, length: number) => at < from - 1 || at > from + length + 1;
+  if ((of[0] !== "a" && beyond(left, frame.left, frame.width)) || (of[1] !== "a" && beyond(top, frame.top, frame.height))) return;
   const size = (item.size ?? 9) * 1.25 * ratio;
-  context.translate(left + (item.offset?.[0] ?? 0) * 1.33 * ratio, top - (item.offset?.[1] ?? 0) * 1.33 * ratio);
-  if (item.turned) context.rotate(-Math.PI / 2);
   context.font = `${size}px system-ui, sans-serif`;
   context.fillStyle = colourOf(frame, item.colour);
   context.textAlign = item.align === "center" || item.align === "right" ? item.align : "left";
+  let start = left + (item.offset?.[0] ?? 0) * 1.33 * ratio;
+  if (!item.turned) {
+    const wide = Math.max(...item.text.split("\n").map((line) => context.measureText(line).width));
+    const before = { left: 0, center: wide / 2, right: wide }[context.textAlign as "left" | "center" | "right"];
+    start = Math.max(Math.min(start, context.canvas.width - wide + before), before);
+  }
+  context.translate(start, top - (item.offset?.[1] ?? 0) * 1.33 * ratio);
+  if (item.turned) context.rotate(-Math.PI / 2);
   context.textBaseline = "middle";
   const lines = item.text.split("\n");
   const height = 1.2 * size;

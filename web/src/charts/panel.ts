@@ -98,6 +98,7 @@ export class Panel {
       scales: { x: scale("x"), y: scale("y") },
       series: [{}, { show: false }],
       legend: { show: false },
+      padding: [null, this.besides(width), null, null],
       cursor: {
         points: { show: false },
         drag: { x: true, y: true, uni: 20, setScale: false },
@@ -109,6 +110,18 @@ export class Panel {
         setSelect: [(plot) => this.select(plot)],
       },
     };
+  }
+
+  /** Room for words to the right of the frame, pixels; `null`: there are none. */
+  private besides(width: number): number | null {
+    const edge = Math.max(...this.data.x.range);
+    const longest = this.data.items.map((item) => {
+      if (item.kind !== "text" || item.align === "right" || item.align === "center") return 0;
+      const outside = (item.frame ?? "dd")[0] === "a" ? item.at[0] >= 1 : item.at[0] >= edge;
+      return outside ? LETTER * Math.max(...item.text.split("\n").map((line) => line.length)) : 0;
+    });
+    const most = Math.max(0, ...longest);
+    return most > 0 ? Math.min(most + 6, 0.3 * width) : null;
   }
 
   private axis(name: "x" | "y", width: number): uPlot.Axis {
