@@ -11,6 +11,8 @@ const LEAST_HEIGHT = 230;
 const EXTRA = 30;
 /** Width of the chart in pixels below which panels stand one below the other. */
 const NARROW = 560;
+/** Greatest height over width of a panel that is placed by itself. */
+const TALLEST = 0.8;
 /** Smallest width of a panel, pixels. */
 const LEAST_WIDTH = 220;
 /** Most rows of the table that are shown; the file has all. */
@@ -65,7 +67,8 @@ export class Chart {
     this.width = width;
     const gap = 8;
     // Panels that would be too narrow are placed one after the other in fewer columns.
-    const fit = Math.max(1, width < NARROW ? 1 : Math.floor((width + gap) / (LEAST_WIDTH + gap)));
+    const two = width < NARROW && this.data.columns < 3;
+    const fit = Math.max(1, two ? 1 : Math.floor((width + gap) / (LEAST_WIDTH + gap)));
     const single = this.data.columns > fit;
     const columns = Math.min(fit, this.data.columns);
     const cell = (width - gap * (columns - 1)) / columns;
@@ -77,7 +80,7 @@ export class Chart {
       const wide = single ? cell : cell * across + gap * (across - 1);
       const high = Math.max(LEAST_HEIGHT, cell * aspect * rows + EXTRA);
       panel.element.style.gridArea = single ? "auto" : `${row + 1} / ${column + 1} / span ${rows} / span ${across}`;
-      panel.resize(Math.floor(wide), Math.floor(single ? Math.max(LEAST_HEIGHT, (wide * aspect * rows) / across + EXTRA) : high));
+      panel.resize(Math.floor(wide), Math.floor(single ? Math.max(LEAST_HEIGHT, Math.min((aspect * rows) / across, TALLEST) * wide + EXTRA) : high));
     }
   }
 
