@@ -67,8 +67,8 @@ export class Chart {
     this.width = width;
     const gap = 8;
     // Panels that would be too narrow are placed one after the other in fewer columns.
-    const two = width < NARROW && this.data.columns < 3;
-    const fit = Math.max(1, two ? 1 : Math.floor((width + gap) / (LEAST_WIDTH + gap)));
+    const alone = width < NARROW && this.data.columns < 3;
+    const fit = Math.max(1, alone ? 1 : Math.floor((width + gap) / (LEAST_WIDTH + gap)));
     const single = this.data.columns > fit;
     const columns = Math.min(fit, this.data.columns);
     const cell = (width - gap * (columns - 1)) / columns;
