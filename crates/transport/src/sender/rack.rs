@@ -16,7 +16,7 @@ pub(super) struct Rack {
     seq: u32,
     /// Round-trip time of that transmission (RACK.rtt).
     pub rtt: Dur,
-    /// Minimum round-trip time; zero before the first sample.
+    /// Minimum round-trip time, that of the handshake included; zero before the first sample.
     min_rtt: Dur,
     /// `true` after the first delivery.
     any: bool,
@@ -41,6 +41,11 @@ const PERSIST: u32 = 16;
 impl Rack {
     pub fn new() -> Rack {
         Rack { quarters: 1, ..Rack::default() }
+    }
+
+    /// Records the round-trip time of the handshake, the first measurement of the connection (section 6.2 step 1).
+    pub fn opened(&mut self, rtt: Dur) {
+        self.min_rtt = rtt;
     }
 
     /// Processes the delivery of segment `seq` at `now`, whose last transmission was at `sent` (section 6.2 steps 1 to
@@ -170,6 +175,19 @@ mod tests {
         // A retransmission does not lower the minimum of the originals, and a shorter original does.
         deliver(&mut rack, 11, 200, 260, false);
         assert_eq!(rack.window(Dur::ZERO, true, true), MS(15));
+    }
+
+    /// Section 6.2 steps 1 and 2: the round-trip time of the handshake is the first of the minimum, so that an earlier
+    /// acknowledgement of the first retransmission is doubtful.
+    #[test]
+    fn the_handshake_gives_the_first_minimum() {
+        let mut rack = Rack::new();
+        rack.opened(MS(100));
+        assert_eq!(rack.window(Dur::ZERO, false, false), MS(25));
+        deliver(&mut rack, 0, 400, 450, true);
+        assert!(!rack.is_after(at(100), 1), "50 ms after a retransmission the original was acknowledged");
+        deliver(&mut rack, 1, 100, 180, false);
+        assert_eq!((rack.rtt, rack.window(Dur::ZERO, false, false)), (MS(80), MS(20)));
     }
 
     /// Section 6.2 step 4: the window grows by a quarter at most once per round trip, and stays widened for 16 recoveries
