@@ -177,8 +177,8 @@ fn variable(tcp: &Tcp, name: &str) -> Option<String> {
         "tcp_frto" => if tcp.spurious_timeout == SpuriousTimeout::FRto { "2" } else { "0" }.into(),
         "tcp_slow_start_after_idle" => flag(tcp.slow_start_restart),
         "tcp_reordering" => tcp.dup_thresh.to_string(),
-        // The model has no metrics of routes, and no automatic corking.
-        "tcp_no_metrics_save" | "tcp_autocorking" => String::new(),
+        // The model has no metrics of routes, and no segmentation offload that could delay segments.
+        "tcp_no_metrics_save" | "tcp_tso_win_divisor" => String::new(),
         _ => return None,
     })
 }

@@ -74,6 +74,9 @@ struct Host {
     recent: u64,
     /// Byte after the last one that the peer's window allows.
     offered: u64,
+    /// Number and window, bytes, of the last acknowledgement.
+    last_ack: u64,
+    last_window: u64,
     /// Number of bytes that the application has read.
     consumed: u64,
 }
@@ -101,6 +104,8 @@ pub fn run(script: &Script, connection: Connection) -> Result<(), Failure> {
         opened_at: Time::ZERO,
         recent: 0,
         offered: 0,
+        last_ack: 0,
+        last_window: 0,
         consumed: 0,
     };
     for event in &script.events {

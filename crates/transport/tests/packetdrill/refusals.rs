@@ -66,6 +66,7 @@ fn each_part_of_the_language_that_the_model_lacks_is_refused_at_its_place() {
         ("+0 < . 1:1(0) ack 501 win 9", 1, "byte 501 is not the first one"),
         ("+0 < . 1:1(0) ack 1001 win 9 <nop,nop,TS val 1 ecr 1>", 1, "has timestamps: false"),
         ("+0 < . 1:1(0) ack 1001", 1, "needs `win`"),
+        ("+0 < . 1:1(0) ack 1 win 255", 1, "by its window it is no duplicate"),
         ("+0 > . 2001:3001(1000) ack 1 win 9", 1, "no window on the wire"),
     ] {
         let (at, found, message) = failure(line);

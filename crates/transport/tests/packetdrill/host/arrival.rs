@@ -22,6 +22,7 @@ impl Host {
         }
         if packet.flags.syn {
             self.offered = self.offered.max(packet.ack.unwrap_or(1) + window);
+            (self.last_ack, self.last_window) = (1, window);
             return self.syn(packet, options);
         }
         if options.mss.or(options.window_scale).is_some() || options.sack_ok {
@@ -30,7 +31,18 @@ impl Host {
         let Some(ack) = packet.ack else { return self.fail("a segment without the flag `.`") };
         self.note_timestamp(options);
         if self.connection.role == Role::Sender {
-            self.check_window(ack, window << self.connection.window_scale)?;
+            let scaled = window << self.connection.window_scale;
+            // RFC 5681 section 2: a duplicate has the same window as the acknowledgement before. The model has no window
+            // on the wire, and would take any repeated acknowledgement for a duplicate.
+            let repeats = ack == self.last_ack && options.sack.is_empty() && self.written;
+            if repeats && self.last_window != scaled {
+                return self.fail(format!(
+                    "a window of {scaled} B after one of {} B: by its window it is no duplicate, for the model it is",
+                    self.last_window
+                ));
+            }
+            (self.last_ack, self.last_window) = (ack, scaled);
+            self.check_window(ack, scaled)?;
         }
         match self.stage {
             Stage::Accepting => self.end_of_handshake(packet, ack),
