@@ -10,7 +10,6 @@ import argparse
 import re
 import sys
 from collections import defaultdict
-from pathlib import Path
 
 from rfc_index import ROOT, SCRIPTS, citations, order
 

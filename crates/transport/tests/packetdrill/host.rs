@@ -168,7 +168,7 @@ impl Host {
         }
     }
 
-    /// Returns the time of the next timer; [`Time::NEVER`]: none is set.
+    /// Returns the time of the next timer; [`Time::NEVER`]: no timer is set.
     fn deadline(&self) -> Time {
         let sends = self.stage == Stage::Opening || self.written;
         let sender = if sends { self.sender.deadline() } else { Time::NEVER };

@@ -69,7 +69,7 @@ pub enum Moment {
     Any,
 }
 
-/// What happens.
+/// Content of an event.
 #[derive(Clone, Debug)]
 pub enum What {
     Call(Call),

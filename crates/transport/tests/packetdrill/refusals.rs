@@ -1,4 +1,5 @@
-//! What a model of TCP cannot run is refused by name, with line and column; expectations that do not hold are named.
+//! Parts of the language that a model of TCP cannot run are refused by name, with line and column; expectations that do
+//! not hold are named.
 
 use crate::run;
 
