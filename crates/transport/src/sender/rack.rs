@@ -16,8 +16,10 @@ pub(super) struct Rack {
     seq: u32,
     /// Round-trip time of that transmission (RACK.rtt).
     pub rtt: Dur,
-    /// Minimum round-trip time, that of the handshake included; zero before the first sample.
+    /// Minimum round-trip time; zero before the first sample.
     min_rtt: Dur,
+    /// `true` if `min_rtt` is that of the handshake.
+    of_handshake: bool,
     /// `true` after the first delivery.
     any: bool,
     /// Segment after the highest one delivered.
@@ -43,9 +45,12 @@ impl Rack {
         Rack { quarters: 1, ..Rack::default() }
     }
 
-    /// Records the round-trip time of the handshake, the first measurement of the connection (section 6.2 step 1).
+    /// Records the round-trip time of the handshake, the first measurement of the connection (section 6.2 step 1). The
+    /// first one of data replaces it: a SYN has less transmission time than a segment, and the section recommends a
+    /// minimum of recent measurements.
     pub fn opened(&mut self, rtt: Dur) {
         self.min_rtt = rtt;
+        self.of_handshake = true;
     }
 
     /// Processes the delivery of segment `seq` at `now`, whose last transmission was at `sent` (section 6.2 steps 1 to
@@ -65,7 +70,9 @@ impl Rack {
             return;
         }
         if !retransmitted {
-            self.min_rtt = if self.min_rtt == Dur::ZERO { rtt } else { self.min_rtt.min(rtt) };
+            let first = self.min_rtt == Dur::ZERO || self.of_handshake;
+            self.min_rtt = if first { rtt } else { self.min_rtt.min(rtt) };
+            self.of_handshake = false;
         }
         if !self.any || self.sent < sent || (self.sent == sent && before(self.seq, seq)) {
             self.sent = sent;
@@ -177,8 +184,8 @@ mod tests {
         assert_eq!(rack.window(Dur::ZERO, true, true), MS(15));
     }
 
-    /// Section 6.2 steps 1 and 2: the round-trip time of the handshake is the first of the minimum, so that an earlier
-    /// acknowledgement of the first retransmission is doubtful.
+    /// Section 6.2 steps 1 and 2: until a segment of data is measured, the minimum is the round-trip time of the handshake,
+    /// so that an earlier acknowledgement of the first retransmission is doubtful.
     #[test]
     fn the_handshake_gives_the_first_minimum() {
         let mut rack = Rack::new();
@@ -186,8 +193,10 @@ mod tests {
         assert_eq!(rack.window(Dur::ZERO, false, false), MS(25));
         deliver(&mut rack, 0, 400, 450, true);
         assert!(!rack.is_after(at(100), 1), "50 ms after a retransmission the original was acknowledged");
-        deliver(&mut rack, 1, 100, 180, false);
-        assert_eq!((rack.rtt, rack.window(Dur::ZERO, false, false)), (MS(80), MS(20)));
+        deliver(&mut rack, 1, 100, 220, false);
+        assert_eq!((rack.rtt, rack.window(Dur::ZERO, false, false)), (MS(120), MS(30)));
+        deliver(&mut rack, 2, 110, 210, false);
+        assert_eq!(rack.window(Dur::ZERO, false, false), MS(25));
     }
 
     /// Section 6.2 step 4: the window grows by a quarter at most once per round trip, and stays widened for 16 recoveries
