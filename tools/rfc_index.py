@@ -155,6 +155,10 @@ def gather() -> Index:
         for _, text in comments(path.read_text(encoding="utf-8").splitlines()):
             for document, section in citations(text, None):
                 index[document, section].tests.add(path.stem)
+    for path in sorted(SCRIPTS.glob("*.pkt")):
+        # Only the first line names what the script checks; its calculation may use other documents.
+        for document, section in citations(path.read_text(encoding="utf-8").partition("\n")[0], None):
+            index[document, section].tests.add(path.name)
     return versioned(index)
 
 

@@ -114,6 +114,12 @@ def test_the_index_of_rfcs_is_made_from_the_sources() -> None:
     assert done.returncode == 0, done.stdout + done.stderr
 
 
+def test_the_tables_of_rfc_scripts_are_made_from_the_scripts() -> None:
+    command = [sys.executable, ROOT / "tools" / "rfc_scripts.py", "--check"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
 def test_every_figure_has_a_command_that_draws_it() -> None:
     known = {call.replace("_", "-") for call in re.findall(r"^@figure\(.*\)\ndef (\w+)", figures(), re.MULTILINE)}
     # `reproduce` draws the figures of the results, and tools/report_cards.py those of report cards.

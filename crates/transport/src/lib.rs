@@ -31,5 +31,5 @@ pub use params::{
 };
 pub use receiver::Receiver;
 pub use registry::{Cc, Control};
-pub use sender::{Sender, State, Statistics};
+pub use sender::{Scoreboard, Sender, State, Statistics};
 pub use wire::{Ack, Block, Ecn, EcnEcho, Segment};

@@ -105,10 +105,12 @@ pub(super) struct Board {
     pub above: u32,
     /// Number of SACKed segments above a segment at which the segment is considered lost (DupThresh).
     pub thresh: u32,
-    /// Segment after the highest one retransmitted in this recovery.
+    /// Segment after the highest one retransmitted in this recovery, without the rescue.
     pub high_rxt: u32,
     /// `true` if rule 4 of NextSeg (a rescue retransmission) was used in this recovery.
     pub rescued: bool,
+    /// `true` if the next retransmission is the rescue.
+    rescuing: bool,
     /// Number of segments considered lost since the last report to the congestion control.
     pub newly_lost: u32,
     /// Blocks of the last acknowledgement, whose segments are already marked as SACKed.
@@ -141,6 +143,7 @@ impl Board {
             thresh,
             high_rxt: 0,
             rescued: false,
+            rescuing: false,
             newly_lost: 0,
             seen: [Block::default(); 3],
             last_blocks: [Block::default(); 3],
@@ -216,7 +219,11 @@ impl Board {
             self.retransmitted += 1;
             self.due -= u32::from(was & LOST != 0);
         }
-        self.high_rxt = later(self.high_rxt, seq.wrapping_add(1));
+        // RFC 6675 section 4, NextSeg rule 4: "HighRxt MUST NOT be updated" by the rescue, so that rule 3 still finds the
+        // holes below it.
+        if !std::mem::take(&mut self.rescuing) {
+            self.high_rxt = later(self.high_rxt, seq.wrapping_add(1));
+        }
         if let Some(rack) = &mut self.rack {
             rack.order.push_back((now, seq));
         }
@@ -335,6 +342,7 @@ impl Board {
     pub fn begin(&mut self) {
         self.high_rxt = self.base;
         self.rescued = false;
+        self.rescuing = false;
     }
 
     /// Returns the first segment that is due (NextSeg of RFC 6675 section 4, rule 1); `None`: no segment is due.
@@ -373,6 +381,7 @@ impl Board {
         }
         let last = self.slots.iter().rposition(|slot| !slot.has(SACKED))?;
         self.rescued = true;
+        self.rescuing = true;
         Some(self.base.wrapping_add(last as u32))
     }
 

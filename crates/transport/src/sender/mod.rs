@@ -53,7 +53,7 @@ use reserve::Reserve;
 use sampler::Sampler;
 use sequence::Sequence;
 use state::Counts;
-pub use state::{State, Statistics};
+pub use state::{Scoreboard, State, Statistics};
 use std::sync::Arc;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};

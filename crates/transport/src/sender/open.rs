@@ -59,9 +59,13 @@ impl Sender {
         }
         if self.tcp.timestamps || !lost {
             rtt.sample(now, ack.echo, self.tcp.timestamps, &self.tcp.timers);
+            let min = rtt.min();
+            if let Some(rack) = self.board.as_mut().and_then(|board| board.rack.as_mut()) {
+                rack.opened(min);
+            }
         } else {
             rtt.after_lost_syn(&self.tcp.timers);
         }
-        rtt.reset_back_off();
+        self.timers.rtt.reset_back_off();
     }
 }

@@ -18,6 +18,8 @@ pub(super) struct Rack {
     pub rtt: Dur,
     /// Minimum round-trip time; zero before the first sample.
     min_rtt: Dur,
+    /// `true` if `min_rtt` is that of the handshake.
+    of_handshake: bool,
     /// `true` after the first delivery.
     any: bool,
     /// Segment after the highest one delivered.
@@ -43,6 +45,14 @@ impl Rack {
         Rack { quarters: 1, ..Rack::default() }
     }
 
+    /// Records the round-trip time of the handshake, the first measurement of the connection (section 6.2 step 1). The
+    /// first one of data replaces it: a SYN has less transmission time than a segment, and the section recommends a
+    /// minimum of recent measurements.
+    pub fn opened(&mut self, rtt: Dur) {
+        self.min_rtt = rtt;
+        self.of_handshake = true;
+    }
+
     /// Processes the delivery of segment `seq` at `now`, whose last transmission was at `sent` (section 6.2 steps 1 to
     /// 3). `retransmitted`: it was ever retransmitted; `echo`: the echoed timestamp.
     pub fn delivered(&mut self, seq: u32, sent: Time, retransmitted: bool, now: Time, echo: Time) {
@@ -60,7 +70,9 @@ impl Rack {
             return;
         }
         if !retransmitted {
-            self.min_rtt = if self.min_rtt == Dur::ZERO { rtt } else { self.min_rtt.min(rtt) };
+            let first = self.min_rtt == Dur::ZERO || self.of_handshake;
+            self.min_rtt = if first { rtt } else { self.min_rtt.min(rtt) };
+            self.of_handshake = false;
         }
         if !self.any || self.sent < sent || (self.sent == sent && before(self.seq, seq)) {
             self.sent = sent;
@@ -170,6 +182,21 @@ mod tests {
         // A retransmission does not lower the minimum of the originals, and a shorter original does.
         deliver(&mut rack, 11, 200, 260, false);
         assert_eq!(rack.window(Dur::ZERO, true, true), MS(15));
+    }
+
+    /// Section 6.2 steps 1 and 2: until a segment of data is measured, the minimum is the round-trip time of the handshake,
+    /// so that an earlier acknowledgement of the first retransmission is doubtful.
+    #[test]
+    fn the_handshake_gives_the_first_minimum() {
+        let mut rack = Rack::new();
+        rack.opened(MS(100));
+        assert_eq!(rack.window(Dur::ZERO, false, false), MS(25));
+        deliver(&mut rack, 0, 400, 450, true);
+        assert!(!rack.is_after(at(100), 1), "50 ms after a retransmission the original was acknowledged");
+        deliver(&mut rack, 1, 100, 220, false);
+        assert_eq!((rack.rtt, rack.window(Dur::ZERO, false, false)), (MS(120), MS(30)));
+        deliver(&mut rack, 2, 110, 210, false);
+        assert_eq!(rack.window(Dur::ZERO, false, false), MS(25));
     }
 
     /// Section 6.2 step 4: the window grows by a quarter at most once per round trip, and stays widened for 16 recoveries

@@ -1,7 +1,7 @@
 //! Observable state of a sender, for time series, reports and tests.
 
 use super::Sender;
-use super::state::{RareCounts, State, Statistics};
+use super::state::{RareCounts, Scoreboard, State, Statistics};
 use crate::cc::CongestionControl;
 use tailback_units::{Dur, Time};
 
@@ -38,6 +38,14 @@ impl Sender {
             Some(board) => board.pipe(),
             None => self.plain_in_flight(),
         }
+    }
+    /// Returns the counts of the scoreboard; `None`: the sender does not use SACK.
+    pub fn scoreboard(&self) -> Option<Scoreboard> {
+        self.board.as_ref().map(|board| Scoreboard {
+            sacked: board.sacked,
+            lost: board.lost,
+            retransmitted: board.retransmitted,
+        })
     }
     /// Returns the first segment not acknowledged.
     pub fn una(&self) -> u32 {

@@ -31,6 +31,17 @@ impl State {
     }
 }
 
+/// Counts of outstanding segments on the scoreboard of a sender with SACK.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Scoreboard {
+    /// Number of segments selectively acknowledged.
+    pub sacked: u32,
+    /// Number of segments considered lost, whether or not they have been retransmitted.
+    pub lost: u32,
+    /// Number of segments retransmitted and not considered lost since then.
+    pub retransmitted: u32,
+}
+
 /// Counts of a sender since the start of the run, over all its connections.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
