@@ -24,6 +24,14 @@ async function part(name) {
 const { Engine } = await part("lab/engine");
 const { Run } = await part("lab/run");
 const { LESSONS, variantsOf } = await part("lessons/lessons");
+const { GUIDED, guideOf } = await part("lessons/guides");
+const GALLERY = JSON.parse(existsSync(BUILT) ? /<script type="application\/json" id="lab-gallery">(.*?)<\/script>/s.exec(readFileSync(BUILT, "utf8"))[1] : "[]");
+
+/** For each scenario of the gallery with a question: the slider, the value that answers it, and the times of the change and of the goal (s). */
+const GUIDES = {
+  "lan-b1": ["flows[1].source.rate", "2Mbit/s", 40, 80],
+  "internet-e15": ["flows[1].source.rate", "8Mbit/s", 15, 40],
+};
 
 /** For each lesson: the key of the slider, values that answer the question, and two times: of the change, and when the goal holds (s). */
 const ANSWERS = {
@@ -78,6 +86,28 @@ for (const lesson of LESSONS) {
         runs.forEach((run) => run.close());
       }
     }
+  });
+}
+
+test("each question of the gallery has an answer here", { skip: notBuilt }, () => {
+  assert.deepEqual([...GUIDED].sort(), Object.keys(GUIDES).sort());
+});
+
+for (const [id, [key, value, change, end]] of Object.entries(GUIDES)) {
+  test(`${id}: the question is answered by the slider, and not before`, { skip: notBuilt }, async () => {
+    const lesson = guideOf(GALLERY.find((entry) => entry.id === id));
+    const engine = await Engine.load(readFileSync(MODULE));
+    const runs = variantsOf(lesson).map((variant) => new Run(engine, variant, 1n));
+    const measured = (since) => lesson.measure(runs.map((run) => run.excerpt(lesson.port, lesson.seconds, since)));
+    const advance = (seconds) => runs.forEach((run) => run.advance(seconds * 1e12, Infinity));
+    advance(change);
+    const before = measured(0);
+    assert.ok(!before[0].holds && before[1].holds, JSON.stringify(before));
+    runs.forEach((run) => run.change([`${key}=${value}`]));
+    advance(end);
+    const after = measured(change * 1e12);
+    assert.ok(after.every(({ holds }) => holds), JSON.stringify(after));
+    runs.forEach((run) => run.close());
   });
 }
 
@@ -140,6 +170,22 @@ for (const [name, options] of Object.entries({ light: {}, dark: { colorScheme: "
     assert.ok(content <= width, `${content} px of content in ${width} px`);
   });
 }
+
+test("a scenario of the gallery with a question opens as two variants with its slider", { skip }, async (t) => {
+  const { context, page, problems } = await open(browser, `${PAGE}#scenario=lan-b1`);
+  t.after(async () => {
+    await context.close();
+    assert.deepEqual(problems, []);
+  });
+  await page.locator("#lesson .question").waitFor({ timeout: 60000 });
+  assert.equal(await page.locator("canvas.network").count(), 2);
+  assert.ok(await page.getByRole("slider", { name: "flows[1].source.rate, variant A" }).isVisible());
+  assert.equal(await page.locator("#port option:checked").textContent(), "sw1->sw2");
+  await page.click("#to-end");
+  // Video is lost in A (the network of B loses data only).
+  await page.waitForFunction(() => /A: .*video \d+.*B: /.test(document.getElementById("state").textContent), null, { timeout: 60000 });
+  assert.doesNotMatch((await page.textContent("#state")).split("B: ")[1], /video \d/);
+});
 
 test("the first play of a lesson moves packets, and another scenario ends the lesson", { skip }, async (t) => {
   const page = await lessonPage(t, "synchronisation");

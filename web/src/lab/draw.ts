@@ -37,8 +37,8 @@ const MARGIN = 84;
 
 /** Height of the canvas, pixels; on a narrow page the columns are rows. */
 export function heightFor({ rows, columns }: Layout, width: number): number {
-  if (width < 560) return Math.min(Math.max(430, MARGIN + columns * 70), 640);
-  return Math.min(Math.max(330, MARGIN + rows * ROW), 640);
+  if (width < 400 && columns > 3) return Math.min(Math.max(430, MARGIN + columns * 70), 640);
+  return Math.min(Math.max(160, MARGIN + rows * ROW), 640);
 }
 
 export class Drawing {
@@ -294,7 +294,11 @@ export class Drawing {
     const first = queue > 0 ? `longest queue ${(queue / 1000).toFixed(1)} kB at ${this.#ports[fullest]}` : "all queues empty";
     const drops = Object.values(picture.causes).reduce((sum, count) => sum + count, 0);
     const some = stopped.length > 4 ? `${stopped.slice(0, 4).join(", ")} and ${stopped.length - 4} more` : stopped.join(", ");
-    return `${first}; ${drops} dropped, ${picture.marks} marked; stopped ports: ${some || "none"}`;
+    // Of several groups, those that have lost most.
+    const lost = Object.entries(picture.lost).sort((a, b) => b[1] - a[1]);
+    const groups = new Set(this.#network.flows.map(([, , group]) => group)).size;
+    const whose = groups > 1 && lost.length > 0 ? ` (${lost.slice(0, 3).map(([group, count]) => `${group} ${count}`).join(", ")})` : "";
+    return `${first}; ${drops} dropped${whose}, ${picture.marks} marked; stopped ports: ${some || "none"}`;
   }
 }
 

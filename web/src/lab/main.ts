@@ -16,6 +16,7 @@ import { Schema } from "./schema.ts";
 import { entryOf, fromFragment, toFragment } from "./share.ts";
 import { slider } from "./sliders.ts";
 import { followColours } from "./theme.ts";
+import { guideOf } from "../lessons/guides.ts";
 import { LESSONS, lessonOf, variantsOf, type Lesson } from "../lessons/lessons.ts";
 import { panel } from "../lessons/panel.ts";
 import type { EditorView } from "@codemirror/view";
@@ -40,6 +41,7 @@ const ui = {
   seed: find<HTMLInputElement>("seed"),
   play: find<HTMLButtonElement>("play"),
   restart: find<HTMLButtonElement>("restart"),
+  toEnd: find<HTMLButtonElement>("to-end"),
   step: find<HTMLButtonElement>("step"),
   span: find<HTMLSelectElement>("span"),
   slower: find<HTMLButtonElement>("slower"),
@@ -145,11 +147,11 @@ async function measureAnswer(): Promise<void> {
 }
 
 /** Opens a lesson: its variants, port, flow and question. */
-async function teach(next: Lesson): Promise<void> {
+async function teach(next: Lesson, address = `lesson=${next.id}`): Promise<void> {
   find("about").textContent = next.about;
   ui.seed.value = "1";
   ui.compare.checked = next.second !== undefined;
-  ui.pick.value = `lesson=${next.id}`;
+  ui.pick.value = address.startsWith("scenario=") ? next.id : address;
   if (editor !== null) parts?.setText(editor, next.toml);
   await client.ask("pause", {}).catch(() => undefined);
   playing = false;
@@ -161,7 +163,7 @@ async function teach(next: Lesson): Promise<void> {
   await watch();
   answer = panel(find("lesson"), next);
   lesson = next;
-  history.replaceState(null, "", `#lesson=${next.id}`);
+  history.replaceState(null, "", `#${address}`);
   const distance = (one: number) => Math.abs(Math.log(one / next.speed));
   speed = SPEEDS.reduce((best, one, i) => (distance(one) < distance(SPEEDS[best]!) ? i : best), 0);
   showControls();
@@ -209,7 +211,7 @@ function drawPlots(): void {
 
 function showControls(latest: Picture | undefined = pictures[0]): void {
   const ready = opened.length > 0;
-  for (const button of [ui.play, ui.restart, ui.step, ui.slower, ui.faster]) button.disabled = !ready;
+  for (const button of [ui.play, ui.restart, ui.toEnd, ui.step, ui.slower, ui.faster]) button.disabled = !ready;
   const done = ready && pictures.length > 0 && pictures.every((picture) => picture.done);
   ui.play.textContent = playing ? "Pause" : done ? "Play again" : "Play";
   ui.slower.disabled ||= speed === 0;
@@ -322,13 +324,32 @@ const group = (name: string) => name.replace(/\[\d+\]$/, "");
 function busiest({ check, names }: Opened): number {
   const { links, nodes, flows } = check.network!;
   const kinds = new Map(nodes);
-  const received = new Map<string, number>();
-  for (const [, to] of flows) received.set(to, (received.get(to) ?? 0) + 1);
-  const load = (port: number) => {
-    const { ends, rate_bps } = links[port >> 1]!;
-    const [from, to] = port & 1 ? [ends[1], ends[0]] : ends;
-    return kinds.get(from) === "switch" ? (received.get(to) ?? 0.5) / (rate_bps[port & 1]! || 1) : 0;
-  };
+  const to = new Map<string, number[]>();
+  links.forEach(({ ends }, link) => {
+    to.set(ends[1], [...(to.get(ends[1]) ?? []), 2 * link]);
+    to.set(ends[0], [...(to.get(ends[0]) ?? []), 2 * link + 1]);
+  });
+  const from = (port: number) => links[port >> 1]!.ends[port & 1]!;
+  const uses = new Map<number, number>();
+  // The paths of some flows are enough, and take little time in large networks.
+  for (const [sender, receiver] of flows.filter((_, i) => i % Math.ceil(flows.length / 100) === 0)) {
+    // Breadth first from the receiver: the port of each node on a shortest path to it.
+    const next = new Map<string, number>();
+    const reached = [receiver];
+    for (const node of reached) {
+      for (const port of to.get(node) ?? []) {
+        if (from(port) === receiver || next.has(from(port))) continue;
+        next.set(from(port), port);
+        reached.push(from(port));
+      }
+    }
+    for (let node = sender; node !== receiver && next.has(node); ) {
+      const port = next.get(node)!;
+      if (kinds.get(node) === "switch") uses.set(port, (uses.get(port) ?? 0) + 1);
+      node = links[port >> 1]!.ends[1 - (port & 1)]!;
+    }
+  }
+  const load = (port: number) => (uses.get(port) ?? 0) / (links[port >> 1]!.rate_bps[port & 1]! || 1);
   return names.ports.reduce((best, _, port) => (load(port) > load(best) ? port : best), 0);
 }
 
@@ -388,7 +409,7 @@ async function controls(): Promise<boolean> {
     return control;
   });
   const none = document.createElement("p");
-  none.textContent = "This scenario declares no value that can change during the run. Choose one below.";
+  none.textContent = "The scenario has no slider yet: choose a value below. The run is then repeated up to the present time.";
   find("tunables").replaceChildren(...(current.length > 0 ? current : [none]));
   const others = new Map<string, HTMLOptGroupElement>();
   ui.add.replaceChildren(new Option("choose …", ""));
@@ -424,6 +445,8 @@ async function addTunable(path: string): Promise<void> {
 const plain = (text: string): Variant => ({ text, sets: [], tunable: [], timeline: [] });
 
 async function choose(entry: Entry): Promise<void> {
+  const guide = guideOf(entry);
+  if (guide !== null) return teach(guide, `scenario=${entry.id}`);
   endLesson();
   find("about").textContent = entry.about;
   const check = await client.ask("check", { text: entry.toml });
@@ -530,6 +553,7 @@ function bind(): void {
     await client.ask("pause", {});
     await jump(0);
   });
+  ui.toEnd.onclick = act(async () => jump(opened[0]!.end));
   ui.step.onclick = act(step);
   ui.slower.onclick = () => faster(-1);
   ui.faster.onclick = () => faster(1);
@@ -561,10 +585,11 @@ function bind(): void {
     await open(ui.compare.checked ? [a, structuredClone(a)] : [a], at);
   });
   ui.runText.onclick = act(async () => {
-    endLesson();
-    ui.compare.checked = false;
-    find("about").textContent = "";
-    if (await open([plain(editor!.state.doc.toString())], 0)) suitableSpeed();
+    // The question, the port, the flow and the speed are kept: usually a value has been changed.
+    const text = editor!.state.doc.toString();
+    const kept = lesson === null ? [plain(text)] : variants.map((variant) => ({ ...variant, text, timeline: [] }));
+    if (await open(kept, 0)) await client.ask("play", { speed: SPEEDS[speed]! }).then(() => (playing = true));
+    showControls();
   });
   find("share").onclick = act(async () => {
     const used = client.laws.filter(({ name }) => variants.some(({ text }) => text.includes(name)));

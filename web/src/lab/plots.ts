@@ -108,7 +108,8 @@ export class Plots {
       const some = (name: string) => this.#data.some((data) => data.values[name]?.some((value) => (value ?? 0) > 0));
       return [...all, "marks"].filter(some);
     }
-    return all.filter((name) => this.#data.some((data) => data.values[name]?.some((value) => value !== null)));
+    // The bytes that a law needs for its state are constant in most disciplines.
+    return all.filter((name) => !name.endsWith("state_bytes")).filter((name) => this.#data.some((data) => data.values[name]?.some((value) => value !== null)));
   }
 
   #draw(panel: Panel): void {
@@ -142,8 +143,10 @@ export class Plots {
     const series = this.#data.flatMap((_, variant) =>
       names.map((name, i): uPlot.Series => {
         const letter = this.#data.length > 1 ? `${"AB"[variant]} ` : "";
-        const dash = variant > 0 ? { dash: [6, 4] } : {};
-        const colour = this.#data.length > 1 && names.length === 1 ? colourOf(variant) : colourOf(i);
+        // With two variants the colour is that of the variant, as in all plots, and the dashes are those of the cause.
+        const two = this.#data.length > 1;
+        const dash = two && i > 0 ? { dash: [2 + 5 * i, 4] } : {};
+        const colour = colourOf(two ? variant : i);
         return { label: `${letter}${label(name)}`, stroke: colour, width: 1.5, points: { show: false }, ...dash };
       }),
     );
@@ -151,7 +154,7 @@ export class Plots {
       width: figure.clientWidth,
       height: 150,
       legend: { show: true, live: true },
-      cursor: { sync: { key: "lab" }, drag: { x: false, y: false } },
+      cursor: { sync: { key: "lab" }, y: false, drag: { x: false, y: false } },
       scales: { x: { time: false }, y: { range: { min: { pad: 0.05, soft: 0, mode: 1 }, max: { pad: 0.1, soft: 0, mode: 2 } } } },
       axes: [{ ...axis, size: 30 }, { ...axis, size: 52, values: (_, ticks) => ticks.map(short) }],
       series: [{ label: "time (s)", value: (_, v) => (v === null ? "–" : v.toFixed(4)) }, ...series],
@@ -212,7 +215,10 @@ export class Plots {
 }
 
 /** A number of an axis in at most six letters. */
-const short = (value: number) => (Math.abs(value) >= 10000 ? value.toExponential().replace("e+", "e") : String(Number(value.toPrecision(4))));
+function short(value: number): string {
+  const [unit, letter] = Math.abs(value) >= 1e7 ? [1e6, "M"] : Math.abs(value) >= 1e4 ? [1e3, "k"] : [1, ""];
+  return `${Number((value / unit).toPrecision(4))}${letter}`;
+}
 
 /** Name of a series without the family, in words. */
 const label = (name: string) => name.replace(/^\w+: /, "").replaceAll("_", " ");

@@ -44,6 +44,8 @@ export interface Excerpt {
   goodput: Record<string, number>;
   /** Dropped packets of all ports, by cause. */
   drops: Record<string, number>;
+  /** Dropped packets of all ports, by group of flows. */
+  lost: Record<string, number>;
 }
 
 /** State of a port for the drawing. */
@@ -83,6 +85,8 @@ export interface Picture {
   series: Series;
   /** Number of drops by cause. */
   causes: Record<string, number>;
+  /** Dropped packets since the start, by group of flows. */
+  lost: Record<string, number>;
   marks: number;
   /** Digest of the report, at the end of the run. */
   digest: string | null;

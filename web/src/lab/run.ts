@@ -47,6 +47,8 @@ interface Sample {
   /** Numbers in the order of `Columns`; NaN: absent at this time. */
   numbers: Float64Array;
   causes: Record<string, number>;
+  /** Dropped packets by group of flows. */
+  lost: Record<string, number>;
 }
 
 /** Where the numbers of ports and flows are in a sample. */
@@ -131,6 +133,7 @@ export class Run {
   #latest: View;
   #flights: Flight[] = [];
   #causes: Record<string, number> = {};
+  #lost: Record<string, number> = {};
   #marks = 0;
   #dropsAt: number[] = [];
   #sent = 0;
@@ -217,6 +220,7 @@ export class Run {
     this.#samples = [];
     this.#flights = [];
     this.#causes = {};
+    this.#lost = {};
     this.#marks = 0;
     this.#dropsAt = [];
     this.#sent = 0;
@@ -262,6 +266,8 @@ export class Run {
         const reason = REASONS[rows.getUint8(at + 39)] ?? "other";
         this.#causes[reason] = (this.#causes[reason] ?? 0) + 1;
         this.#dropsAt.push(port);
+        const flow = this.names.flows[rows.getUint32(at + 20, true)];
+        if (flow !== undefined) this.#lost[groupOf(flow)] = (this.#lost[groupOf(flow)] ?? 0) + 1;
       } else if (event === MARK) {
         this.#marks += 1;
       }
@@ -276,7 +282,7 @@ export class Run {
     const view = this.#view();
     this.#latest = view;
     const numbers = numbersOf(view, this.#columns);
-    this.#samples.push({ time: view.time_ps / 1e12, numbers, causes: { ...this.#causes, marked: this.#marks } });
+    this.#samples.push({ time: view.time_ps / 1e12, numbers, causes: { ...this.#causes, marked: this.#marks }, lost: { ...this.#lost } });
   }
 
   #view(): View {
@@ -333,6 +339,7 @@ export class Run {
       drops,
       series,
       causes: { ...this.#causes },
+      lost: { ...this.#lost },
       marks: this.#marks,
       digest: this.#digest,
       attained,
@@ -395,11 +402,12 @@ export class Run {
     const megabits = (place: number) => (8e-6 * (latest.numbers[place]! - before.numbers[place]!)) / (latest.time - before.time);
     const goodput: Record<string, number> = {};
     for (const [flow, { at }] of this.#columns.flows) {
-      const group = flow.replace(/\[\d+\]$/, "");
-      goodput[group] = (goodput[group] ?? 0) + megabits(at);
+      goodput[groupOf(flow)] = (goodput[groupOf(flow)] ?? 0) + megabits(at);
     }
     const drops = REASONS.map((reason) => [reason, (latest.causes[reason] ?? 0) - (before.causes[reason] ?? 0)]);
+    const lost = Object.entries(latest.lost).map(([group, count]) => [group, count - (before.lost[group] ?? 0)]);
     return {
+      lost: Object.fromEntries(lost) as Record<string, number>,
       queue: number(own.at + QUEUE).map((bytes) => bytes / 1000),
       delay: within.map(({ numbers }) => (8000 * numbers[own.at + QUEUE]!) / numbers[own.at + RATE]!),
       state: Object.fromEntries(own.states.map((key, i) => [key, number(own.at + PORT_STATES + i)])),
@@ -416,6 +424,9 @@ export class Run {
     return { names: ["time_s", ...names], columns: [time, ...names.map((key) => values[key]!)] };
   }
 }
+
+/** Name of the group of a flow. */
+const groupOf = (flow: string) => flow.replace(/\[\d+\]$/, "");
 
 /** Returns Mbit/s between two samples. */
 function rate(now: Sample, before: Sample | undefined, read: (sample: Sample) => number): number | null {

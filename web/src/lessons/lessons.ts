@@ -25,8 +25,12 @@ export interface Lesson {
   /** What one sees, and what to try. */
   about: string;
   toml: string;
+  /** Lines `path=value` of variant A; absent: none. */
+  first?: string[];
   /** Lines `path=value` of variant B; absent: there is one variant. */
   second?: string[];
+  /** Keys that can change during the run, in addition to those that the scenario declares. */
+  tunable?: string[];
   /** The port whose queue is watched, and the flow that is plotted. */
   port: string;
   flow: string;
@@ -45,11 +49,11 @@ const mean = (values: number[]) => values.reduce((sum, value) => sum + value, 0)
 const digits = (value: number) => String(Number(value.toPrecision(3)));
 
 /** Returns whether a value is below (or not above) a limit, as a part of an answer. */
-function below(name: string, value: number, limit: number, unit: string): Measured {
+export function below(name: string, value: number, limit: number, unit: string): Measured {
   return { name, value: `${digits(value)} ${unit}`, goal: limit === 0 ? "0" : `below ${limit} ${unit}`, holds: limit === 0 ? value === 0 : value < limit };
 }
 
-function above(name: string, value: number, limit: number, unit: string): Measured {
+export function above(name: string, value: number, limit: number, unit: string): Measured {
   return { name, value: `${digits(value)} ${unit}`, goal: `above ${limit} ${unit}`, holds: value > limit };
 }
 
@@ -190,8 +194,9 @@ export const LESSONS: Lesson[] = [
 ];
 
 /** Variants of a lesson at its start. */
-export function variantsOf({ toml, second }: Lesson): Variant[] {
-  return [[], ...(second === undefined ? [] : [second])].map((sets) => ({ text: toml, sets, tunable: [], timeline: [] }));
+export function variantsOf({ toml, first = [], second, tunable = [] }: Lesson): Variant[] {
+  const all = [first, ...(second === undefined ? [] : [second])];
+  return all.map((sets) => ({ text: toml, sets, tunable: [...tunable], timeline: [] }));
 }
 
 /** The lesson that an address names; `null`: none. */
