@@ -14,7 +14,7 @@ const GUIDES: Record<string, Guide> = {
     tunable: ["flows[data].source.rate"],
     port: "sw1->sw2",
     flow: "video[1]",
-    speed: 0.5,
+    speed: 5,
     seconds: 20,
     question: "Video has priority. Up to which rate of the data does it lose nothing in A, too, for 20 s?",
     measure: ([a, b]) => [
@@ -30,7 +30,7 @@ const GUIDES: Record<string, Guide> = {
     tunable: ["flows[cbr].source.rate"],
     port: "r0->r1",
     flow: "cbr",
-    speed: 1,
+    speed: 2,
     seconds: 10,
     question: "How slow must cbr be so that TCP gets more than 30 of the 45 Mbit/s with RED (A)? With SFB (B) it gets that at any rate.",
     measure: ([a, b]) => [above("TCP data in A", a!.goodput["tcp"] ?? 0, 30, "Mbit/s"), above("TCP data in B", b!.goodput["tcp"] ?? 0, 30, "Mbit/s")],
