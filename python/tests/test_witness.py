@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import shutil
 import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -232,6 +236,43 @@ def test_the_program_of_the_guest_compiles_without_warnings(tmp_path: Path) -> N
     made = subprocess.run([str(tmp_path / "traffic"), "nothing"], capture_output=True, text=True, check=False)
     assert made.returncode == 2
     assert "traffic.c" in made.stderr
+
+
+VALIDATION = Path(__file__).parents[2] / "validation" / "linux"
+
+
+@pytest.fixture(scope="module")
+def comparison() -> Iterator[ModuleType]:
+    """Return validation/linux/witness.py."""
+    sys.path.insert(0, str(VALIDATION))
+    try:
+        yield importlib.import_module("witness")
+    finally:
+        sys.path.remove(str(VALIDATION))
+        for name in ("witness", "cases"):
+            sys.modules.pop(name, None)
+
+
+def test_recorded_results_of_the_kernel_are_met_as_documented(comparison: ModuleType) -> None:
+    record = comparison.read_record()
+    cases = comparison.cases
+    known = {case.name: case for case in [*cases.CASES, *cases.drawn()]}
+    assert set(cases.KNOWN) <= set(record["cases"]) <= set(known)
+    assert len(record["cases"]) >= comparison.SAMPLE
+    # The first of the record: the others are compared by `make validate`.
+    for name in list(record["cases"])[: comparison.SAMPLE]:
+        row = comparison.recorded(known[name], record)
+        assert {line.metric for line in row.lines if line.verdict not in ("inside", "none")} == cases.KNOWN.get(
+            name, set()
+        ), name
+
+
+def test_all_cases_can_be_run_by_the_guest(comparison: ModuleType) -> None:
+    cases = comparison.cases
+    every = [*cases.CASES, *cases.drawn()]
+    assert len({one.name for one in every}) == len(every) == 139
+    for one in every[::9]:
+        case(cases.scenario(one)).script(1)
 
 
 def test_the_scripts_of_the_guest_are_valid_bash() -> None:

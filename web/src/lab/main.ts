@@ -133,7 +133,8 @@ async function measureAnswer(): Promise<void> {
   const { port, seconds } = lesson;
   const since = Math.max(0, ...variants.flatMap((variant) => variant.timeline.map((change) => change.at)));
   try {
-    answer(await client.ask("excerpts", { port, seconds, since }));
+    const changed = variants.some((variant) => variant.timeline.length > 0);
+    answer(await client.ask("excerpts", { port, seconds, since }), changed);
   } finally {
     // Twice a second is enough to read.
     setTimeout(
@@ -209,6 +210,12 @@ function drawPlots(): void {
   if (plots.waiting && !playing) requestAnimationFrame(drawPlots);
 }
 
+/** A time with two digits; the attained speed changes all the time. */
+function rough(seconds: number): string {
+  const [unit, name] = seconds >= 1 ? [1, "s"] : seconds >= 1e-3 ? [1e-3, "ms"] : [1e-6, "µs"];
+  return `${Number((seconds / unit).toPrecision(2))} ${name}`;
+}
+
 function showControls(latest: Picture | undefined = pictures[0]): void {
   const ready = opened.length > 0;
   for (const button of [ui.play, ui.restart, ui.toEnd, ui.step, ui.slower, ui.faster]) button.disabled = !ready;
@@ -217,7 +224,7 @@ function showControls(latest: Picture | undefined = pictures[0]): void {
   ui.slower.disabled ||= speed === 0;
   ui.faster.disabled ||= speed === SPEEDS.length - 1;
   const attained = playing ? (latest?.attained ?? null) : null;
-  ui.speed.textContent = attained === null ? `${time(SPEEDS[speed]! * 1e12).replace(/\.?0+ /, " ")} per second` : `${time(attained * 1e12)} per second (limit)`;
+  ui.speed.textContent = attained === null ? `${time(SPEEDS[speed]! * 1e12).replace(/\.?0+ /, " ")} per second` : `${rough(attained)} per second, limit`;
 }
 
 /** Opens the variants at a time; on an error the present run stays. */

@@ -16,7 +16,7 @@ const GUIDES: Record<string, Guide> = {
     flow: "video[1]",
     speed: 5,
     seconds: 20,
-    question: "Video has priority. Up to which rate of the data does it lose nothing in A, too, for 20 s?",
+    question: "Video has priority. At which rate of the data does it lose nothing in A, too, for 20 s?",
     measure: ([a, b]) => [
       below("Video frames lost in A", a!.lost["video"] ?? 0, 0, "packets"),
       below("Video frames lost in B", b!.lost["video"] ?? 0, 0, "packets"),

@@ -3,8 +3,11 @@
 import type { Excerpt } from "../lab/protocol.ts";
 import type { Lesson } from "./lessons.ts";
 
-/** Shows a lesson's question in an element; returns a function that shows the values measured. */
-export function panel(place: HTMLElement, lesson: Lesson): (excerpts: (Excerpt | null)[]) => void {
+/**
+ * Shows a lesson's question in an element; returns a function that shows the values measured. Its second argument: whether a value was
+ * changed in this run, without which there is no answer.
+ */
+export function panel(place: HTMLElement, lesson: Lesson): (excerpts: (Excerpt | null)[], changed: boolean) => void {
   const question = document.createElement("p");
   question.className = "question";
   question.textContent = lesson.question;
@@ -16,18 +19,24 @@ export function panel(place: HTMLElement, lesson: Lesson): (excerpts: (Excerpt |
   place.hidden = false;
   let answered = false;
   const span = lesson.seconds >= 1 ? `${lesson.seconds} s` : `${lesson.seconds * 1000} ms`;
-  return (excerpts) => {
+  return (excerpts, changed) => {
     if (excerpts.length < (lesson.second === undefined ? 1 : 2)) {
       answer.textContent = "The question needs both variants: choose the lesson again.";
       return;
     }
     const all = excerpts.filter((excerpt) => excerpt !== null);
     if (all.length < excerpts.length || all.length === 0) {
-      if (!answered) answer.textContent = `Measured over ${span} of the run without a change: press Play and wait.`;
+      // Values of an earlier run, or of before the change, would be mistaken for those of now.
+      list.replaceChildren();
+      answer.textContent = `${answered ? "Answered before. " : ""}Measured over ${span} of the run without a change: press Play and wait.`;
       return;
     }
     const measured = lesson.measure(all);
+    const over = document.createElement("li");
+    over.className = "over";
+    over.textContent = `In the last ${span}:`;
     list.replaceChildren(
+      over,
       ...measured.map(({ name, value, goal, holds }) => {
         const item = document.createElement("li");
         item.className = holds ? "holds" : "";
@@ -35,7 +44,9 @@ export function panel(place: HTMLElement, lesson: Lesson): (excerpts: (Excerpt |
         return item;
       }),
     );
-    answered ||= measured.every(({ holds }) => holds);
-    answer.textContent = answered ? `Answered. ${lesson.why}` : "Not answered yet: move the slider.";
+    const holds = changed && measured.every((one) => one.holds);
+    answered ||= holds;
+    if (holds) answer.textContent = `Answered. ${lesson.why}`;
+    else answer.textContent = answered ? "Answered before, but not with the present values." : "Not answered yet: move the slider.";
   };
 }
