@@ -147,7 +147,7 @@ def main() -> int:
         killed += dead
         print(f"{mutant.rule}: {mutant.breaks}: {words}", flush=True)
     rules = len({mutant.rule for mutant in chosen})
-    print(f"{killed} of {len(chosen)} mutants of {rules} rules are killed by their scripts")
+    print(f"{killed} of {len(chosen)} mutants, of {rules} sections, are killed by their scripts")
     return int(killed < len(chosen))
 
 

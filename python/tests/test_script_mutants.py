@@ -38,6 +38,11 @@ def test_at_least_ten_rules_of_the_sender_are_broken() -> None:
     assert documents >= {3042, 3168, 3708, 5681, 5682, 6298, 6582, 6675, 6928, 6937, 8257, 8985, 9406, 9438}
 
 
+def test_every_script_has_a_mutant_that_it_must_detect() -> None:
+    named = {script for mutant in mutants() for script in mutant.scripts}
+    assert named == {path.stem for path in (ROOT / SCRIPTS).glob("*.pkt")}
+
+
 @pytest.mark.parametrize(("text", "count"), [("two", 0), ("one one", 2)])
 def test_a_text_that_does_not_occur_exactly_once_is_an_error(text: str, count: int) -> None:
     with pytest.raises(ValueError, match=f"occurs {count} times"):
