@@ -184,6 +184,7 @@ validate: $(VENV)/.tested $(WEB)/report.js ## Run the long tests too (random net
 	tools/miri.sh
 	tools/loom.sh
 	$(BIN)/python tools/mutate.py --count 40 --out $(OUT)/mutants
+	$(BIN)/python tools/script_mutants.py --out $(OUT)/script-mutants
 	@if tools/wasm_ready.sh; then $(MAKE) --no-print-directory lab; fi
 	cd web && LAB_GALLERY=all TAILBACK=$(CURDIR)/$(BIN)/tailback node --test test/gallery.test.mjs
 	$(BIN)/python validation/tcp.py --out $(OUT)/validation
