@@ -16,7 +16,7 @@ from tailback.results.intervals import Interval, mean_interval
 from tailback.scenario import Scenario
 from tailback.witness.kernel import GUEST, Kernel
 from tailback.witness.network import Case
-from tailback.witness.outcome import METRICS, Metric, Outcome, Probe, on_kernel, on_tailback
+from tailback.witness.outcome import METRICS, Criterion, Outcome, Probe, on_kernel, on_tailback
 
 __all__ = ["CONFIDENCE", "LEAST_SEEDS", "MOST_SEEDS", "Answers", "Line", "compare", "lines", "table"]
 
@@ -129,7 +129,7 @@ def compare(
         goal = min(most, count + 5)
 
 
-def _text(metric: Metric, interval: Interval) -> str:
+def _text(metric: Criterion, interval: Interval) -> str:
     if math.isnan(interval.mean):
         return "none"
     value = f"{metric.scale * interval.mean:.{metric.digits}f}"

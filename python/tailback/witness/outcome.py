@@ -17,12 +17,12 @@ from tailback.witness.kernel import START_S, Kernel
 from tailback.witness.network import Case, Flows, jain
 from tailback.witness.records import RECORD, arrivals
 
-__all__ = ["METRICS", "Metric", "Outcome", "Probe", "on_kernel", "on_tailback"]
+__all__ = ["METRICS", "Criterion", "Outcome", "Probe", "on_kernel", "on_tailback"]
 
 
 @dataclass(frozen=True)
-class Metric:
-    """A metric of a case."""
+class Criterion:
+    """A metric of a case, with its tolerance."""
 
     title: str
     unit: str
@@ -37,16 +37,16 @@ class Metric:
 
 
 METRICS = {
-    "loss": Metric("loss", "%", 100, 3, 0.10, 0.002),
-    "marks": Metric("marks", "%", 100, 3, 0.10, 0.002),
-    "utilisation": Metric("utilisation", "%", 100, 2, 0, 0.01),
-    "queue_bytes": Metric("mean queue", "kB", 1e-3, 2, 0.10, 1500),
-    "goodput_bps": Metric("goodput", "Mbit/s", 1e-6, 3, 0.02, 0),
-    "jain": Metric("Jain's index", "", 1, 3, 0, 0.05),
-    "retransmissions": Metric("retransmissions", "%", 100, 3, 0.15, 0.002),
-    "timeouts": Metric("timeouts", "per 1000 packets", 1e3, 3, 0.15, 0.0005),
-    "p50_s": Metric("median delay of probes", "ms", 1e3, 2, 0.10, 0.001),
-    "p99_s": Metric("99 % delay of probes", "ms", 1e3, 2, 0.15, 0.002),
+    "loss": Criterion("loss", "%", 100, 3, 0.10, 0.002),
+    "marks": Criterion("marks", "%", 100, 3, 0.10, 0.002),
+    "utilisation": Criterion("utilisation", "%", 100, 2, 0, 0.01),
+    "queue_bytes": Criterion("mean queue", "kB", 1e-3, 2, 0.10, 1500),
+    "goodput_bps": Criterion("goodput", "Mbit/s", 1e-6, 3, 0.02, 0),
+    "jain": Criterion("Jain's index", "", 1, 3, 0, 0.05),
+    "retransmissions": Criterion("retransmissions", "%", 100, 3, 0.15, 0.002),
+    "timeouts": Criterion("timeouts", "per 1000 packets", 1e3, 3, 0.15, 0.0005),
+    "p50_s": Criterion("median delay of probes", "ms", 1e3, 2, 0.10, 0.001),
+    "p99_s": Criterion("99 % delay of probes", "ms", 1e3, 2, 0.15, 0.002),
 }
 """Metrics by name, with their tolerances, which were fixed before the first comparison.
 
