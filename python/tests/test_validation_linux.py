@@ -101,7 +101,8 @@ def test_the_guest_is_configured_with_the_traffic_of_the_scenario(compare, polic
         guest.Group("bulk", "tcp", 0, 4, 1500, rtt_s=0.04),
     ]
     case = guest.Run(prepared.script, prepared.groups, seed=2, warmup_s=5, duration_s=35).case().splitlines()
-    assert case[:3] == ["source_host 1 0", "source_host 2 0", "source_host 3 40000us"]
+    assert case[0] == ". /run/case/network.sh"
+    assert case[1:4] == ["source_host 1 0", "source_host 2 0", "source_host 3 40000us"]
     # 46 << 2 = 184; start at 5 s, duration 35 s; segments of bulk have 1500 - 40 B.
     assert "launch source1 udp 10.9.0.2 5001 184 10 200 80000 cbr 0.1 2001 5 40" in case
     assert "launch source3 tcp 10.9.0.2 5001 0 4 reno 1460 1 2003 5 40" in case
@@ -160,6 +161,5 @@ def test_the_program_of_the_guest_compiles_and_exits_with_2_without_arguments(tm
     assert subprocess.run([kernel.traffic], capture_output=True, check=False).returncode == 2
 
 
-def test_the_scripts_are_valid_shell(guest):
-    for name in ("guest.sh", "build_kernel.sh"):
-        subprocess.run(["bash", "-n", str(guest.HERE / name)], check=True)
+def test_the_script_of_the_network_is_valid_shell(guest):
+    subprocess.run(["bash", "-n", str(guest.HERE / "network.sh")], check=True)

@@ -3,7 +3,7 @@
     python validation/linux/witness.py [--cases REGEX | --draw COUNT SEED] [--seeds 5] [--most 20] [--kernel PROGRAM]
                                        [--out FOLDER] [--record] [--page PAGE]
 
-The cases are those of cases.py, all with the same settings; none is fitted. A case is inside if all its metrics are
+The cases are those of cases.py, all with the same settings; no case is fitted. A case is inside if all its metrics are
 inside the tolerances; one with an interval that is wider than its tolerance is undecided. Results of the kernel are
 kept in FOLDER/witness, and with `--record` also in recorded.json.xz, with which `--recorded` compares without a kernel.
 

@@ -88,7 +88,7 @@ class Flows:
 
 @dataclass(frozen=True)
 class Case:
-    """What the guest runs."""
+    """Nodes, links and flows of a run in the guest."""
 
     nodes: tuple[str, ...]
     links: tuple[Link, ...]
