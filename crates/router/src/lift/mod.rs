@@ -126,7 +126,8 @@ impl Lifting<'_> {
         };
         match (limit, unit) {
             (Limit::Bytes(_), "bytes") | (Limit::Packets(_), "packets") => class.limit = Some(limit),
-            _ => self.not_exported(format!("the buffer of the port is not exported: this discipline is limited in {unit}")),
+            _ => self
+                .not_exported(format!("the buffer of the port is not exported: this discipline is limited in {unit}")),
         }
     }
 
