@@ -598,3 +598,62 @@ def test_classes_that_differ_only_by_addresses_are_not_exported_by_code_point():
     assert any(
         "voice-a, bulk-a" in message and "other groups have as well: voice-b, bulk-b" in message for message in messages
     ), messages
+
+
+def single(discipline: tailback.scenario.Table, buffer: str) -> tuple[list[str], list[str]]:
+    """Return the lines and the remarks of the export of a port with a single discipline."""
+    scenario = (
+        Scenario(duration="30s", warmup="10s", framing="none", buffer="unlimited")
+        .host("s")
+        .host("t")
+        .switch("r", ports={"t": {"buffer": buffer, "discipline": discipline}})
+        .link(["s", "r"], rate="100Mbit/s", delay="1ms")
+        .link(["r", "t"], rate="10Mbit/s", delay="1ms")
+        .flow("f", "s", "t", tailback.source("cbr", packet="100B", rate="1Mbit/s"))
+    )
+    made = export_configuration("tc", scenario, "r:t", name="eth0")
+    return made.text.splitlines(), [notice.message for notice in made.notices]
+
+
+RED = {"kind": "red", "min": "30packets", "max": "90packets", "mean-packet": "1500B", "weight": 2.0**-9, "max-p": 0.1}
+OF_LINUX = {"byte-mode": False, "gentle": False, "wait": False}
+
+
+def test_thresholds_of_red_in_packets_are_those_of_mean_packets():
+    (line,), remarks = single(RED | OF_LINUX, "180kB")
+    # 30 and 90 packets of 1500 B. The first weight 2^-n with 133 + 1 - 30 = 104 <= (1 - (1 - 2^-n)^133) * 2^n is 2^-9:
+    # 103.9 for n = 8 and 117.2 for n = 9.
+    assert "limit 180000 min 45000 max 135000 avpkt 1500" in line
+    burst = int(re.search(r"burst (\d+)", line)[1])
+    fits = [n for n in range(1, 32) if burst + 1 - 30 <= (1 - (1 - 2.0**-n) ** burst) * 2.0**n]
+    assert fits[0] == 9
+    assert remarks == []
+
+
+def test_what_linux_does_not_have_of_red_is_reported():
+    _, remarks = single(RED, "100packets")
+    assert [re.search("`[a-z-]+`|buffer", remark)[0] for remark in remarks] == [
+        "`gentle`",
+        "`byte-mode`",
+        "`wait`",
+        "buffer",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("kind", "word"), [("codel", "codel"), ("pie", "pie"), ("fq-codel", "fq_codel"), ("sfq", "sfq")]
+)
+def test_the_buffer_of_a_port_is_the_limit_of_its_discipline(kind, word):
+    (line,), remarks = single({"kind": kind}, "100packets")
+    assert f"root {word} limit 100" in line
+    assert remarks == []
+    (line,), remarks = single({"kind": kind}, "100kB")
+    assert "limit" not in line
+    assert remarks == ["the buffer of the port is not exported: this discipline is limited in packets"]
+
+
+def test_packets_that_match_no_level_of_a_priority_queue_go_to_the_last_or_the_normal_one():
+    voice, rest = {"name": "voice", "match": {"dscp": "ef"}}, {"name": "rest"}
+    assert "priomap 1 1 1" in single({"kind": "priority", "levels": [voice, rest]}, "100packets")[0][0]
+    levels = [voice, {"name": "normal"}, {"name": "low", "match": {"dscp": "cs1"}}]
+    assert "priomap 1 1 1" in single({"kind": "priority", "levels": levels}, "100packets")[0][0]
