@@ -119,10 +119,17 @@ test("no link leads nowhere", { skip }, async () => {
   await context.close();
 });
 
+/** Returns a selector of a chart that is drawn: charts are drawn when they come near the visible part, in any order. */
+async function firstChart(page) {
+  await page.locator("[data-figure]").first().scrollIntoViewIfNeeded();
+  const chart = page.locator("[data-figure]:has(canvas)").first();
+  await chart.waitFor();
+  return `[data-figure="${await chart.getAttribute("data-figure")}"]`;
+}
+
 test("the legend hides a curve, a drag zooms, and the button undoes it", { skip }, async () => {
   const { context, page, problems } = await open(browser, `${address}#lan-a1`);
-  const place = "[data-figure]:has(canvas)";
-  await page.locator("[data-figure]").first().scrollIntoViewIfNeeded();
+  const place = await firstChart(page);
   await page.locator(place).first().scrollIntoViewIfNeeded();
   const before = await painted(page, place);
   const entry = page.locator(`${place} .legend-entry`).first();
@@ -147,7 +154,7 @@ test("the legend hides a curve, a drag zooms, and the button undoes it", { skip 
 
 test("pointer and keyboard show a point with its interval and the number of replications", { skip }, async () => {
   const { context, page } = await open(browser, `${address}#lan-a1`);
-  const panel = page.locator("[data-figure]:has(canvas) .panel").first();
+  const panel = page.locator(`${await firstChart(page)} .panel`).first();
   await panel.focus();
   await page.keyboard.press("ArrowRight");
   const tip = panel.locator(".tip");
@@ -173,8 +180,9 @@ test("pointer and keyboard show a point with its interval and the number of repl
 
 test("the table behind a figure has every point, and so has the CSV file", { skip }, async () => {
   const { context, page } = await open(browser, `${address}#lan-a1`);
-  const place = page.locator("[data-figure]:has(canvas)").first();
+  const place = page.locator(await firstChart(page));
   await place.locator("summary").click();
+  await place.locator("tbody tr").first().waitFor();
   const rows = await place.locator("tbody tr").count();
   const [download] = await Promise.all([page.waitForEvent("download"), place.getByText("Save CSV").click()]);
   const csv = readFileSync(await download.path(), "utf8").trim().split("\r\n");
