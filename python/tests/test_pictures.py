@@ -12,6 +12,7 @@ from test_records import RECORDS, network
 import tailback as tb
 from tailback.cli import main
 from tailback.errors import UsageError
+from tailback.results.report import jain_index
 
 pytest.importorskip("matplotlib")
 
@@ -112,8 +113,8 @@ def test_the_window_on_the_picture_is_that_of_the_table(result: tb.Result) -> No
 
 
 def test_jain_index_of_one_of_four_is_a_quarter_and_of_equals_one() -> None:
-    assert pictures.jain([0, 0, 0, 5]) == 0.25
-    assert pictures.jain([2, 2, 2]) == 1
+    assert jain_index([0, 0, 0, 5]) == 0.25
+    assert jain_index([2, 2, 2]) == 1
 
 
 def test_sizes_are_columns_pages_and_lengths() -> None:

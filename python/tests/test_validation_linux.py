@@ -142,7 +142,7 @@ def test_rows_have_intervals_over_the_seeds_and_name_deviating_metrics(compare, 
 def test_only_the_marked_region_of_a_page_is_replaced(compare, tmp_path):
     page = tmp_path / "page.md"
     page.write_text(f"before\n{compare.BEGIN}\nold\n{compare.END}\nafter\n")
-    compare.rewrite(page, "new\n")
+    compare.rewrite(page, (compare.BEGIN, compare.END), "new\n")
     assert page.read_text() == f"before\n{compare.BEGIN}\n\nnew\n\n{compare.END}\nafter\n"
 
 

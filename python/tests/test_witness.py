@@ -142,6 +142,7 @@ def test_a_parameter_that_is_not_translated_is_refused() -> None:
         (dumbbell(transport={"receive_window": 20}), "no receive window"),
         (dumbbell(transport={"segment": "1460B", "header": "52B"}), "at most 1500 B"),
         (dumbbell().flow("x", "s1", "t1", tb.source("bulk", size="1MB"), transport=tb.tcp()), "without a size"),
+        (dumbbell().set(warmup="auto"), "stated warm-up"),
         (dumbbell().with_texts([("switches.r1.latency", "1us")]), "`latency = '0s'`"),
     ],
 )
@@ -150,9 +151,28 @@ def test_scenarios_that_the_guest_cannot_run_are_refused(made: tb.Scenario, mess
         case(made)
 
 
+def test_what_the_kernel_does_otherwise_is_noted() -> None:
+    codel = case(dumbbell(discipline=tb.discipline("codel"))).notes
+    assert "codel: Linux 6.1 computes the root by Newton's method, whatever `root` says" in codel
+    newton = case(dumbbell(discipline=tb.discipline("codel", root="newton"))).notes
+    assert newton == (
+        "flows.tcp: TCP has Linux's own parameters, apart from congestion control, ECN, SACK, timestamps and sizes",
+    )
+    two = dumbbell().flow("a", "s1", "t1", tb.source("poisson", packet="100B", rate="8kbit/s"))
+    two = two.flow("b", "s2", "t2", tb.source("poisson", packet="100B", rate="8kbit/s"))
+    assert case(two).notes[-1].startswith("delays are not compared")
+
+
+def test_moving_hashes_and_penalty_boxes_of_sfb_are_refused() -> None:
+    with pytest.raises(Refused, match="no parameter such as `rehash`"):
+        tc("sfb", form="linux", ecn=True, rehash={"interval": "1s"})
+    with pytest.raises(Refused, match="penalty-box"):
+        tc("sfb", form="linux", ecn=True, penalty_box={"burst": 10})
+
+
 def test_headers_of_another_length_are_noted() -> None:
     made = case(dumbbell(transport={"segment": "1460B", "header": "40B", "timestamps": True}))
-    assert made.notes == (
+    assert made.notes[-1:] == (
         "flows.tcp: headers of 52 B instead of 40 B; packets have 1500 B in both programs, and their payload is 1448 B "
         "instead of 1460 B",
     )
@@ -162,10 +182,10 @@ def test_the_network_has_the_rates_delays_and_losses_of_the_scenario() -> None:
     script = case(dumbbell(link={"loss": 0.01})).script(1)
     # The slowest link: from the switch, 10 Mbit/s behind the queue, and 10 ms with a loss of 1 % before the receiver.
     assert "htb rate 10000000bit ceil 10000000bit burst 1 cburst 1" in script
-    assert "root netem limit 1000000 delay 10000us rate 10000000bit -14 loss 1%" in script
+    assert "root netem limit 1000000 delay 10000.000us rate 10000000bit -14 loss 1%" in script
     # The links of the first and the last sender.
-    assert "delay 5000us rate 100000000bit -14" in script
-    assert "delay 20000us rate 100000000bit -14" in script
+    assert "delay 5000.000us rate 100000000bit -14" in script
+    assert "delay 20000.000us rate 100000000bit -14" in script
     assert script.count(" tcp 10.") == 2
     # 1448 B of payload and 12 B of timestamps.
     assert script.count(" reno 1460 1 ") == 2

@@ -199,11 +199,12 @@ def table(rows: Sequence[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def rewrite(page: Path, region: str) -> None:
-    """Replace the text between the markers `BEGIN` and `END` of a page by `region`."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}\n\n{region}\n{END}{after}", encoding="utf-8")
+def rewrite(page: Path, markers: tuple[str, str], region: str) -> None:
+    """Replace the text between two markers of a page by `region`."""
+    begin, end = markers
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, _, after = rest.partition(end)
+    page.write_text(f"{before}{begin}\n\n{region}\n{end}{after}", encoding="utf-8")
 
 
 def main() -> int:
@@ -261,7 +262,7 @@ def main() -> int:
     summary = f"{inside} of {values} values are inside the tolerances ({options.seeds} seeds)"
     print(summary)
     if options.page:
-        rewrite(options.page, f"{summary}.\n\n{table(rows)}")
+        rewrite(options.page, (BEGIN, END), f"{summary}.\n\n{table(rows)}")
     return 1 if failed else 0
 
 

@@ -17,14 +17,13 @@ import numpy as np
 
 import tailback as tb
 from tailback import _native
+from tailback.bounds.port import code_point
 from tailback.witness.kernel import PORT, START_S, Kernel
 from tailback.witness.records import RECORD, arrivals
 
 HERE = Path(__file__).resolve().parent
 DRAIN_S = 5
 """Time for which the sink records after the sources have stopped, seconds: packets that arrive later count as lost."""
-_CODE_POINTS = {"va": 44, "ef": 46, "default": 0} | {f"cs{n}": 8 * n for n in range(8)}
-_CODE_POINTS |= {f"af{n}{m}": 8 * n + 2 * m for n in range(1, 5) for m in range(1, 4)}
 
 
 @dataclass(frozen=True)
@@ -75,12 +74,6 @@ class Outcome:
     """99th percentile of the delays of the packets that arrived by the end of the run, seconds; NaN without packets."""
 
 
-def code_point(text: str) -> int:
-    """Return the number of a code point, 0 to 63, from a text such as `ef` or `12`; else raises ValueError."""
-    found = _CODE_POINTS.get(text.lower())
-    return int(text) if found is None else found
-
-
 def groups(scenario: tb.Scenario) -> list[Group]:
     """Return the scenario's groups of flows; raises ValueError if the guest has no source for one."""
     document = json.loads(scenario.native.to_json())
@@ -94,7 +87,7 @@ def groups(scenario: tb.Scenario) -> list[Group]:
 def _group(flow: Mapping[str, Any], rtt_s: float) -> Group:
     source = flow["source"]
     kind = source["kind"]
-    own = {"name": flow["name"], "code_point": code_point(str(flow.get("dscp", 0))), "count": flow.get("count", 1)}
+    own = {"name": flow["name"], "code_point": code_point(flow.get("dscp", 0)), "count": flow.get("count", 1)}
     if kind == "bulk":
         transport = flow["transport"]
         segment, header = (_native.parse_bytes(transport[key]) for key in ("segment", "header"))

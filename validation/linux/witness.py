@@ -24,6 +24,7 @@ from typing import Any
 
 import cases
 from cases import Dumbbell
+from compare import rewrite
 
 from tailback.witness.comparison import Answers, Line, compare, table, without_probes
 from tailback.witness.kernel import GuestError, Kernel
@@ -100,13 +101,6 @@ def markdown(rows: list[Row]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def rewrite(page: Path, region: str) -> None:
-    """Replace the text between the markers `BEGIN` and `END` of a page by `region`."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}\n\n{region}\n{END}{after}", encoding="utf-8")
-
-
 def main() -> int:
     """Run the cases, write the results, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -166,7 +160,7 @@ def main() -> int:
     inside = sum(row.verdict == "inside" for row in rows)
     print(f"{inside} of {len(rows)} cases are inside the tolerances")
     if options.page:
-        rewrite(options.page, markdown(rows))
+        rewrite(options.page, (BEGIN, END), markdown(rows))
     return 1 if failed else 0
 
 

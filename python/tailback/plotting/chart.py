@@ -124,7 +124,6 @@ def _axis(axis: Axis, limits: tuple[float, float]) -> Json:
             "threshold": threshold,
             "range": [_short(lo), _short(hi)],
             "ticks": ticks,
-            "hidden": not axis.get_visible() or (bool(labels) and not any(t.get_visible() for t in labels)),
         }
     )
 

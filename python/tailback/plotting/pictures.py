@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, Protocol
 from tailback.errors import UsageError
 from tailback.plotting.paper import Logarithmic, Size, figure_of, label, legend_beside, paper_style
 from tailback.results.intervals import mean_interval
+from tailback.results.report import jain_index
 
 if TYPE_CHECKING:
     import polars as pl
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 
     from tailback.results.tables import TableName
 
-__all__ = ["PICTURES", "Run", "Selection", "Span", "complete", "distribution", "jain", "matching", "picture", "rates"]
+__all__ = ["PICTURES", "Run", "Selection", "Span", "complete", "distribution", "matching", "picture", "rates"]
 
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000", "#8c6d31")
 _MAX_CURVES = len(_COLOURS)
@@ -422,18 +423,12 @@ def fairness(run: Run, flows: str = "*", *, size: Size = "column") -> Figure:
         delivering = [index for index, value in enumerate(values) if value > 0]
         if delivering:
             active.append((delivering[0], delivering[-1], values))
-    index = [jain([v[i] for low, high, v in active if low <= i <= high]) for i in range(len(times))]
+    index = [jain_index([v[i] for low, high, v in active if low <= i <= high]) for i in range(len(times))]
     figure = _curves({"": (times, index)}, "time (s)", "Jain's fairness index", size, drawstyle="steps-pre")
     axes = figure.axes[0]
     axes.set_ylim(0, 1.03)
     _from_zero(axes, times[-1])
     return figure
-
-
-def jain(values: Sequence[float]) -> float:
-    """Return Jain's fairness index of n values, 1/n to 1; NaN: no value is above 0."""
-    squares = math.fsum(value * value for value in values)
-    return math.fsum(values) ** 2 / (len(values) * squares) if squares > 0 else math.nan
 
 
 @_styled

@@ -7,7 +7,7 @@ import math
 import threading
 import zlib
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from typing import Literal, cast
 
@@ -22,7 +22,7 @@ from tailback.results.rows import (
     VariationRow,
 )
 
-__all__ = ["Report"]
+__all__ = ["Report", "jain_index"]
 
 
 class _Unpacked:
@@ -43,6 +43,12 @@ class _Unpacked:
 
 # Documents of packed reports in this process that are kept decompressed.
 _UNPACKED = _Unpacked(8)
+
+
+def jain_index(values: Sequence[float]) -> float:
+    """Return Jain, Chiu and Hawe's fairness index of n values, 1/n to 1 (DEC-TR-301); NaN if all are 0."""
+    squares = sum(value * value for value in values)
+    return sum(values) ** 2 / (len(values) * squares) if squares else math.nan
 
 
 class Report:
@@ -189,9 +195,7 @@ class Report:
 
         It is 1 if all goodputs are equal, 1/n if one of n flows has all of the goodput, and NaN if all are zero.
         """
-        rates = self.goodputs_bps(flows)
-        squares = sum(rate * rate for rate in rates)
-        return sum(rates) ** 2 / (len(rates) * squares) if squares else math.nan
+        return jain_index(self.goodputs_bps(flows))
 
     def application(self, group: str) -> ApplicationRow:
         """Return the counters of the application that drives a group of flows; raises KeyError if there is none."""

@@ -24,8 +24,8 @@ class Refused(ValueError):
     """Raised for a part of a scenario that the kernel does not have."""
 
 
-def command(discipline: Table, buffer: str, rate_bps: int) -> str:
-    """Return the name and the parameters of a discipline in the syntax of tc, such as `codel limit 100 …`.
+def command(discipline: Table, buffer: str, rate_bps: int) -> tuple[str, list[str]]:
+    """Return a discipline in the syntax of tc, such as `codel limit 100 …`, and what the kernel does otherwise.
 
     `discipline` is the table of a scenario with its defaults, `buffer` the limit of the queue, and `rate_bps` the rate
     of the link, bit/s. Raises Refused.
@@ -37,7 +37,7 @@ def command(discipline: Table, buffer: str, rate_bps: int) -> str:
     options = _Options(kind, {key: value for key, value in discipline.items() if key != "kind"})
     text = made(options, buffer, rate_bps)
     options.finish()
-    return text
+    return text, options.notes
 
 
 class _Options:
@@ -46,6 +46,8 @@ class _Options:
     def __init__(self, kind: str, table: Table) -> None:
         self._kind = kind
         self._table = dict(table)
+        self.notes: list[str] = []
+        """What the kernel does otherwise than the table says."""
 
     def take(self, key: str) -> Any:
         """Return a parameter; `None` if it is not given."""
@@ -59,6 +61,11 @@ class _Options:
             if found is not None and found != value:
                 given = f"`{key} = {found!r}`" if not isinstance(found, bool) else f"`{key} = {str(found).lower()}`"
                 raise Refused(f"{self._kind}: {given} is not in Linux 6.1 ({why}: {value!r})")
+
+    def other(self, key: str, linux: object, what: str) -> None:
+        """Read a parameter, and note what the kernel does if it has not the value of Linux."""
+        if self.take(key) != linux:
+            self.notes.append(f"{self._kind}: Linux 6.1 {what}, whatever `{key}` says")
 
     def finish(self) -> None:
         """Refuse parameters that have not been read."""
@@ -97,8 +104,7 @@ def _drop_tail(_options: _Options, buffer: str, _rate_bps: int) -> str:
 
 def _codel(options: _Options, buffer: str, _rate_bps: int) -> str:
     options.fixed("codel_change: the device's MTU", mtu="1514B")
-    options.take("root")  # the kernel has Newton's
-    options.take("form")
+    options.other("root", "newton", "computes the root by Newton's method")
     threshold = options.take("ce-threshold")
     return (
         f"codel limit {_packets('codel', buffer)} target {_microseconds(options.take('target'))} "
@@ -109,8 +115,7 @@ def _codel(options: _Options, buffer: str, _rate_bps: int) -> str:
 
 def _fq_codel(options: _Options, buffer: str, _rate_bps: int) -> str:
     options.fixed("fq_codel_init: the device's MTU", mtu="1514B")
-    options.take("root")
-    options.take("form")
+    options.other("root", "newton", "computes the root by Newton's method")
     buckets = options.take("buckets")
     if not isinstance(buckets, int):
         raise Refused("fq-codel: Linux 6.1 assigns flows to queues by a hash; write a number of `buckets`")
@@ -205,13 +210,12 @@ def burst(weight: float, minimum: float) -> int:
 def _red_law(options: _Options) -> tuple[int, int, int, str]:
     """Return the thresholds and the mean packet, bytes, and the parameters after them."""
     mean = _native.parse_bytes(options.take("mean-packet"))
-    options.take("count")  # the kernel's average is in bytes; with equal packets both are the same
-    options.take("form")
+    options.other("count", "bytes", "averages the queue in bytes")
     options.fixed("red_mark_probability: sizes are not looked at", byte_mode=False)
     options.fixed("red_action: every packet is marked above the upper threshold", gentle=False)
     options.fixed("red_mark_probability: gaps are uniform from 1", wait=False)
     options.fixed("red_enqueue", victim="tail", independent=False)
-    options.take("idle")  # "ns" counts one empty sample more
+    options.other("idle", "1993", "ages the average by the idle time, without an empty sample more")
 
     def size(key: str) -> int:
         text = options.take(key)
@@ -257,6 +261,7 @@ def _choke(options: _Options, buffer: str, rate_bps: int) -> str:
     law = _Options("choke", options.take("red"))
     low, high, mean, rest = _red_law(law)
     law.finish()
+    options.notes += law.notes
     if low % mean or high % mean:
         raise Refused("choke: tc takes `min` and `max` in packets")
     return (
@@ -278,6 +283,8 @@ def _sfq(options: _Options, buffer: str, _rate_bps: int) -> str:
             "sfq: a queue of Linux 6.1 has at most 127 packets (SFQ_MAX_DEPTH); write a buffer of at most that"
         )
     quantum = options.take("quantum")
+    if quantum is None:
+        options.notes.append("sfq: Linux 6.1 serves 1514 B per round instead of a packet")
     perturb = options.take("perturb")
     return (
         f"sfq limit {limit} depth {limit} flows {limit} divisor {buckets}{head}"
@@ -291,16 +298,12 @@ def _sfb(options: _Options, buffer: str, _rate_bps: int) -> str:
     options.fixed("sfb_enqueue: ECN-capable packets are marked", ecn=True)
     options.fixed("SFB_NUMBUCKETS", bins=16, levels=8)
     options.fixed("sfb_enqueue", freeze="0s", bin_full="increase", lower_at="arrival")
-    options.take("freeze-down")
-    box = dict(options.take("penalty-box") or {})
-    options.take("rehash")
+    options.fixed("sfb_enqueue", penalty_box={"boxed": "counted", "burst": 20, "scope": "global", "threshold": 1.0})
     words = [f"limit {_packets('sfb', buffer)}"]
     for key, word in (("max", "max"), ("bin-size", "target"), ("increment", "increment"), ("decrement", "decrement")):
         value = options.take(key)
         if value is not None:
             words.append(f"{word} {value:.6f}" if isinstance(value, float) else f"{word} {value}")
-    if "rate" in box:
-        raise Refused("sfb: the rate of the penalty box is not translated")
     return "sfb " + " ".join(words)
 
 

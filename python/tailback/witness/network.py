@@ -8,7 +8,6 @@ and at its end a netem with the rate, which adds the transmission time, the dela
 from __future__ import annotations
 
 import json
-import math
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 from tailback import _native
+from tailback.bounds.port import code_point
 from tailback.scenario import Scenario
 from tailback.witness.disciplines import UNLIMITED_PACKETS, Refused, command
 from tailback.witness.kernel import PORT, START_S
@@ -28,8 +28,6 @@ CONTROLS = {"reno": "reno", "cubic": "cubic", "bbr": "bbr", "dctcp": "dctcp"}
 """Congestion controls of Linux 6.1 by those of scenarios."""
 STEP_S = 0.005
 """Interval of the samples of the queue, seconds."""
-_CODE_POINTS = {"va": 44, "ef": 46, "default": 0} | {f"cs{n}": 8 * n for n in range(8)}
-_CODE_POINTS |= {f"af{n}{m}": 8 * n + 2 * m for n in range(1, 5) for m in range(1, 4)}
 
 
 @dataclass(frozen=True)
@@ -45,6 +43,8 @@ class Link:
     loss: float
     disciplines: tuple[str, str]
     """Discipline of the port at each end, in the syntax of tc."""
+    notes: tuple[str, ...] = ()
+    """What the kernel's disciplines do otherwise than those of the scenario."""
 
     def address(self, end: int) -> str:
         """Return the address of an end, 0 or 1."""
@@ -134,6 +134,10 @@ def case(scenario: Scenario, port: tuple[str, str] | None = None) -> Case:
     links = tuple(_links(document, drawn, network))
     flows, notes = _flows(document, drawn)
     run = document["run"]
+    if run["warmup"] == "auto":
+        raise Refused('the guest needs a stated warm-up, such as warmup = "10s"')
+    if len({flow.group for flow in flows if flow.model in ("cbr", "poisson")}) > 1:
+        notes.append("delays are not compared, since several groups have `cbr` or `poisson` sources")
     nodes = tuple(name for name, _ in drawn["nodes"])
     made = Case(
         nodes,
@@ -143,7 +147,7 @@ def case(scenario: Scenario, port: tuple[str, str] | None = None) -> Case:
         _native.parse_duration(run["duration"]) * 1e-12,
         overhead,
         port or _busiest(links, flows, nodes),
-        tuple(notes),
+        tuple(dict.fromkeys([*(note for link in links for note in link.notes), *notes])),
     )
     made.watched()
     return made
@@ -174,7 +178,7 @@ def _links(document: Table, drawn: Table, network: Table) -> Iterator[Link]:
         loss = written.get("loss", 0.0)
         if not isinstance(jitter, str) or not isinstance(loss, int | float):
             raise Refused(f"link {first}, {second}: the guest has one `jitter` and one `loss` for both directions")
-        disciplines = tuple(
+        translated = tuple(
             command(*_port(document, network, node, other), rate)
             for node, other, rate in ((first, second, rates[0]), (second, first, rates[1]))
         )
@@ -185,7 +189,8 @@ def _links(document: Table, drawn: Table, network: Table) -> Iterator[Link]:
             link["delay_s"],
             _native.parse_duration(jitter) * 1e-12,
             loss,
-            (disciplines[0], disciplines[1]),
+            (translated[0][0], translated[1][0]),
+            (*translated[0][1], *translated[1][1]),
         )
 
 
@@ -239,13 +244,12 @@ def _flows(document: Table, drawn: Table) -> tuple[list[Flows], list[str]]:
 
 def _flow(flow: Table, sender: str, receiver: str, count: int, where: str) -> tuple[Flows, list[str]]:
     """Return the flows of a group between two hosts, and the differences from the scenario."""
-    text = str(flow.get("dscp") or 0).lower()
     own: dict[str, Any] = {
         "group": flow["name"],
         "sender": sender,
         "receiver": receiver,
         "count": count,
-        "code_point": _CODE_POINTS[text] if text in _CODE_POINTS else int(text),
+        "code_point": code_point(flow.get("dscp") or 0),
         "spread_s": _native.parse_duration(flow.get("start-spread") or "0s") * 1e-12,
     }
     source = flow.get("application") or flow["source"]
@@ -257,6 +261,8 @@ def _flow(flow: Table, sender: str, receiver: str, count: int, where: str) -> tu
             if source.get("size"):
                 raise Refused(f"{where}: the guest has bulk transfers without a size")
             return Flows(model="tcp", **own), tcp[1]
+        if own["spread_s"]:
+            raise Refused(f"{where}: the guest has no `start-spread` for transfers")
         sizes = source["size"]
         if sizes["kind"] == "fixed":
             mean = _native.parse_bytes(sizes["size"])
@@ -270,7 +276,9 @@ def _flow(flow: Table, sender: str, receiver: str, count: int, where: str) -> tu
             interval = 8 * mean / _native.parse_rate(source["rate"])
         # One program for the group starts the transfers, as the scenario's Poisson process does.
         own["count"] = 1
-        return Flows(model="transfers", bytes=mean, times_s=(interval, 0), sizes=sizes["kind"], **own), tcp[1]
+        busy = f"{where}: at most {count} transfers at a time in the scenario, any number on Linux"
+        made = Flows(model="transfers", bytes=mean, times_s=(interval, 0), sizes=sizes["kind"], **own)
+        return made, [*tcp[1], busy]
     if transport is not None:
         raise Refused(f"{where}: the guest has TCP with bulk transfers and transfers only")
     if own["spread_s"]:
@@ -305,10 +313,10 @@ def _tcp(transport: Table | None, where: str) -> tuple[dict[str, Any], list[str]
     recovery = transport["recovery"]["kind"]
     if recovery not in ("sack", "newreno"):
         raise Refused(f"{where}: Linux 6.1 has no recovery such as `{recovery}`")
-    if transport["ecn"] not in ("off", "classic", "accurate") or transport.get("receive-window") is not None:
+    if transport["ecn"] not in ("off", "classic") or transport.get("receive-window") is not None:
         raise Refused(f"{where}: the guest has no receive window, and no ECN such as {transport['ecn']!r}")
     segment, header = (_native.parse_bytes(transport[key]) for key in ("segment", "header"))
-    notes = []
+    notes = [f"{where}: TCP has Linux's own parameters, apart from congestion control, ECN, SACK, timestamps and sizes"]
     timestamps = bool(transport["timestamps"])
     if header + segment > 1500:
         raise Refused(f"{where}: the guest has packets of at most 1500 B")
@@ -477,18 +485,12 @@ def _netem(case: Case, link: Link, node: str) -> str:
     """Return the parameters of netem for the packets that a node receives from a link; empty: none are needed."""
     words = []
     if link.delay_s or link.jitter_s:
-        words.append(f"delay {(link.delay_s + link.jitter_s / 2) * 1e6:.0f}us")
+        words.append(f"delay {(link.delay_s + link.jitter_s / 2) * 1e6:.3f}us")
     if link.jitter_s:
-        words.append(f"{link.jitter_s / 2 * 1e6:.0f}us")
+        words.append(f"{link.jitter_s / 2 * 1e6:.3f}us")
     if rate := link.rates_bps[1 - link.ends.index(node)]:
         # A packet is received when its transmission ends; the kernel counts the Ethernet header.
         words.append(f"rate {rate}bit {case.frame_overhead - 14}")
     if link.loss:
         words.append(f"loss {100 * link.loss:g}%")
     return " ".join(words)
-
-
-def jain(values: Sequence[float]) -> float:
-    """Return the fairness index of Jain, Chiu and Hawe (1984); NaN without values or if all are 0."""
-    squares = sum(value * value for value in values)
-    return sum(values) ** 2 / (len(values) * squares) if squares else math.nan

@@ -10,11 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from tailback.results.report import Report
+from tailback.results.report import Report, jain_index
 from tailback.run.simulate import run
 from tailback.scenario import Scenario
 from tailback.witness.kernel import START_S, Kernel
-from tailback.witness.network import Case, Flows, jain
+from tailback.witness.network import Case, Flows
 from tailback.witness.records import RECORD, arrivals
 
 __all__ = ["METRICS", "Criterion", "Outcome", "Probe", "on_kernel", "on_tailback"]
@@ -142,6 +142,8 @@ def _read(case: Case, folder: Path) -> Outcome:
         if flow.model in ("cbr", "poisson")
         for delay in _delays(case, flow, folder / f"sent-{i}", folder / f"arrived-{names[flow.receiver]}")
     ]
+    if len({flow.group for flow in case.flows if flow.model in ("cbr", "poisson")}) > 1:
+        delays = []
     size = int(queue["bytes"])
     return Outcome(
         loss=_part(drops, arrived),
@@ -149,7 +151,7 @@ def _read(case: Case, folder: Path) -> Outcome:
         utilisation=8 * size / (link.rates_bps[end] * measured_s),
         queue_bytes=float(queue["mean_bytes"]),
         goodput_bps=sum(rates) if rates else math.nan,
-        jain=jain(rates) if rates else math.nan,
+        jain=jain_index(rates) if rates else math.nan,
         retransmissions=_part(retransmitted, arrived) if rates else math.nan,
         timeouts=_part(timeouts, arrived) if rates else math.nan,
         p50_s=_quantile(delays, 0.5),
@@ -237,7 +239,7 @@ def _of_report(report: Report, case: Case, bulk: set[str], probe: set[str]) -> O
         utilisation=port["utilisation"],
         queue_bytes=total("mean_bytes"),
         goodput_bps=sum(rates) if rates else math.nan,
-        jain=jain(rates) if rates else math.nan,
+        jain=jain_index(rates) if rates else math.nan,
         retransmissions=_part(sum(one["retransmissions"] for one in own), arrived) if own else math.nan,
         timeouts=_part(sum(one["timeouts"] for one in own), arrived) if own else math.nan,
         p50_s=_only(quantiles, "p50_s"),

@@ -13,8 +13,6 @@ export interface AxisData {
   range: [number, number];
   /** Ticks with their words; without them ticks are chosen. */
   ticks?: [number, string][];
-  /** Whether the words of the ticks are left out, since another panel shows them. */
-  hidden?: boolean;
 }
 
 interface Common {
