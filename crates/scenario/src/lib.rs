@@ -19,6 +19,7 @@ mod glob;
 mod network;
 mod origin;
 mod pilot;
+mod presets;
 mod scenario;
 mod schema;
 mod set;

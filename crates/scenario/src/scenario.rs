@@ -8,7 +8,7 @@ use crate::origin::{self, Origin};
 use crate::schema::schema;
 use crate::tuning::Tuned;
 use crate::warnings::{self, Offered, Warning, Warnings};
-use crate::{codes, decode, effect, files, set, toml_out, tuning};
+use crate::{codes, decode, effect, files, presets, set, toml_out, tuning};
 use core::hash::Hasher;
 use serde_json::Value;
 use siphasher::sip128::{Hasher128, SipHasher24};
@@ -110,7 +110,7 @@ impl Scenario {
 
     /// Decodes, checks and compiles a tree.
     fn new(tree: Value, origin: Origin, files: Files) -> Result<Scenario, ScenarioError> {
-        let checked = decode::document(schema, &tree).and_then(|mut document: Document| {
+        let checked = decode::document(schema, &presets::completed(&tree)).and_then(|mut document: Document| {
             files::load(&mut document, &files)?;
             let mut plan = crate::build::plan(&document)?;
             tuning::compile(&document, &mut plan, &files)?;

@@ -8,7 +8,7 @@ use crate::document::{Document, Tunable};
 use crate::files::{self, Files};
 use crate::schema::schema;
 use crate::tunable_keys::{is_tunable, last_key};
-use crate::{build, decode, set};
+use crate::{build, decode, presets, set};
 use serde_json::Value;
 use tailback_document::{Path, Step};
 use tailback_sim::plan::{self, Change, ChangeKind, NodeKind, Plan};
@@ -67,7 +67,7 @@ impl Tuned {
                 set::put(&mut tree, &self.tree, &place, value.clone());
             }
         }
-        let mut document: Document = decode::document(schema, &tree)?;
+        let mut document: Document = decode::document(schema, &presets::completed(&tree))?;
         files::load(&mut document, &self.files)?;
         let plan = build::plan(&document)?;
         let found = plan::changes(&self.plan, &plan).map_err(|what| {

@@ -1,6 +1,7 @@
 //! The receiving end of a connection: reassembly and acknowledgements.
 
-use crate::params::{AckClock, EcnMode, Recovery, Tcp};
+use crate::params::{AckClock, AckForm, EcnMode, Recovery, Tcp};
+use crate::quick::Quick;
 use crate::reassembly::Reassembly;
 use crate::seq::before;
 use crate::wire::{Ack, Block, EcnEcho};
@@ -31,7 +32,7 @@ pub struct Receiver {
     delivered: u64,
     /// Segments received out of order; `None` if there are none.
     held: Option<Box<Reassembly>>,
-    /// State for congestion controls that need more than echoes of marks; `None`: there is none.
+    /// State of receivers that do more than echo marks; `None`: there is none.
     special: Option<Box<Special>>,
     /// Number of arrivals of segments that had been received before.
     duplicates: u32,
@@ -44,18 +45,28 @@ pub struct Receiver {
     /// Classic echo: `true` if the next acknowledgement has ECE. Accurate echo: `true` if the last segment was marked.
     /// Notifications: `true` if the last segment causes one.
     ece: bool,
-    /// `true` if segments out of order are kept.
-    reassembles: bool,
-    /// `true` if acknowledgements have blocks for the segments out of order: only for a sender with SACK (RFC 2018
-    /// section 4).
-    selective: bool,
+    /// `true` if the last segment is acknowledged at once for a notification or by Linux's rules.
+    eager: bool,
+    /// Treatment of segments out of order.
+    out_of_order: OutOfOrder,
     /// `true` if delayed acknowledgements leave at multiples of `timeout`.
     heartbeat: bool,
 }
 
 const _: () = assert!(size_of::<Receiver>() <= 72);
 
-/// State for congestion controls that need more than echoes of marks.
+/// Treatment of segments out of order.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum OutOfOrder {
+    /// They are discarded.
+    Discarded,
+    /// They are kept.
+    Kept,
+    /// They are kept, and acknowledgements have blocks for them: only for a sender with SACK (RFC 2018 section 4).
+    Reported,
+}
+
+/// State of receivers that do more than echo marks.
 #[derive(Clone, Copy, Debug)]
 struct Special {
     /// `true` if the receiver echoes marks.
@@ -66,6 +77,8 @@ struct Special {
     delay: Dur,
     /// State of congestion notifications, which DCQCN uses instead of echoes; `None`: echoes.
     notification: Option<Notification>,
+    /// State of Linux's rules; `None`: those of RFC 5681.
+    quick: Option<Quick>,
 }
 
 /// State of congestion notifications.
@@ -82,8 +95,9 @@ impl Receiver {
     pub fn new(tcp: &Tcp) -> Receiver {
         let (ecn, needs) = (tcp.ecn != EcnMode::Off, tcp.congestion_control.needs());
         let notification = needs.notification.map(|interval| Notification { interval, earliest: Time::ZERO });
-        let special = Special { ecn, measures: needs.delay, delay: Dur::ZERO, notification };
-        let special = (needs.delay || notification.is_some()).then(|| Box::new(special));
+        let quick = (tcp.delayed_ack.form == AckForm::Linux).then(Quick::new);
+        let special = Special { ecn, measures: needs.delay, delay: Dur::ZERO, notification, quick };
+        let special = (needs.delay || notification.is_some() || quick.is_some()).then(|| Box::new(special));
         Receiver {
             next: 0,
             acknowledged: 0,
@@ -97,9 +111,13 @@ impl Receiver {
             observes: ecn || special.is_some(),
             accurate: tcp.echo() == EcnEcho::Accurate,
             ece: false,
+            eager: false,
             special,
-            reassembles: !matches!(tcp.recovery, Recovery::GoBackN(_)),
-            selective: matches!(tcp.recovery, Recovery::Sack(_)),
+            out_of_order: match tcp.recovery {
+                Recovery::GoBackN(_) => OutOfOrder::Discarded,
+                Recovery::Sack(_) => OutOfOrder::Reported,
+                Recovery::Tahoe(_) | Recovery::Reno(_) | Recovery::NewReno(_) => OutOfOrder::Kept,
+            },
             heartbeat: tcp.delayed_ack.clock == AckClock::Heartbeat,
             held: None,
         }
@@ -118,11 +136,11 @@ impl Receiver {
         if !before(self.acknowledged, seq) {
             self.recent = sent;
         }
-        let early = self.observe(now, sent, ce, cwr);
+        let early = self.observe(now, seq, sent, ce, cwr);
         self.next = seq.wrapping_add(1);
         self.delivered += u64::from(payload);
         self.pending += 1;
-        let at_once = self.pending >= self.every.into() || (self.ece && self.notifies());
+        let at_once = self.pending >= self.every.into() || self.eager;
         if early.is_none() && at_once {
             return Some(self.acknowledge(Block::default(), self.recent));
         }
@@ -135,6 +153,9 @@ impl Receiver {
     #[inline(never)]
     fn on_other_segment(&mut self, now: Time, seq: u32, payload: u16, sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
         if payload == 0 {
+            if let Some(quick) = self.quick() {
+                quick.open(now);
+            }
             return Some(Ack {
                 next: self.next,
                 ece: self.observes && self.special.as_ref().is_none_or(|special| special.ecn) && cwr,
@@ -149,8 +170,9 @@ impl Receiver {
         if earliest {
             self.recent = sent;
         }
-        let early = self.observe(now, sent, ce, cwr);
+        let early = self.observe(now, seq, sent, ce, cwr);
         let mut duplicate = Block::default();
+        let mut due = None;
         let mut at_once = true;
         let in_order = seq == self.next;
         if in_order {
@@ -166,21 +188,29 @@ impl Receiver {
                 }
             }
             self.pending += 1;
-            at_once |= self.pending >= self.every.into() || (self.ece && self.notifies());
-        } else if before(seq, self.next) || (self.reassembles && !self.hold(seq, payload)) {
+            at_once |= self.pending >= self.every.into() || self.eager;
+        } else if before(seq, self.next) || (self.out_of_order != OutOfOrder::Discarded && !self.hold(seq, payload)) {
             self.duplicates += 1;
             duplicate = Block { start: seq, end: seq.wrapping_add(1) };
+            if let Some(quick) = self.quick() {
+                quick.again(now);
+            }
+        } else if let Some(quick) = self.quick() {
+            let delay = quick.out_of_order(now);
+            at_once = delay == Dur::ZERO;
+            due = Some(now + delay);
         }
+        let due = due.unwrap_or_else(|| self.due(now));
         if let Some(early) = early {
             // A segment releases one acknowledgement; a second one that is due at once follows by the timer.
-            self.deadline = if at_once { now } else { self.due(now) };
+            self.deadline = if at_once { now } else { due };
             return Some(early);
         }
         if at_once {
             let echo = if earliest || in_order { self.recent } else { sent };
             return Some(self.acknowledge(duplicate, echo));
         }
-        self.deadline = self.deadline.min(self.due(now));
+        self.deadline = self.deadline.min(due);
         None
     }
 
@@ -188,7 +218,7 @@ impl Receiver {
     fn hold(&mut self, seq: u32, payload: u16) -> bool {
         let held = self.held.get_or_insert_default();
         let is_new = held.insert(seq, payload);
-        if self.selective {
+        if self.out_of_order == OutOfOrder::Reported {
             held.touch(seq);
         }
         is_new
@@ -209,40 +239,56 @@ impl Receiver {
     /// Returns the delayed acknowledgement; `None`: no acknowledgement is delayed, or the deadline has not been
     /// reached.
     pub fn on_timer(&mut self, now: Time) -> Option<Ack> {
-        (now >= self.deadline).then(|| self.acknowledge(Block::default(), self.recent))
+        if now < self.deadline {
+            return None;
+        }
+        if let Some(quick) = self.quick() {
+            quick.expired();
+        }
+        Some(self.acknowledge(Block::default(), self.recent))
     }
 
-    /// Returns `true` if the receiver sends congestion notifications instead of echoes.
-    fn notifies(&self) -> bool {
-        self.special.as_ref().is_some_and(|special| special.notification.is_some())
+    /// Returns the state of Linux's rules; `None`: they are not used.
+    #[inline]
+    fn quick(&mut self) -> Option<&mut Quick> {
+        self.special.as_mut()?.quick.as_mut()
     }
 
-    /// Processes the ECN flags of a segment sent at `sent`, and measures its one-way delay. If the echo is accurate and
+    /// Processes the ECN flags of segment `seq`, sent at `sent`, and measures its one-way delay. If the echo is accurate and
     /// the mark differs from that of the last segment, returns an acknowledgement of the pending segments before this
     /// one (RFC 8257 section 3.2).
     #[inline]
-    fn observe(&mut self, now: Time, sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
+    fn observe(&mut self, now: Time, seq: u32, sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
         if !self.observes {
             return None;
         }
-        if self.special.is_some() { self.observe_specially(now, sent, ce, cwr) } else { self.process_ecn(ce, cwr) }
+        if self.special.is_some() { self.observe_specially(now, seq, sent, ce, cwr) } else { self.process_ecn(ce, cwr) }
     }
 
     /// Processes a segment as [`Receiver::observe`], with special state.
     #[inline(never)]
-    fn observe_specially(&mut self, now: Time, sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
+    fn observe_specially(&mut self, now: Time, seq: u32, sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
         let special = self.special.as_mut()?;
         if let Some(notification) = special.notification.as_mut().filter(|_| special.ecn) {
             self.ece = ce && now >= notification.earliest;
             if self.ece {
                 notification.earliest = now + notification.interval;
             }
+            self.eager = self.ece;
         }
         let echoes = special.ecn && special.notification.is_none();
+        let before = self.ece;
         // An acknowledgement of the segments before this one has the delay of the last of them.
         let early = if echoes { self.process_ecn(ce, cwr) } else { None };
-        if let Some(special) = self.special.as_mut().filter(|special| special.measures) {
+        let (next, accurate) = (self.next, self.accurate);
+        let Some(special) = &mut self.special else { return early };
+        if special.measures {
             special.delay = now.since(sent);
+        }
+        if let Some(quick) = special.quick.as_mut().filter(|_| seq == next) {
+            let [ce, cwr] = [ce, cwr].map(|flag| flag && echoes);
+            self.eager = quick.in_order(now, ce, cwr, accurate.then_some(echoes && ce != before));
+            self.timeout = quick.delay();
         }
         early
     }
@@ -268,11 +314,16 @@ impl Receiver {
         self.deadline = Time::NEVER;
         self.acknowledged = self.next;
         let sack = match &self.held {
-            _ if !self.selective => Default::default(),
+            _ if self.out_of_order != OutOfOrder::Reported => Default::default(),
             Some(held) => held.blocks(duplicate),
             None => [duplicate, Block::default(), Block::default()],
         };
-        let delay = self.special.as_ref().map_or(Dur::ZERO, |special| special.delay);
+        let delay = self.special.as_mut().map_or(Dur::ZERO, |special| {
+            if let Some(quick) = &mut special.quick {
+                quick.sent();
+            }
+            special.delay
+        });
         Ack { next: self.next, ece: self.ece, syn: false, echo, delay, sack }
     }
 

@@ -2,6 +2,7 @@
 //! them: both ends of each range are accepted, and the nearest values beyond are refused by name.
 
 use serde_json::{Value, json};
+use tailback_transport::cc::whole::Form;
 use tailback_transport::cc::{bbr, cubic, dcqcn, dctcp, hpcc, reno, subtcp, swift, timely};
 use tailback_transport::{Cc, Tcp};
 use tailback_units::{Dur, Fraction, Rate, Size};
@@ -141,6 +142,53 @@ fn bounds_that_depend_on_another_parameter_include_equality_where_the_documentat
     range("hpcc", &json!({ "base-rtt": "8us" }), "own-rtt", &[json!(false)], &[json!(true)]);
 }
 
+/// Linux's forms have few parameters or none; a recovery and delayed acknowledgements with the form need their defaults.
+#[test]
+fn a_form_of_linux_refuses_the_parameters_that_it_does_not_have() {
+    let linux = json!({ "form": "linux" });
+    for (kind, field, accepted, refused) in [
+        ("reno", "beta", vec![json!(0.7)], vec![]),
+        ("reno", "ecn-beta", vec![json!(0.8)], vec![]),
+        ("reno", "byte-counting", vec![json!(2)], vec![json!(1)]),
+        ("reno", "reduction", vec![json!("flight")], vec![json!("window")]),
+        ("reno", "hystart", vec![json!(false)], vec![json!(true)]),
+        ("cubic", "fast-convergence", vec![json!(false)], vec![]),
+        ("cubic", "c", vec![json!(0.4)], vec![json!(0.5)]),
+        ("cubic", "hystart", vec![json!(true)], vec![json!(false)]),
+        ("dctcp", "g", vec![json!(0.0625)], vec![json!(0.1)]),
+        ("dctcp", "least-window", vec![json!(2)], vec![json!(1)]),
+        ("bbr", "bandwidth-window", vec![json!(8)], vec![]),
+    ] {
+        for value in accepted {
+            assert!(with(kind, &linux, field, &value).is_ok(), "{kind} {field} {value}");
+        }
+        for value in refused {
+            assert!(with(kind, &linux, field, &value).is_err(), "{kind} {field} {value}");
+        }
+    }
+    let connection = |table: serde_json::Value| {
+        tailback_document::decode::<tailback_transport::Tcp>(table)
+            .map_err(|e| e.to_string())?
+            .check()
+            .map_err(|e| e.to_string())
+    };
+    for accepted in
+        [json!({ "recovery": { "kind": "sack", "form": "linux" } }), json!({ "delayed-ack": { "form": "linux" } })]
+    {
+        assert_eq!(connection(accepted), Ok(()));
+    }
+    for other in [json!({ "prr": false }), json!({ "rack": false }), json!({ "forget": true })] {
+        let mut recovery = json!({ "kind": "sack", "form": "linux" });
+        recovery.as_object_mut().unwrap().extend(other.as_object().unwrap().clone());
+        assert!(connection(json!({ "recovery": recovery })).is_err_and(|e| e.contains("\"linux\" needs")), "{other}");
+    }
+    for other in [json!({ "timeout": "100ms" }), json!({ "clock": "heartbeat" })] {
+        let mut delayed = json!({ "form": "linux" });
+        delayed.as_object_mut().unwrap().extend(other.as_object().unwrap().clone());
+        assert!(connection(json!({ "delayed-ack": delayed })).is_err_and(|e| e.contains("\"linux\" needs")), "{other}");
+    }
+}
+
 /// The defaults of RFC 5681, RFC 9438, RFC 8257, the BBR draft and the papers of DCQCN, TIMELY, HPCC and Swift; of SubTCP
 /// and Swift's delays as documented.
 #[test]
@@ -153,7 +201,8 @@ fn the_defaults_are_those_of_the_rfcs_and_papers() {
             ecn_beta: half,
             byte_counting: 2,
             reduction: reno::Reduction::Flight,
-            hystart: false
+            hystart: false,
+            form: Form::Rfc,
         })
     );
     assert_eq!(
@@ -166,10 +215,14 @@ fn the_defaults_are_those_of_the_rfcs_and_papers() {
             hystart: true,
             growth_per: cubic::GrowthPer::Acknowledgement,
             byte_counting: 2,
+            form: Form::Rfc,
         })
     );
     let (g, initial_alpha) = (Fraction(0.0625), Fraction(1.0));
-    assert_eq!(kind("dctcp"), Cc::Dctcp(dctcp::Params { g, initial_alpha, byte_counting: 2, least_window: 2 }));
+    assert_eq!(
+        kind("dctcp"),
+        Cc::Dctcp(dctcp::Params { g, initial_alpha, byte_counting: 2, least_window: 2, form: Form::Rfc })
+    );
     assert_eq!(
         kind("subtcp"),
         Cc::SubTcp(subtcp::Params {
@@ -180,7 +233,12 @@ fn the_defaults_are_those_of_the_rfcs_and_papers() {
     );
     assert_eq!(
         kind("bbr"),
-        Cc::Bbr(bbr::Params { bandwidth_window: 10, min_rtt_window: Dur::from_secs(10), probe_rtt: Dur::from_ms(200) })
+        Cc::Bbr(bbr::Params {
+            bandwidth_window: 10,
+            min_rtt_window: Dur::from_secs(10),
+            probe_rtt: Dur::from_ms(200),
+            form: Form::Rfc
+        })
     );
     assert_eq!(
         kind("dcqcn"),

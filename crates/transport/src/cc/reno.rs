@@ -1,13 +1,16 @@
 //! Additive increase, multiplicative decrease (Jacobson 1988, RFC 5681).
 
 use super::hystart::HyStart;
-use super::{Acked, Build, Congestion, CongestionControl, CongestionEvent, Profile, RecoveryWindow, Setup, Window};
+use super::whole::{Form, Whole, reduced};
+use super::{
+    Acked, Build, Congestion, CongestionControl, CongestionEvent, Profile, RecoveryWindow, Setup, Timer, Window,
+};
 use crate::check::{factor, number};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_random::Rng;
-use tailback_units::Fraction;
+use tailback_units::{Fraction, Time};
 
 /// Reno: the window grows by one segment per round trip and is halved at a loss (RFC 5681).
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -31,6 +34,10 @@ pub struct Params {
     /// `true` if the first slow start ends when the round-trip time rises (HyStart++, RFC 9406); the window then grows
     /// by up to 8 segments per acknowledgement in that slow start. Default false.
     pub hystart: bool,
+    /// "rfc": RFC 5681; "linux": windows of whole segments as in Linux 6.1, without a bound of the growth per
+    /// acknowledgement and with reductions of the window, for which only `beta` and `ecn-beta` may differ from their
+    /// defaults. Default "rfc".
+    pub form: Form,
 }
 
 /// Base of the reduction at a loss.
@@ -47,7 +54,14 @@ pub enum Reduction {
 impl Default for Params {
     fn default() -> Params {
         let half = Fraction(0.5);
-        Params { beta: half, ecn_beta: half, byte_counting: 2, reduction: Reduction::Flight, hystart: false }
+        Params {
+            beta: half,
+            ecn_beta: half,
+            byte_counting: 2,
+            reduction: Reduction::Flight,
+            hystart: false,
+            form: Form::Rfc,
+        }
     }
 }
 
@@ -59,7 +73,13 @@ impl Params {
     pub fn check(&self) -> Result<(), Invalid> {
         factor("beta", self.beta.0)?;
         factor("ecn-beta", self.ecn_beta.0)?;
-        number("byte-counting", self.byte_counting, 1, 1000)
+        number("byte-counting", self.byte_counting, 1, 1000)?;
+        let fixed = Params { beta: self.beta, ecn_beta: self.ecn_beta, form: self.form, ..Params::default() };
+        if self.form == Form::Linux && *self != fixed {
+            let message = "\"linux\" allows only `beta` and `ecn-beta`; remove the other parameters";
+            return Err(Invalid::new("form", message));
+        }
+        Ok(())
     }
 }
 
@@ -70,8 +90,10 @@ impl Build for Params {
             beta: self.beta.0,
             ecn_beta: self.ecn_beta.0,
             hystart: self.hystart.then(|| HyStart::new(setup, true)),
+            whole: (self.form == Form::Linux).then(Whole::default),
         };
-        let is_default = self.beta.0 == HALF && self.ecn_beta.0 == HALF && !self.hystart;
+        let defaults = Params { byte_counting: self.byte_counting, reduction: self.reduction, ..Params::default() };
+        let is_default = *self == defaults;
         Reno {
             growth: Growth::new(self.byte_counting),
             by_window: self.reduction == Reduction::Window,
@@ -86,7 +108,7 @@ pub struct Reno {
     growth: Growth,
     /// `true` if the congestion window is the base of a reduction, `false` if FlightSize is.
     by_window: bool,
-    /// Parameters other than the defaults. `None`: factors of [`HALF`] and no HyStart++.
+    /// Parameters other than the defaults. `None`: factors of [`HALF`], no HyStart++, and not Linux's form.
     tuned: Option<Box<Tuned>>,
 }
 
@@ -102,6 +124,8 @@ struct Tuned {
     ecn_beta: f64,
     /// State of HyStart++. `None` if it is off, and after the first congestion or the end of the first slow start.
     hystart: Option<HyStart>,
+    /// State of Linux's form. `None`: windows may have fractions of a segment.
+    whole: Option<Whole>,
 }
 
 impl CongestionControl for Reno {
@@ -112,6 +136,14 @@ impl CongestionControl for Reno {
 
     #[inline]
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
+        if let Some(tuned) = &mut self.tuned
+            && let Some(whole) = &mut tuned.whole
+        {
+            if acked.window_limited && acked.advanced > 0 {
+                whole.reno(window, acked.delivered);
+            }
+            return;
+        }
         if let Some(tuned) = &mut self.tuned
             && let Some(hystart) = &mut tuned.hystart
         {
@@ -142,6 +174,14 @@ impl CongestionControl for Reno {
             None => [HALF; 2],
         };
         let ecn = event.sign == Congestion::Ecn;
+        if let Some(whole) = self.tuned.as_mut().and_then(|tuned| tuned.whole.as_mut()) {
+            whole.reduced();
+            window.ssthresh = reduced(window.cwnd, if ecn { ecn_beta } else { beta });
+            if ecn {
+                window.cwnd = window.ssthresh.min(window.cwnd);
+            }
+            return;
+        }
         let reduced = window.cwnd * if ecn { ecn_beta } else { beta };
         // RFC 5681 equation 4 uses FlightSize, which is less than the window if the sender has not filled the window.
         window.ssthresh = match (ecn, self.by_window) {
@@ -154,6 +194,12 @@ impl CongestionControl for Reno {
         }
         if event.sign == Congestion::Timeout {
             self.growth.timed_out();
+        }
+    }
+
+    fn on_timer(&mut self, _: &mut Window, _: Time, _: Timer) {
+        if let Some(whole) = self.tuned.as_mut().and_then(|tuned| tuned.whole.as_mut()) {
+            whole.reduced();
         }
     }
 }

@@ -2,6 +2,7 @@
 
 mod floor;
 mod limited;
+mod preset;
 mod rdma;
 mod recovery;
 mod reservation;
@@ -11,9 +12,10 @@ mod window;
 
 pub use floor::EcnFloor;
 pub use limited::{LimitedTransmit, WhenLimited};
+pub use preset::Preset;
 pub use rdma::Rdma;
 pub use recovery::{Exit, GoBackN, NewReno, Pipe, Recovery, Reno, Sack, Tahoe};
 pub use reservation::{Acknowledgement, Delayed, Reservation, ReservedWindow, Timed, Transmission};
 pub use tcp::{EcnMode, Ect, SpuriousTimeout, Tcp, WindowValidation};
-pub use timers::{AckClock, Clock, DelayedAck, Timers};
+pub use timers::{AckClock, AckForm, Clock, DelayedAck, Timers};
 pub use window::{InitialWindow, WindowRule};

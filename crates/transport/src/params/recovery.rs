@@ -1,5 +1,6 @@
 //! Parameters of loss detection and recovery.
 
+use crate::cc::whole::Form;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -108,6 +109,12 @@ pub struct Sack {
     /// again, as RFC 2018 section 8 advises and ns-2 does; `false` if they are kept (RFC 6675 section 5.1).
     /// Default false.
     pub forget: bool,
+    /// "rfc": the RFCs; "linux": rules of Linux 6.1 where they differ: an echo, too, reduces the window in proportion to
+    /// the acknowledgements of a round trip, during which the window does not grow; the reduction is measured from the
+    /// window, not from FlightSize; an expiry of the timer within the window of a reduction does not reduce the threshold
+    /// again, and leaves a window of one segment more than those in the network. Needs `prr`, `rack` and the defaults of
+    /// `pipe` and `forget`. Default "rfc".
+    pub form: Form,
 }
 
 /// Estimate of the number of segments in the network during recovery.
@@ -133,7 +140,7 @@ impl Default for NewReno {
 }
 impl Default for Sack {
     fn default() -> Sack {
-        Sack { prr: true, rack: true, tlp: true, pipe: Pipe::Rfc6675, forget: false }
+        Sack { prr: true, rack: true, tlp: true, pipe: Pipe::Rfc6675, forget: false, form: Form::Rfc }
     }
 }
 
@@ -168,13 +175,19 @@ impl Sack {
     /// Checks combinations of parameters; `tlp` without `rack` has no effect.
     ///
     /// # Errors
-    /// If `pipe` is "count" and `prr` or `rack` is `true`.
+    /// If `pipe` is "count" and `prr` or `rack` is `true`, or if `form` is "linux" and another parameter contradicts it.
     pub fn check(&self) -> Result<(), Invalid> {
         if self.pipe == Pipe::Count && (self.prr || self.rack) {
             return Err(Invalid::new(
                 "pipe",
                 "\"count\" needs `prr = false` and `rack = false`; write them or \"rfc6675\"",
             ));
+        }
+        let as_linux = self.prr && self.rack && self.pipe == Pipe::Rfc6675 && !self.forget;
+        if self.form == Form::Linux && !as_linux {
+            let message =
+                "\"linux\" needs `prr` and `rack`, and the defaults of `pipe` and `forget`; remove those keys";
+            return Err(Invalid::new("form", message));
         }
         Ok(())
     }

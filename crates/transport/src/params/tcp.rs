@@ -2,6 +2,7 @@
 
 use super::floor::EcnFloor;
 use super::limited::LimitedTransmit;
+use super::preset::Preset;
 use super::recovery::Recovery;
 use super::reservation::Reservation;
 use super::timers::{DelayedAck, Timers};
@@ -21,6 +22,9 @@ use tailback_units::Size;
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Tcp {
+    /// Set of defaults for the parameters that are not written: "linux-6.1" those of Linux 6.1. Default: the RFCs'.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub preset: Option<Preset>,
     /// Payload of a full segment, without headers, 1 B to 65535 B. Default 1460 B.
     pub segment: Size,
     /// Headers of a segment and of an acknowledgement, TCP and IP, without framing, 0 B to 1000 B.
@@ -73,6 +77,9 @@ pub struct Tcp {
     /// as "backoff", and the sender also waits for the timer at windows between one and two segments (ns-2.35); "none":
     /// the next segment is sent at once. Default "rfc3168".
     pub ecn_floor: EcnFloor,
+    /// `true` if a retransmitted SYN does not ask for ECN, so that a connection whose first SYN was lost does not use it
+    /// (RFC 3168 section 6.1.1.1; `tcp_ecn_fallback` of Linux). Default false.
+    pub ecn_fallback: bool,
     /// `true` if retransmissions are ECN-capable and may carry CWR, which RFC 3168 forbids and ns-2
     /// does. Default false.
     pub ecn_retransmissions: bool,
@@ -164,6 +171,7 @@ pub enum WindowValidation {
 impl Default for Tcp {
     fn default() -> Tcp {
         Tcp {
+            preset: None,
             segment: Size(1460),
             header: Size(40),
             congestion_control: Cc::default(),
@@ -182,6 +190,7 @@ impl Default for Tcp {
             ect: Ect::Ect0,
             ecn_echo: None,
             ecn_floor: EcnFloor::Rfc3168,
+            ecn_fallback: false,
             ecn_retransmissions: false,
             handshake: true,
             pacing: false,

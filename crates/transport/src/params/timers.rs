@@ -52,6 +52,22 @@ pub struct DelayedAck {
     /// Start of the delay: "segment", the arrival of the segment, or "heartbeat", the last multiple of `timeout` since
     /// the start of the run. Default "segment".
     pub clock: AckClock,
+    /// "rfc": the rules of RFC 5681; "linux": also those of Linux 6.1, by which the first 16 segments, and as many after
+    /// a pause longer than the retransmission timeout or after a segment received twice, are acknowledged one by one,
+    /// `timeout` (40 ms) is adapted to the time between segments up to 200 ms, and from the fourth on acknowledgements of
+    /// segments out of order are combined for up to 1 ms. Default "rfc".
+    pub form: AckForm,
+}
+
+/// Rules about when a receiver acknowledges.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum AckForm {
+    /// RFC 5681 section 4.2.
+    #[default]
+    Rfc,
+    /// Linux 6.1: `tcp_event_data_recv`, `tcp_send_delayed_ack` and `__tcp_ack_snd_check`.
+    Linux,
 }
 
 /// Start of the timeout of a delayed acknowledgement.
@@ -80,7 +96,7 @@ impl Default for Timers {
 }
 impl Default for DelayedAck {
     fn default() -> DelayedAck {
-        DelayedAck { every: 2, timeout: Dur::from_ms(40), clock: AckClock::Segment }
+        DelayedAck { every: 2, timeout: Dur::from_ms(40), clock: AckClock::Segment, form: AckForm::Rfc }
     }
 }
 
@@ -111,6 +127,10 @@ impl DelayedAck {
     /// If a parameter is invalid: the error names it and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         number("every", self.every, 1, 1000)?;
-        time("timeout", self.timeout, Dur::from_us(1), Dur::from_secs(10))
+        time("timeout", self.timeout, Dur::from_us(1), Dur::from_secs(10))?;
+        if self.form == AckForm::Linux && (self.timeout != Dur::from_ms(40) || self.clock != AckClock::Segment) {
+            return Err(Invalid::new("form", "\"linux\" needs `timeout = \"40ms\"` and `clock = \"segment\"`"));
+        }
+        Ok(())
     }
 }

@@ -66,9 +66,15 @@ impl Sender {
         if !PLAIN && let Some(sampler) = self.sampler() {
             sampler.advance(una);
         }
+        if !PLAIN && self.ecn.is_gradual() {
+            self.end_gradual();
+        }
         // As in ns-2, the echo is processed before the round-trip time is sampled: the sample ends the doubling of the
         // timeout, except while echoes continue.
         let waits = ack.ece && self.ecn_capable && self.on_echo(now);
+        if !PLAIN && self.ecn.is_gradual() && self.state == State::Open && delivery.delivered > 0 {
+            self.set_window_by_prr(delivery.delivered, advanced > 0);
+        }
         let rtt = if advanced > 0 { self.sample_rtt(now, ack) } else { None };
         let rtt = if !PLAIN && self.board.is_some() { delivery.newest.map(|sent| now.since(sent)) } else { rtt };
         let round = advanced > 0 && before(self.seq.round_end, self.seq.una);
@@ -119,7 +125,7 @@ impl Sender {
         // As in ns-2, an acknowledgement with an echo does not open the window.
         let echoes = acked.ece && self.ecn_capable && (PLAIN || self.profile.echo != EchoResponse::Control);
         let control_owns = !PLAIN && self.owns_recovery();
-        if acked.delivered == 0 || (!control_owns && (acked.recovering || ended || echoes)) {
+        if acked.delivered == 0 || (!control_owns && (acked.recovering || ended || echoes || self.ecn.is_gradual())) {
             return;
         }
         self.repair.lost = 0;

@@ -1,6 +1,8 @@
 //! Response to echoes of congestion experienced (RFC 3168 section 6.1.2).
 
 use super::Sender;
+use super::groups::Reduction;
+use super::prr::Prr;
 use super::state::State;
 use crate::cc::{BackOff, Congestion, EchoResponse};
 use crate::seq::before;
@@ -8,10 +10,12 @@ use crate::wire::EcnEcho;
 use tailback_units::Time;
 
 impl Sender {
-    /// Responds to an echo of congestion, at most once per window and not in recovery. Returns `true` if the next
+    /// Responds to an echo of congestion, at most once per window and not in recovery; with Linux's rules not after a
+    /// timeout either (`tcp_fastretrans_alert`). Returns `true` if the next
     /// segment has to wait for the retransmission timer.
     pub(super) fn on_echo(&mut self, now: Time) -> bool {
-        if self.state == State::Recovery || !before(self.ecn.reduced_at, self.seq.una) {
+        let repairs = self.state == State::Recovery || (self.state == State::Loss && self.is_as_linux());
+        if repairs || !before(self.ecn.reduced_at, self.seq.una) {
             return false;
         }
         // Until CWR is sent, the receiver repeats an echo to which the sender has already responded.
@@ -24,7 +28,7 @@ impl Sender {
             // Such controls respond to `Acked::ece`, or do not respond.
             return false;
         }
-        self.ecn.by_echo = true;
+        self.ecn.last = Reduction::Echo;
         self.cold().counts.ecn_reductions += 1;
         let prior = self.window.cwnd;
         let flight = self.flight_size();
@@ -33,7 +37,29 @@ impl Sender {
             cold.prior = None;
             cold.dsack_watch = None;
         }
+        if self.is_as_linux() && !self.owns_recovery() {
+            self.begin_gradual(prior);
+        }
         self.respond_at_floor(prior)
+    }
+
+    /// Starts a reduction from a window of `prior` segments in proportion to the acknowledgements
+    /// (`tcp_init_cwnd_reduction`).
+    fn begin_gradual(&mut self, prior: f64) {
+        self.window.cwnd = prior;
+        self.ecn.last = Reduction::Gradual;
+        if let Some(board) = &mut self.board {
+            board.prr = Prr::begin(prior as u32);
+        }
+    }
+
+    /// Ends a reduction by proportion once a segment that was sent after its start is acknowledged
+    /// (`tcp_fastretrans_alert`, `tcp_end_cwnd_reduction`).
+    pub(super) fn end_gradual(&mut self) {
+        if self.ecn.is_gradual() && before(self.ecn.reduced_at, self.seq.una) {
+            self.ecn.last = Reduction::Echo;
+            self.set_window_to_threshold();
+        }
     }
 
     /// Responds to an echo at a window of `prior` segments if that window is too small to be halved. Returns `true` if

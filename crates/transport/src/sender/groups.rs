@@ -67,8 +67,8 @@ pub(super) enum FRto {
 pub(super) struct Echoes {
     /// First segment that had not been transmitted at the last reduction.
     pub reduced_at: u32,
-    /// `true` if the last reduction was the response to an echo.
-    pub by_echo: bool,
+    /// Reason and form of the last reduction.
+    pub last: Reduction,
     /// `true` if the next new segment must carry CWR.
     pub cwr: bool,
     /// `true` if the next segment waits for the retransmission timer.
@@ -78,23 +78,40 @@ pub(super) struct Echoes {
     pub at_floor: bool,
 }
 
+/// Reason and form of a reduction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reduction {
+    /// For a loss, or there was none.
+    Loss,
+    /// For an echo, at once.
+    Echo,
+    /// For an echo, in proportion to the acknowledgements since then (Linux's state CWR).
+    Gradual,
+}
+
 impl Echoes {
     /// Returns the state of a connection whose first segment is `start`.
     pub fn starting_at(start: u32) -> Echoes {
         let reduced_at = start.wrapping_sub(1);
-        Echoes { reduced_at, by_echo: false, cwr: false, held: false, at_floor: false }
+        Echoes { reduced_at, last: Reduction::Loss, cwr: false, held: false, at_floor: false }
     }
 
     /// Returns `true` if the last reduction was for an echo, and segment `una` was sent before it.
     #[inline]
     pub fn is_reduced(&self, una: u32) -> bool {
-        self.by_echo && before(una, self.reduced_at)
+        self.last != Reduction::Loss && before(una, self.reduced_at)
     }
 
     /// Records a reduction for a loss; `max` is the first segment never transmitted.
     pub fn reduced_for_loss(&mut self, max: u32) {
         self.reduced_at = max;
-        self.by_echo = false;
+        self.last = Reduction::Loss;
+    }
+
+    /// Returns `true` while the window is reduced in proportion to the acknowledgements since an echo.
+    #[inline]
+    pub fn is_gradual(&self) -> bool {
+        self.last == Reduction::Gradual
     }
 
     /// Processes a cumulative acknowledgement of all segments before `next`.

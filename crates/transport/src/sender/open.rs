@@ -29,9 +29,9 @@ impl Sender {
         }
         self.urgent = Urgent::No;
         self.timers.expiry = now + self.plain_rto();
-        let cwr = self.tcp.ecn != EcnMode::Off;
         // The timeout is doubled only if a SYN was lost before.
         let retransmission = self.timers.rtt.is_backed_off();
+        let cwr = self.tcp.ecn != EcnMode::Off && !(self.tcp.ecn_fallback && retransmission);
         Some(Segment { seq: SYN, payload: 0, ecn: Ecn::NotEct, cwr, retransmission, marked: None })
     }
 

@@ -4,6 +4,7 @@ use super::Sender;
 use super::cold::DsackWatch;
 use super::groups::Flavour;
 use super::state::State;
+use crate::cc::whole::Form;
 use crate::cc::{Congestion, CongestionControl, CongestionEvent, EchoResponse, RecoveryWindow, Window};
 use crate::params::{Recovery, SpuriousTimeout};
 use tailback_units::Time;
@@ -39,7 +40,7 @@ impl Sender {
         let flight = self.flight_size();
         let control_sets_window = self.keeps_window();
         if self.is_reduced_once() {
-            if !control_sets_window {
+            if !control_sets_window && !self.ecn.is_gradual() {
                 self.window.ssthresh = self.window.cwnd;
             }
         } else {
@@ -53,8 +54,10 @@ impl Sender {
         self.state = State::Recovery;
         // The time until a segment sent earlier is acknowledged would include the repair.
         self.timers.rtt.stop_timing();
-        self.seq.recover = self.seq.max;
-        self.ecn.reduced_for_loss(self.seq.max);
+        // Linux's `tcp_enter_recovery` continues a reduction by proportion up to its own end.
+        let end = if self.ecn.is_gradual() { self.ecn.reduced_at } else { self.seq.max };
+        self.seq.recover = end;
+        self.ecn.reduced_for_loss(end);
         if !self.owns_recovery() && !self.uses_prr() && !control_sets_window {
             self.window.cwnd = self.window.ssthresh;
         }
@@ -87,6 +90,11 @@ impl Sender {
     /// Returns FlightSize for a reduction, segments: those outstanding without those of limited transmit (RFC 5681).
     pub(super) fn flight_size(&self) -> u32 {
         self.seq.outstanding().min(self.allowed())
+    }
+
+    /// Returns `true` if the rules of Linux apply where they differ from those of the RFCs.
+    pub(super) fn is_as_linux(&self) -> bool {
+        matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.form == Form::Linux)
     }
 
     /// Counts `lost` segments, which are reported with the next acknowledgement.

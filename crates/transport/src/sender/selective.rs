@@ -86,7 +86,7 @@ impl Sender {
 
     /// Sets the window by proportional rate reduction for an acknowledgement that delivered `delivered` segments;
     /// `safe`: safeACK of RFC 9937 section 6.2.
-    fn set_window_by_prr(&mut self, delivered: u32, safe: bool) {
+    pub(super) fn set_window_by_prr(&mut self, delivered: u32, safe: bool) {
         let ssthresh = (self.window.ssthresh as u32).max(1);
         let board = self.board();
         let pipe = board.pipe();
@@ -128,13 +128,19 @@ impl Sender {
 
     /// Enters recovery; `delivered` segments have just been delivered.
     fn enter_recovery(&mut self, now: Time, delivered: u32) {
+        let gradual = self.ecn.is_gradual();
         self.begin_recovery(now);
+        let cwnd = self.window.cwnd as u32;
+        let as_linux = self.is_as_linux();
         let (outstanding, una, proportional) = (self.seq.outstanding(), self.seq.una, self.uses_prr());
         let board = self.board();
         board.begin();
         board.probe = Probe::default();
         // RFC 9937 section 6.1: RecoverFS excludes the segments SACKed earlier, since they will not be delivered again.
-        board.prr = Prr::begin((outstanding + delivered).saturating_sub(board.sacked()));
+        let base = if as_linux { cwnd } else { (outstanding + delivered).saturating_sub(board.sacked()) };
+        if !gradual {
+            board.prr = Prr::begin(base);
+        }
         // RFC 6675 section 5 step 4.3: the first repair is sent whatever the pipe is.
         let first = !proportional && board.next_lost() == Some(una);
         if first {

@@ -4,6 +4,7 @@ mod acknowledgement;
 mod limits;
 mod reduction;
 
+use super::groups::Reduction;
 use super::*;
 use crate::cc::Congestion;
 use crate::wire::{Ack, Block};
@@ -257,7 +258,7 @@ fn old_positions_follow_the_acknowledgements() {
     assert_eq!([seq.una, seq.nxt, seq.recover, seq.full_at], [8, 8, 7, 7]);
     let mut echoes = Echoes::starting_at(start);
     assert_eq!(echoes.reduced_at, start - 1);
-    echoes.by_echo = true;
+    echoes.last = Reduction::Echo;
     echoes.reduced_at = 3;
     assert!(echoes.is_reduced(2) && !echoes.is_reduced(3));
     echoes.advance(3);
@@ -265,7 +266,7 @@ fn old_positions_follow_the_acknowledgements() {
     echoes.advance(8);
     assert_eq!(echoes.reduced_at, 7);
     echoes.reduced_for_loss(9);
-    assert_eq!((echoes.reduced_at, echoes.by_echo), (9, false));
+    assert_eq!((echoes.reduced_at, echoes.last), (9, Reduction::Loss));
 }
 
 /// RFC 6298 sections 5.1 and 5.5: the timer of a lost SYN stops until the SYN is sent again, and data starts it anew.

@@ -6,6 +6,7 @@ use super::groups::{FRto, Urgent};
 use super::state::State;
 use crate::cc::{Congestion, CongestionControl, Timer};
 use crate::params::{Recovery, SpuriousTimeout};
+use crate::seq::before;
 use tailback_units::Time;
 
 impl Sender {
@@ -24,7 +25,7 @@ impl Sender {
         let rto = self.rto();
         // RFC 5681 section 3.1: the threshold is reduced once for each segment, even if the segment times out again.
         let again = self.state == State::Loss && self.repair.expired_at == self.seq.una;
-        if !again || self.profile.every_expiry {
+        if (!again || self.profile.every_expiry) && !self.is_within_reduction() {
             self.reduce_for_timeout(now);
         }
         self.repair.expired_at = self.seq.una;
@@ -42,8 +43,19 @@ impl Sender {
         self.repair.clear();
         let lost = self.go_back(now);
         self.count_lost(lost);
+        if let Some(board) = self.board.as_ref().filter(|_| self.is_as_linux() && !self.owns_recovery()) {
+            self.window.cwnd = f64::from(board.pipe() + 1);
+        }
         // `transmit` sets the timer again for the retransmission.
         self.timers.expiry = now + self.rto();
+    }
+
+    /// Returns `true` if the window has been reduced for a loss or an echo, segments sent before that are still
+    /// outstanding, and Linux's rules apply: the expiry then does not reduce the threshold (`tcp_enter_loss`).
+    fn is_within_reduction(&self) -> bool {
+        let (una, recover, reduced) = (self.seq.una, self.seq.recover, self.ecn.reduced_at);
+        let repairs = self.state == State::Recovery && before(una, recover);
+        (repairs || (self.ecn.is_gradual() && before(una, reduced))) && self.is_as_linux()
     }
 
     /// Reduces the window for a timeout.

@@ -1,7 +1,7 @@
 //! Spurious reductions: detection by Eifel, and the undo of the reduction.
 
 use super::Sender;
-use super::groups::{FRto, Urgent};
+use super::groups::{FRto, Reduction, Urgent};
 use super::state::State;
 use crate::cc::CongestionControl;
 use crate::params::SpuriousTimeout;
@@ -35,6 +35,9 @@ impl Sender {
     pub(super) fn undo(&mut self, now: Time) {
         self.cold().counts.spurious += 1;
         self.state = State::Open;
+        if self.ecn.is_gradual() {
+            self.ecn.last = Reduction::Loss;
+        }
         self.repair.f_rto = FRto::Off;
         self.repair.clear();
         self.seq.nxt = self.seq.max;

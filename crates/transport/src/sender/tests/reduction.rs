@@ -26,14 +26,14 @@ fn a_recovery_reduces_once_in_a_window_and_reports_it_by_cwr() {
     sender.repair.partial = true;
     sender.begin_recovery(at_ms(100));
     assert_eq!((sender.window.cwnd, sender.window.ssthresh), (5.0, 5.0));
-    assert!(sender.ecn.cwr && !sender.ecn.by_echo && !sender.repair.partial);
+    assert!(sender.ecn.cwr && sender.ecn.last == Reduction::Loss && !sender.repair.partial);
     assert_eq!((sender.ecn.reduced_at, sender.seq.recover, sender.counts.fast_retransmits), (10, 10, 1));
     sender.set_window_to_threshold();
     sender.count_lost(3);
     sender.count_lost(2);
     assert_eq!(sender.repair.lost, 5);
     let mut sender = sent(10, &ecn);
-    (sender.ecn.by_echo, sender.ecn.reduced_at) = (true, 5);
+    (sender.ecn.last, sender.ecn.reduced_at) = (Reduction::Echo, 5);
     (sender.window.cwnd, sender.window.ssthresh) = (7.0, 5.0);
     sender.begin_recovery(at_ms(100));
     assert_eq!((sender.window.cwnd, sender.window.ssthresh, sender.ecn.cwr), (7.0, 7.0, false));
@@ -54,7 +54,7 @@ fn a_recovery_reduces_once_in_a_window_and_reports_it_by_cwr() {
     sender.set_window_to_threshold();
     assert_eq!(sender.window.cwnd, 4.5);
     let mut sender = sent(10, &ns2);
-    (sender.ecn.by_echo, sender.ecn.reduced_at) = (true, 5);
+    (sender.ecn.last, sender.ecn.reduced_at) = (Reduction::Echo, 5);
     (sender.window.cwnd, sender.window.ssthresh) = (7.0, 5.0);
     sender.begin_recovery(at_ms(100));
     assert_eq!((sender.window.cwnd, sender.window.ssthresh), (7.0, 5.0));
@@ -75,7 +75,7 @@ fn an_expiry_starts_over_with_one_segment() {
     assert_eq!((sender.timers.rtt.take_timed(10), sender.timers.expiry), (None, at_ms(3_000)));
     // A window that was reduced for an echo is not reduced again.
     let mut sender = sent(10, &serde_json::json!({ "ecn": "classic" }));
-    (sender.ecn.by_echo, sender.ecn.reduced_at, sender.window.ssthresh) = (true, 5, 7.0);
+    (sender.ecn.last, sender.ecn.reduced_at, sender.window.ssthresh) = (Reduction::Echo, 5, 7.0);
     sender.on_expiry(at_ms(1_000));
     assert_eq!((sender.window.cwnd, sender.window.ssthresh), (1.0, 7.0));
     // With SACK the probe timer stops, and all segments are due from the first on.
@@ -139,7 +139,7 @@ fn an_echo_halves_windows_below_two_segments_with_the_floor_of_ns_2() {
         sender.cold().dsack_watch = Some(cold::DsackWatch { from: 0, unreported: 1 });
         assert!(!sender.on_echo(at_ms(100)));
         assert_eq!(sender.window.cwnd, cwnd, "{prior} segments");
-        assert_eq!((sender.ecn.cwr, sender.ecn.by_echo, sender.ecn.reduced_at), (true, true, 4));
+        assert_eq!((sender.ecn.cwr, sender.ecn.last, sender.ecn.reduced_at), (true, Reduction::Echo, 4));
         // A later report of duplicates does not undo this reduction.
         assert!(sender.cold().prior.is_none() && sender.cold().dsack_watch.is_none());
     }

@@ -1,9 +1,16 @@
 //! CUBIC: window as a cubic function of the time since the last reduction (RFC 9438).
 
+mod linux;
+
 use super::hystart::HyStart;
 use super::reno::Growth;
-use super::{Acked, Build, Congestion, CongestionControl, CongestionEvent, Profile, Sent, SentCalls, Setup, Window};
+use super::whole::Form;
+use super::{
+    Acked, Build, Congestion, CongestionControl, CongestionEvent, Feedback, Profile, Sent, SentCalls, Setup, Timer,
+    Window,
+};
 use crate::check::{factor, number};
+use linux::Linux;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -35,6 +42,9 @@ pub struct Params {
     /// Upper bound of the growth per acknowledgement in slow start without HyStart++, segments, 1 to 1000.
     /// Default 2.
     pub byte_counting: u32,
+    /// "rfc": RFC 9438; "linux": the integers and HyStart of Linux 6.1, for which only `fast-convergence` may differ from
+    /// its default. Default "rfc".
+    pub form: Form,
 }
 
 /// Unit of growth above the Reno-friendly region.
@@ -58,6 +68,7 @@ impl Default for Params {
             hystart: true,
             growth_per: GrowthPer::Acknowledgement,
             byte_counting: 2,
+            form: Form::Rfc,
         }
     }
 }
@@ -74,7 +85,13 @@ impl Params {
         }
         factor("beta", self.beta.0)?;
         factor("ecn-beta", self.ecn_beta.0)?;
-        number("byte-counting", self.byte_counting, 1, 1000)
+        number("byte-counting", self.byte_counting, 1, 1000)?;
+        let fixed = Params { fast_convergence: self.fast_convergence, form: self.form, ..Params::default() };
+        if self.form == Form::Linux && *self != fixed {
+            let message = "\"linux\" allows only `fast-convergence`; remove the other parameters";
+            return Err(Invalid::new("form", message));
+        }
+        Ok(())
     }
 }
 
@@ -92,6 +109,7 @@ impl Build for Params {
             last_ack: Time::ZERO,
             growth: Growth::new(self.byte_counting),
             hystart: HyStart::new(setup, self.hystart),
+            linux: (self.form == Form::Linux).then(|| Box::new(Linux::new(setup, self.fast_convergence))),
         }
     }
 }
@@ -119,6 +137,8 @@ pub struct Cubic {
     last_ack: Time,
     growth: Growth,
     hystart: HyStart,
+    /// State of Linux's form, in place of all of the above; `None`: that of RFC 9438.
+    linux: Option<Box<Linux>>,
 }
 
 /// Event before the current stage of congestion avoidance, which decides how its curve starts.
@@ -223,6 +243,9 @@ impl CongestionControl for Cubic {
 
     #[inline]
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
+        if let Some(linux) = &mut self.linux {
+            return linux.on_ack(window, acked);
+        }
         if acked.advanced == 0 {
             return;
         }
@@ -245,6 +268,9 @@ impl CongestionControl for Cubic {
     }
 
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
+        if let Some(linux) = &mut self.linux {
+            return linux.on_congestion(window, event.sign);
+        }
         self.hystart.stop();
         let flight = f64::from(event.in_flight);
         // Of consecutive timeouts, the curve before the first one is kept for an undo.
@@ -271,6 +297,25 @@ impl CongestionControl for Cubic {
         }
     }
 
+    fn on_open(&mut self, _: &mut Window, now: Time) {
+        if let Some(linux) = &mut self.linux {
+            linux.open(now);
+        }
+    }
+
+    #[inline]
+    fn on_feedback(&mut self, _: &mut Window, feedback: &Feedback<'_>) {
+        if let Some(linux) = &mut self.linux {
+            linux.follow(feedback.una, feedback.next);
+        }
+    }
+
+    fn on_timer(&mut self, _: &mut Window, now: Time, timer: Timer) {
+        if let (Some(linux), Timer::Retransmission(_)) = (&mut self.linux, timer) {
+            linux.on_expiry(now);
+        }
+    }
+
     fn on_spurious(&mut self, _: &mut Window, _: Time) {
         if let Some(curve) = self.undo.take() {
             self.curve = curve;
@@ -278,7 +323,9 @@ impl CongestionControl for Cubic {
     }
 
     fn on_sent(&mut self, _: &mut Window, sent: &Sent) -> bool {
-        if sent.idle {
+        if let Some(linux) = &mut self.linux {
+            linux.on_sent(sent.now, sent.idle);
+        } else if sent.idle {
             self.pause(sent.now);
             self.last_ack = sent.now;
         }
@@ -286,6 +333,9 @@ impl CongestionControl for Cubic {
     }
 
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(linux) = &self.linux {
+            return linux.probe(f);
+        }
         f("w-max", self.curve.w_max);
         f("w-est", self.curve.w_est);
         f("k", self.curve.k);

@@ -1,12 +1,16 @@
 //! BBR, version 1: pacing at the measured bottleneck bandwidth, with the outstanding segments limited to a multiple of
 //! the bandwidth-delay product (Cardwell and others 2016, draft-cardwell-iccrg-bbr-congestion-control-00).
 
+mod linux;
+
 use super::model::{self, HeldBack, MIN_PIPE, Repair, Rounds, Saved, WindowedMax};
+use super::whole::Form;
 use super::{
     Acked, Build, Congestion, CongestionControl, CongestionEvent, EchoResponse, Feedback, Pacing, Profile,
     RecoveryWindow, Sent, SentCalls, Setup, Window,
 };
 use crate::check::number;
+use linux::Linux;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -37,11 +41,19 @@ pub struct Params {
     pub min_rtt_window: Dur,
     /// Minimum duration of ProbeRTT, 1 ms to 10 s. Default 200 ms.
     pub probe_rtt: Dur,
+    /// "rfc": the draft; "linux": also what Linux 6.1 adds: pacing 1 % below the estimate, an allowance for aggregated
+    /// acknowledgements, an even window, and the long-term rate behind a policer. Default "rfc".
+    pub form: Form,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { bandwidth_window: 10, min_rtt_window: Dur::from_secs(10), probe_rtt: Dur::from_ms(200) }
+        Params {
+            bandwidth_window: 10,
+            min_rtt_window: Dur::from_secs(10),
+            probe_rtt: Dur::from_ms(200),
+            form: Form::Rfc,
+        }
     }
 }
 
@@ -93,6 +105,7 @@ impl Build for Params {
             idle_restart: false,
             conservation: false,
             saved: Saved::default(),
+            linux: (self.form == Form::Linux).then(Box::default),
         }
     }
 }
@@ -110,8 +123,7 @@ enum Mode {
 ///
 /// Interpretations of the draft: hosts have no segmentation offload, so `send_quantum` (section 4.2.2) matters only for
 /// the window's slack of three quanta; samples taken in ProbeRTT are ignored in this file, not in the sampler; recovery
-/// after a timeout ends when all segments sent before the timeout are acknowledged. Linux's bound on the long-term
-/// rate, for paths with policers, is not in the draft and not modelled. ProbeRTT saves the current window (text of
+/// after a timeout ends when all segments sent before the timeout are acknowledged. ProbeRTT saves the current window (text of
 /// section 4.2.3.4), not the maximum of the current and the previously saved window (pseudocode of section 4.3.5).
 /// Echoes of congestion have no effect, as in Linux.
 ///
@@ -159,14 +171,64 @@ pub struct Bbr {
     /// recovery.
     conservation: bool,
     saved: Saved,
+    /// State of what Linux adds; `None`: the draft.
+    linux: Option<Box<Linux>>,
 }
 
 impl Bbr {
+    /// Returns the bandwidth that the model uses, segments per second.
+    fn bandwidth(&self) -> f64 {
+        let measured = self.bandwidth.get();
+        self.linux.as_ref().map_or(measured, |linux| linux.bandwidth(measured))
+    }
+
     /// Returns `gain` times the bandwidth-delay product plus three send quanta, segments (BBRInflight); before the
     /// first round-trip time, the initial window.
     fn inflight(&self, gain: f64) -> f64 {
+        self.inflight_with(gain, self.bandwidth.get(), 0.0)
+    }
+
+    /// Returns the segments outstanding as [`Bbr::inflight`], for a bandwidth and with an allowance for aggregated
+    /// acknowledgements. Linux rounds up to whole segments, and to an even number, and adds two while it probes for
+    /// bandwidth (`bbr_bdp`, `bbr_quantization_budget`).
+    fn inflight_with(&self, gain: f64, bandwidth: f64, allowance: f64) -> f64 {
         let Some(rtt) = self.min_rtt else { return self.initial };
-        gain * self.bandwidth.get() * rtt.as_secs() + 3.0 * self.quantum()
+        let product = gain * bandwidth * rtt.as_secs();
+        if self.linux.is_none() {
+            return product + 3.0 * self.quantum();
+        }
+        let whole = product.ceil() + allowance + 3.0 * self.quantum().floor();
+        let probes = self.mode == Mode::ProbeBw && self.cycle == 0;
+        (whole / 2.0).ceil() * 2.0 + if probes { 2.0 } else { 0.0 }
+    }
+
+    /// Returns the state that Linux's additions read; `cwnd`: the window, segments.
+    fn now(&self, cwnd: f64) -> linux::Now {
+        linux::Now {
+            delivered: self.rounds.delivered,
+            round: self.rounds.start,
+            probes_bandwidth: self.mode == Mode::ProbeBw,
+            bits: self.bits,
+            bandwidth: self.bandwidth.get(),
+            cwnd,
+        }
+    }
+
+    /// Updates the long-term rate, before the bandwidth (`bbr_update_bw`).
+    fn sample_long_term(&mut self, window: &Window, acked: &Acked) {
+        let now = self.now(window.cwnd);
+        let (Some(linux), Some(sample)) = (&mut self.linux, &acked.rate) else { return };
+        if linux.on_sample(acked, sample, &now) {
+            self.enter_probe_bw(acked.now);
+        }
+    }
+
+    /// Updates the allowance for aggregated acknowledgements, after the bandwidth (`bbr_update_model`).
+    fn aggregate(&mut self, window: &Window, acked: &Acked) {
+        let now = self.now(window.cwnd);
+        if let Some(linux) = self.linux.as_mut().filter(|_| acked.rate.is_some()) {
+            linux.aggregate(acked, &now);
+        }
     }
 
     /// Returns the send quantum, segments (BBRSetSendQuantum).
@@ -184,7 +246,8 @@ impl Bbr {
     /// Sets the pacing rate to `gain` times the bandwidth; until the pipe is full, the rate is never lowered
     /// (BBRSetPacingRateWithGain).
     fn pace(&mut self, gain: f64) {
-        let rate = gain * self.bandwidth.get();
+        let margin = if self.linux.is_some() { linux::MARGIN } else { 1.0 };
+        let rate = gain * margin * self.bandwidth();
         if self.full || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
@@ -210,7 +273,11 @@ impl Bbr {
         if self.mode != Mode::ProbeBw {
             return;
         }
-        let in_flight = f64::from(acked.in_flight_before);
+        let mut in_flight = f64::from(acked.in_flight_before);
+        if self.linux.is_some() && self.pacing_gain > 1.0 {
+            // `bbr_packets_in_net_at_edt` counts the segment that is sent next.
+            in_flight += self.quantum().floor();
+        }
         let rtt_passed = acked.now.since(self.cycle_at) > self.min_rtt.unwrap_or(Dur::ZERO);
         let over = if self.pacing_gain > 1.0 {
             rtt_passed && (acked.lost > 0 || in_flight >= self.inflight(self.pacing_gain))
@@ -228,7 +295,8 @@ impl Bbr {
     fn advance_cycle(&mut self, now: Time) {
         self.cycle = (self.cycle + 1) % CYCLE.len();
         self.cycle_at = now;
-        self.pacing_gain = CYCLE[self.cycle];
+        let policed = self.linux.as_ref().is_some_and(|linux| linux.is_policed());
+        self.pacing_gain = if policed { 1.0 } else { CYCLE[self.cycle] };
     }
 
     /// Updates the estimator of a full pipe (BBRCheckFullPipe).
@@ -319,6 +387,13 @@ impl Bbr {
         self.idle_restart = false;
     }
 
+    /// Returns the window for the current gain, segments (BBRUpdateTargetCwnd, `bbr_set_cwnd`).
+    fn target(&self) -> f64 {
+        let bandwidth = self.bandwidth();
+        let allowance = self.linux.as_ref().filter(|_| self.full).map_or(0.0, |linux| linux.allowance(bandwidth));
+        self.inflight_with(self.cwnd_gain, bandwidth, allowance)
+    }
+
     /// Sets the window (BBRSetCwnd).
     fn set_window(&mut self, window: &mut Window, acked: &Acked) {
         window.cwnd = (window.cwnd - f64::from(acked.lost)).max(1.0);
@@ -326,7 +401,7 @@ impl Bbr {
         if self.conservation {
             window.cwnd = window.cwnd.max(f64::from(acked.in_flight) + delivered);
         } else {
-            let target = self.inflight(self.cwnd_gain);
+            let target = self.target();
             if self.full {
                 window.cwnd = (window.cwnd + delivered).min(target);
             } else if window.cwnd < target || (self.rounds.delivered as f64) < self.initial {
@@ -357,7 +432,8 @@ impl CongestionControl for Bbr {
             // The first round-trip time gives a rate for the initial window.
             self.min_rtt = Some(acked.min_rtt);
             self.min_rtt_at = acked.now;
-            self.pacing_rate = HIGH_GAIN * self.initial / acked.srtt.as_secs();
+            let margin = if self.linux.is_some() { linux::MARGIN } else { 1.0 };
+            self.pacing_rate = HIGH_GAIN * margin * self.initial / acked.srtt.as_secs();
         }
         self.rounds.update(acked.rate.as_ref());
         if self.saved.follow_fast(window, acked, self.mode == Mode::ProbeRtt) {
@@ -367,7 +443,9 @@ impl CongestionControl for Bbr {
         } else if !acked.recovering || self.rounds.start {
             self.conservation = false;
         }
+        self.sample_long_term(window, acked);
         self.update_bandwidth(acked);
+        self.aggregate(window, acked);
         self.check_cycle(acked);
         self.check_full(acked);
         self.check_drain(acked);
@@ -382,6 +460,12 @@ impl CongestionControl for Bbr {
         if event.sign == Congestion::Timeout {
             self.saved.save(window, self.mode == Mode::ProbeRtt);
             self.saved.repair = Repair::TimedOut;
+            let now = self.now(window.cwnd);
+            if let Some(linux) = &mut self.linux {
+                // `bbr_set_state`.
+                self.full_bandwidth = 0.0;
+                linux.on_expiry(event.now, &now);
+            }
             window.cwnd = 1.0;
         }
     }
@@ -390,7 +474,13 @@ impl CongestionControl for Bbr {
         self.saved.follow(window, feedback.una, feedback.next);
     }
 
-    fn on_spurious(&mut self, window: &mut Window, _: Time) {
+    fn on_spurious(&mut self, window: &mut Window, now: Time) {
+        if let Some(linux) = &mut self.linux {
+            // `bbr_undo_cwnd`.
+            self.full_bandwidth = 0.0;
+            self.flat_rounds = 0;
+            linux.on_spurious(now, self.rounds.delivered);
+        }
         self.saved.repair = Repair::None;
         self.saved.restore(window);
     }
@@ -398,6 +488,9 @@ impl CongestionControl for Bbr {
     fn on_sent(&mut self, _: &mut Window, sent: &Sent) -> bool {
         if sent.idle && self.rounds.delivered > 0 {
             self.idle_restart = true;
+            if let Some(linux) = &mut self.linux {
+                linux.restart(sent.now);
+            }
             if self.mode == Mode::ProbeBw {
                 self.pace(1.0);
             }

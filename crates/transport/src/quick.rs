@@ -1,0 +1,283 @@
+//! Linux's rules about when a receiver acknowledges (`delayed-ack.form = "linux"`): Linux 6.1, `net/ipv4/tcp_input.c`
+//! and `tcp_output.c`.
+
+use tailback_units::{Dur, Time};
+
+/// Number of segments that are acknowledged one by one at the start, after a pause, and after a segment that had been
+/// received before (`TCP_MAX_QUICKACKS`).
+const MOST: u32 = 16;
+/// Number of segments that are acknowledged one by one after the first mark (`__tcp_ecn_check_ce`).
+const MARKED: u32 = 2;
+/// Minimum of the delay of an acknowledgement (`TCP_ATO_MIN`, `TCP_DELACK_MIN`).
+const LEAST: Dur = Dur::from_ms(40);
+/// Maximum of the delay of an acknowledgement (`TCP_DELACK_MAX`).
+const LONGEST: Dur = Dur::from_ms(200);
+/// Minimum of the variation in the retransmission timeout (`TCP_RTO_MIN`).
+const VARIATION: Dur = Dur::from_ms(200);
+/// Retransmission timeout without a round-trip time (`TCP_TIMEOUT_INIT`).
+const INITIAL: Dur = Dur::from_secs(1);
+/// Number of acknowledgements of segments out of order that are sent at once after each advance
+/// (`TCP_FASTRETRANS_THRESH`).
+const AT_ONCE: u32 = 3;
+/// Number of acknowledgements that are combined into one at most (`tcp_comp_sack_nr`).
+const COMBINED: u32 = 44;
+/// Maximum delay of a combined acknowledgement (`tcp_comp_sack_delay_ns`).
+const COMBINES: Dur = Dur::from_ms(1);
+
+/// State of a receiver with Linux's rules.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Quick {
+    /// Number of acknowledgements still to be sent without a delay (`icsk_ack.quick`).
+    quick: u32,
+    /// Estimate of the time between segments, the delay of acknowledgements (`icsk_ack.ato`); zero before the first
+    /// segment.
+    delay: Dur,
+    /// Arrival of the last segment in order (`icsk_ack.lrcvtime`).
+    last: Time,
+    /// Arrival of the SYN. `None`: there was none, or data has arrived.
+    opened: Option<Time>,
+    /// Round-trip time of the handshake, the only one that a receiver measures; zero without a handshake.
+    rtt: Dur,
+    /// Retransmission timeout (`icsk_rto`), by which a pause is long.
+    rto: Dur,
+    /// `true` from a mark until the sender confirms its response (`TCP_ECN_DEMAND_CWR`).
+    demands: bool,
+    /// Number of acknowledgements of segments out of order since the last advance, up to [`AT_ONCE`]
+    /// (`dup_ack_counter`).
+    repeated: u32,
+    /// Number of acknowledgements that are combined into the next one (`compressed_ack`).
+    combined: u32,
+}
+
+impl Quick {
+    /// Returns the state before the handshake.
+    pub fn new() -> Quick {
+        Quick {
+            quick: 0,
+            delay: Dur::ZERO,
+            last: Time::ZERO,
+            opened: None,
+            rtt: Dur::ZERO,
+            rto: INITIAL,
+            demands: false,
+            repeated: 0,
+            combined: 0,
+        }
+    }
+
+    /// Processes the arrival of the SYN.
+    pub fn open(&mut self, now: Time) {
+        self.opened = Some(now);
+    }
+
+    /// Processes the arrival of data. The first data ends the handshake, whose round-trip time gives the timeout
+    /// (`tcp_synack_rtt_meas`, `tcp_rtt_estimator`).
+    fn measure(&mut self, now: Time) {
+        if let Some(opened) = self.opened.take() {
+            self.rtt = now.since(opened);
+            self.rto = self.rtt + (self.rtt * 2).max(VARIATION);
+        }
+    }
+
+    /// Processes the arrival of the next segment in order (`tcp_event_data_recv`). `marked`: it has the mark of
+    /// congestion; `cwr`: the sender confirms its response; `changed`: with accurate echoes, the mark differs from that
+    /// of the segment before; `None`: the echo is classic. Returns `true` if it is acknowledged at once.
+    pub fn in_order(&mut self, now: Time, marked: bool, cwr: bool, changed: Option<bool>) -> bool {
+        self.measure(now);
+        let pause = now.since(self.last);
+        if self.delay == Dur::ZERO {
+            self.quick = MOST;
+            self.delay = LEAST;
+        } else if pause <= LEAST / 2 {
+            self.delay = self.delay / 2 + LEAST / 2;
+        } else if pause < self.delay {
+            self.delay = (self.delay / 2 + pause).min(self.rto);
+        } else if pause > self.rto {
+            self.quick = self.quick.max(MOST);
+        }
+        self.last = now;
+        self.repeated = 0;
+        let at_once = match changed {
+            // `dctcp_ece_ack_update`.
+            Some(changed) => changed,
+            // `tcp_ecn_accept_cwr` and `__tcp_ecn_check_ce`.
+            None => {
+                self.demands &= !cwr;
+                if marked && !self.demands {
+                    self.hurry(MARKED);
+                    self.demands = true;
+                }
+                cwr
+            }
+        };
+        at_once || self.quick > 0
+    }
+
+    /// Acknowledges the next `count` segments at once (`tcp_enter_quickack_mode`).
+    fn hurry(&mut self, count: u32) {
+        self.quick = self.quick.max(count);
+        self.delay = LEAST;
+    }
+
+    /// Processes a segment that had been received before (`tcp_data_queue`).
+    pub fn again(&mut self, now: Time) {
+        self.measure(now);
+        self.hurry(MOST);
+    }
+
+    /// Processes a segment out of order. Returns the delay of its acknowledgement (`__tcp_ack_snd_check`): zero for the
+    /// first three since the last advance; then acknowledgements are combined for 5 % of the round-trip time, at most 1
+    /// ms.
+    pub fn out_of_order(&mut self, now: Time) -> Dur {
+        self.measure(now);
+        if self.quick > 0 || self.combined >= COMBINED {
+            return Dur::ZERO;
+        }
+        if self.repeated < AT_ONCE {
+            self.repeated += 1;
+            return Dur::ZERO;
+        }
+        self.combined += 1;
+        // Without a round-trip time of its own the receiver takes the upper bound.
+        if self.rtt == Dur::ZERO { COMBINES } else { COMBINES.min(self.rtt / 20) }
+    }
+
+    /// Processes the transmission of an acknowledgement (`tcp_event_ack_sent`, `tcp_dec_quickack_mode`).
+    pub fn sent(&mut self) {
+        self.combined = 0;
+        if self.quick > 0 {
+            self.quick -= 1;
+            if self.quick == 0 {
+                self.delay = LEAST;
+            }
+        }
+    }
+
+    /// Processes an acknowledgement that the timer sends: a delay that expired was too short
+    /// (`tcp_delack_timer_handler`).
+    pub fn expired(&mut self) {
+        if self.combined == 0 {
+            self.delay = (self.delay * 2).min(self.rto);
+        }
+    }
+
+    /// Returns the delay of an acknowledgement (`tcp_send_delayed_ack`).
+    pub fn delay(&self) -> Dur {
+        if self.delay <= LEAST {
+            return self.delay.max(Dur(1));
+        }
+        let bound = if self.rtt == Dur::ZERO { Dur::from_ms(500) } else { self.rtt.clamp(LEAST, Dur::from_ms(500)) };
+        self.delay.min(bound).min(LONGEST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: fn(u64) -> Dur = Dur::from_ms;
+
+    fn at(ms: u64) -> Time {
+        Time::ZERO + MS(ms)
+    }
+
+    /// Returns a receiver with a handshake of 60 ms, which has acknowledged the first 16 segments, one each ms from 60
+    /// ms on.
+    fn settled() -> Quick {
+        let mut quick = Quick::new();
+        quick.open(at(0));
+        for i in 0..16 {
+            assert!(quick.in_order(at(60 + i), false, false, None), "segment {i}");
+            quick.sent();
+        }
+        quick
+    }
+
+    /// `tcp_event_data_recv`: 16 quick acknowledgements at the start, and again after a pause longer than the timeout,
+    /// which is 60 ms + max(2·60 ms, 200 ms) = 260 ms.
+    #[test]
+    fn sixteen_segments_are_acknowledged_at_once_at_the_start_and_after_a_long_pause() {
+        let mut quick = settled();
+        assert!(!quick.in_order(at(80), false, false, None));
+        assert!(!quick.in_order(at(80 + 260), false, false, None));
+        assert!(quick.in_order(at(340 + 261), false, false, None));
+        for i in 0..15 {
+            quick.sent();
+            assert!(quick.in_order(at(602 + i), false, false, None), "segment {i}");
+        }
+        quick.sent();
+        assert!(!quick.in_order(at(620), false, false, None));
+    }
+
+    /// `tcp_event_data_recv`: the delay follows the time between segments: 40 ms, then 40/2 + 30 = 50 ms, then
+    /// 50/2 + 45 = 70 ms, which the round-trip time of 60 ms limits; `tcp_delack_timer_handler`: an expired delay is
+    /// doubled.
+    #[test]
+    fn the_delay_follows_the_time_between_segments_up_to_the_round_trip_time() {
+        let mut quick = settled();
+        assert_eq!(quick.delay(), MS(40));
+        quick.in_order(at(75 + 30), false, false, None);
+        assert_eq!(quick.delay(), MS(50));
+        quick.in_order(at(105 + 45), false, false, None);
+        assert_eq!(quick.delay(), MS(60));
+        let mut late = settled();
+        late.expired();
+        late.rtt = MS(150);
+        assert_eq!(late.delay(), MS(80));
+        late.expired();
+        assert_eq!(late.delay(), MS(150));
+        late.rtt = Dur::ZERO;
+        late.expired();
+        assert_eq!(late.delay(), MS(200));
+    }
+
+    /// `__tcp_ecn_check_ce`: the first mark, and the first after a confirmation, lead to two quick acknowledgements;
+    /// `tcp_ecn_accept_cwr`: a segment with CWR is acknowledged at once.
+    #[test]
+    fn the_first_mark_and_each_confirmation_are_acknowledged_at_once() {
+        let mut quick = settled();
+        assert!(quick.in_order(at(80), true, false, None));
+        quick.sent();
+        assert!(quick.in_order(at(81), true, false, None));
+        quick.sent();
+        assert!(!quick.in_order(at(82), true, false, None));
+        assert!(quick.in_order(at(83), false, true, None));
+        quick.sent();
+        assert!(!quick.in_order(at(84), false, false, None));
+        assert!(quick.in_order(at(85), true, false, None));
+    }
+
+    /// `__tcp_ack_snd_check`: three acknowledgements of segments out of order are sent at once, later ones wait for 5 %
+    /// of the round-trip time, at most 1 ms; 44 are combined at most.
+    #[test]
+    fn acknowledgements_of_segments_out_of_order_are_combined_after_the_third() {
+        let mut quick = settled();
+        for _ in 0..3 {
+            assert_eq!(quick.out_of_order(at(80)), Dur::ZERO);
+            quick.sent();
+        }
+        for _ in 0..44 {
+            assert_eq!(quick.out_of_order(at(81)), MS(1));
+        }
+        assert_eq!(quick.out_of_order(at(81)), Dur::ZERO);
+        quick.sent();
+        assert_eq!(quick.out_of_order(at(82)), MS(1));
+        quick.in_order(at(83), false, false, None);
+        assert_eq!(quick.out_of_order(at(84)), Dur::ZERO);
+        quick.rtt = MS(10);
+        quick.repeated = 3;
+        assert_eq!(quick.out_of_order(at(85)), Dur::from_us(500));
+    }
+
+    /// `tcp_data_queue`: a segment that had been received leads to 16 quick acknowledgements.
+    #[test]
+    fn a_segment_received_twice_leads_to_quick_acknowledgements() {
+        let mut quick = settled();
+        quick.again(at(80));
+        for i in 0..16 {
+            assert!(quick.in_order(at(81 + i), false, false, None), "segment {i}");
+            quick.sent();
+        }
+        assert!(!quick.in_order(at(99), false, false, None));
+    }
+}
