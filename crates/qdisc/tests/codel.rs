@@ -3,6 +3,7 @@
 
 use crate::common::*;
 use std::collections::VecDeque;
+use tailback_qdisc::law::Form;
 use tailback_qdisc::law::codel::{Codel, Params, Root, Verdict, control_law};
 use tailback_qdisc::{Reason, Spec};
 use tailback_random::Rng;
@@ -143,7 +144,7 @@ fn invalid_parameters_are_refused_with_their_path() {
 }
 
 /// `codel_dequeue`, `codel_should_drop` and `codel_Newton_step`; with [`Root::Exact`] the root of RFC 8289 instead of
-/// `codel_Newton_step`.
+/// `codel_Newton_step`. In form "linux" all times are in units of 2^10 ns (`codel_get_time`), otherwise in ps.
 struct Kernel {
     p: Params,
     q: VecDeque<Held>,
@@ -158,12 +159,17 @@ struct Kernel {
 }
 
 impl Kernel {
+    /// Returns a time in the unit of the clock, rounded down (`codel_get_time`, `(ns) >> CODEL_SHIFT`).
+    fn units(&self, ps: u64) -> u64 {
+        if self.p.form == Form::Linux { (ps / 1000) >> 10 } else { ps }
+    }
     fn control_law(&self, t: u64) -> u64 {
-        if self.p.root == Root::Exact {
+        if self.p.root == Root::Exact && self.p.form == Form::Published {
             return t + (self.p.interval.0 as f64 / f64::from(self.count).sqrt()) as u64;
         }
         // `reciprocal_scale`
-        t + ((u128::from(self.p.interval.0) * u128::from(u32::from(self.rec_inv_sqrt) << 16)) >> 32) as u64
+        let interval = u128::from(self.units(self.p.interval.0));
+        t + ((interval * u128::from(u32::from(self.rec_inv_sqrt) << 16)) >> 32) as u64
     }
     fn newton_step(&mut self) {
         let invsqrt: u32 = u32::from(self.rec_inv_sqrt) << 16;
@@ -178,14 +184,14 @@ impl Kernel {
             self.first_above_time = 0;
             return false;
         };
-        self.ldelay = now - packet.at.0;
+        self.ldelay = now - self.units(packet.at.0);
         let backlog: u64 = self.q.iter().map(|h| u64::from(h.size)).sum();
-        if self.ldelay < self.p.target.0 || backlog <= self.p.mtu.0 {
+        if self.ldelay < self.units(self.p.target.0) || backlog <= self.p.mtu.0 {
             self.first_above_time = 0;
             return false;
         }
         if self.first_above_time == 0 {
-            self.first_above_time = now + self.p.interval.0;
+            self.first_above_time = now + self.units(self.p.interval.0);
             return false;
         }
         now > self.first_above_time
@@ -205,7 +211,7 @@ impl Queue for Kernel {
         }
     }
     fn leave(&mut self, now: Time, log: &mut Log) -> Option<u16> {
-        let now = now.0;
+        let now = self.units(now.0);
         let mut skb = self.q.pop_front();
         if skb.is_none() {
             self.dropping = false;
@@ -245,7 +251,7 @@ impl Queue for Kernel {
             }
             self.dropping = true;
             let delta = self.count - self.lastcount;
-            if delta > 1 && (now as i64 - self.drop_next as i64) < 16 * self.p.interval.0 as i64 {
+            if delta > 1 && (now as i64 - self.drop_next as i64) < 16 * self.units(self.p.interval.0) as i64 {
                 self.count = delta;
                 self.newton_step();
             } else {
@@ -255,7 +261,7 @@ impl Queue for Kernel {
             self.lastcount = self.count;
             self.drop_next = self.control_law(now);
         }
-        if self.p.ce_threshold.is_some_and(|threshold| self.ldelay > threshold.0) {
+        if self.p.ce_threshold.is_some_and(|threshold| self.ldelay > self.units(threshold.0)) {
             can_mark(&mut skb, true);
         }
         let packet = skb?;
@@ -274,9 +280,10 @@ fn codel_gives_each_of_150_000_packets_its_fate_in_linux() {
         ..Traffic::default()
     };
     let forms = [(1, false, None), (2, true, None), (3, true, Some(Dur::from_ms(20)))];
-    let forms = forms.into_iter().flat_map(|form| [(form, Root::Newton), (form, Root::Exact)]);
-    for ((seed, ecn, ce_threshold), root) in forms {
-        let params = Params { ecn, ce_threshold, root, ..Params::default() };
+    let sources = [(Root::Newton, Form::Published), (Root::Exact, Form::Published), (Root::Exact, Form::Linux)];
+    let forms = forms.into_iter().flat_map(|form| sources.map(|source| (form, source)));
+    for ((seed, ecn, ce_threshold), (root, form)) in forms {
+        let params = Params { ecn, ce_threshold, root, form, ..Params::default() };
         let mut reference = Kernel {
             p: params.clone(),
             q: VecDeque::new(),

@@ -94,7 +94,12 @@ fn fq_pie_gives_each_of_150_000_packets_the_fate_it_has_in_linux_and_the_rfcs_wi
             Traffic { flows: 12, packets: 150_000, sizes, loads, phase: Dur::from_secs(3), ..Traffic::default() }
                 .draw(seed);
         arrivals.iter_mut().filter(|_| flood.chance(0.4)).for_each(|a| a.flow = 12 + a.flow % 2);
-        let params = fq_pie::Params { buckets: Buckets::PerFlow, quantum: Size(QUANTUM as u64), pie };
+        let params = fq_pie::Params {
+            buckets: Buckets::PerFlow,
+            quantum: Size(QUANTUM as u64),
+            pie,
+            ..fq_pie::Params::default()
+        };
         let mut ours = Rig::new(&Spec::FqPie(params), &places(LIMIT as u64, RATE), rng);
         let ours = serve(&mut ours, RATE, &arrivals, |_, _| {});
         assert_same(&ours, &serve(&mut reference, RATE, &arrivals, |_, _| {}));

@@ -3,7 +3,7 @@
 use super::drr::{check_quantum, default_quantum};
 use super::fair::{Buckets, ByFlow, Fifos, Key, NewOld, Weights};
 use crate::law::codel::{self, Codel};
-use crate::law::deliver;
+use crate::law::{Form, deliver};
 use crate::retune::{Fixed, Retune};
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site};
 use schemars::JsonSchema;
@@ -17,9 +17,8 @@ use tailback_units::{Dur, Size, Time};
 /// the limit is exceeded, packets are dropped from the head of the longest queue until at most half of its bytes are
 /// left, but at most `batch` packets at a time.
 ///
-/// Differs from Linux: CoDel does not drop while at most `mtu` bytes wait in the flow's own queue,
-/// as in RFC 8289, instead of in all queues together; drops because of the limit do not increase
-/// CoDel's count.
+/// Differs from Linux unless `form` is "linux": CoDel does not drop while at most `mtu` bytes wait in the flow's own
+/// queue, as in RFC 8289, instead of in all queues together; drops because of the limit do not increase CoDel's count.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case", default)]
 pub struct Params {
@@ -48,6 +47,10 @@ pub struct Params {
     /// Upper bound on the packets that are dropped after one search for the longest queue when the limit is exceeded, 1
     /// to 10000; a larger bound saves searches. Default 64.
     pub batch: u32,
+    /// "published": RFC 8290; "linux": Linux 6.1 (`net/sched/sch_fq_codel.c`), in which all queues together must have more
+    /// than `mtu` bytes for a signal, a new queue that runs empty leaves the lists if there are no old ones, drops at the limit count as signals of the queue, and CoDel has its form "linux".
+    /// Default "published".
+    pub form: Form,
 }
 
 impl Default for Params {
@@ -62,6 +65,7 @@ impl Default for Params {
             ce_threshold: None,
             root: codel::Root::Exact,
             batch: 64,
+            form: Form::Published,
         }
     }
 }
@@ -74,8 +78,9 @@ impl Params {
             fifos: Fifos::default(),
             laws: Vec::new(),
             lists: NewOld::new(self.quantum.0),
-            params: Arc::new(self.law()),
+            params: Arc::new(self.law().compared()),
             batch: self.batch,
+            form: self.form,
             site: *site,
         }
     }
@@ -92,8 +97,8 @@ impl Params {
         self.law().check()
     }
     fn law(&self) -> codel::Params {
-        let Params { target, interval, mtu, ecn, ce_threshold, root, .. } = *self;
-        codel::Params { target, interval, mtu, ecn, ce_threshold, root }
+        let Params { target, interval, mtu, ecn, ce_threshold, root, form, .. } = *self;
+        codel::Params { target, interval, mtu, ecn, ce_threshold, root, form }
     }
 }
 
@@ -109,6 +114,7 @@ pub struct FqCodel {
     /// Parameters of the laws of all queues.
     params: Arc<codel::Params>,
     batch: u32,
+    form: Form,
     site: Site,
 }
 
@@ -119,19 +125,25 @@ impl FqCodel {
         let Some(first) = self.fifos.occupied().next() else { return };
         let longest = self.fifos.longest(first);
         let half = self.fifos.bytes_of(longest) / 2;
-        for _ in 0..self.batch {
-            let Some(packet) = self.fifos.pop_front(longest) else { return };
+        let mut drops = 0;
+        while drops < self.batch && (drops == 0 || self.fifos.bytes_of(longest) > half) {
+            let Some(packet) = self.fifos.pop_front(longest) else { break };
             cx.drop(packet, Reason::BufferFull);
-            if self.fifos.bytes_of(longest) <= half {
-                return;
-            }
+            drops += 1;
+        }
+        if self.form == Form::Linux {
+            self.laws[longest].add_drops(drops);
         }
     }
     /// Returns the next packet of the queue `slot` that the law does not drop. `None`: the queue is
     /// empty.
     fn take(&mut self, now: Time, slot: usize, cx: &mut Cx<'_>) -> Option<Packet> {
         let (law, fifos) = (&mut self.laws[slot], &mut self.fifos);
-        let packet = deliver(law, now, cx, || fifos.pop_and_count(slot));
+        let all = self.form == Form::Linux;
+        let packet = deliver(law, now, cx, || {
+            let (packet, left) = fifos.pop_and_count(slot)?;
+            Some((packet, if all { fifos.backlog() } else { left }))
+        });
         if packet.is_none() {
             law.empty(now);
         }
@@ -142,7 +154,7 @@ impl FqCodel {
 /// Packets above a smaller limit are dropped at the next arrival; Linux (`fq_codel_change`) drops them at once.
 impl Retune for FqCodel {
     fn adopt(&mut self, now: Time, fresh: FqCodel) {
-        (self.params, self.batch, self.site) = (fresh.params, fresh.batch, fresh.site);
+        (self.params, self.batch, self.form, self.site) = (fresh.params, fresh.batch, fresh.form, fresh.site);
         self.lists.adopt(now, fresh.lists);
         for law in &mut self.laws {
             law.adopt(now, Codel::sharing(self.params.clone()));
@@ -181,7 +193,7 @@ impl Qdisc for FqCodel {
                     self.lists.sent(slot, packet.wire());
                     return Some(packet);
                 }
-                None => self.lists.empty(),
+                None => self.lists.empty(self.form),
             }
         }
     }

@@ -3,7 +3,7 @@
 use super::drr::{check_quantum, default_quantum};
 use super::fair::{Buckets, ByFlow, Fifos, Key, NewOld, Weights};
 use crate::law::pie::{self, Pie};
-use crate::law::{Arrival, ArrivalLaw};
+use crate::law::{Arrival, ArrivalLaw, Form};
 use crate::retune::{Fixed, Retune};
 use crate::signals::{Signals, Threshold};
 use crate::state::bytes_of;
@@ -29,11 +29,19 @@ pub struct Params {
     pub quantum: Size,
     /// PIE of each queue. Default: the defaults of the discipline `pie`.
     pub pie: pie::Params,
+    /// "published": the lists of RFC 8290; "linux": those of Linux 6.1 (`net/sched/sch_fq_pie.c`), in which a new queue that
+    /// runs empty leaves the lists if there are no old ones. Default "published".
+    pub form: Form,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { buckets: Buckets::Hashed(1024), quantum: default_quantum(), pie: pie::Params::default() }
+        Params {
+            buckets: Buckets::Hashed(1024),
+            quantum: default_quantum(),
+            pie: pie::Params::default(),
+            form: Form::Published,
+        }
     }
 }
 
@@ -47,6 +55,7 @@ impl Params {
             lists: NewOld::new(self.quantum.0),
             params: Arc::new(self.pie.clone()),
             due: Time::ZERO + self.pie.update,
+            form: self.form,
             site: *site,
         }
     }
@@ -80,12 +89,13 @@ pub struct FqPie {
     params: Arc<pie::Params>,
     /// Time of the next update of all probabilities.
     due: Time,
+    form: Form,
     site: Site,
 }
 
 impl Retune for FqPie {
     fn adopt(&mut self, now: Time, fresh: FqPie) {
-        (self.params, self.site) = (fresh.params, fresh.site);
+        (self.params, self.form, self.site) = (fresh.params, fresh.form, fresh.site);
         self.lists.adopt(now, fresh.lists);
         for law in &mut self.laws {
             law.adopt(now, Pie::sharing(self.params.clone()));
@@ -120,7 +130,7 @@ impl Qdisc for FqPie {
         loop {
             let slot = self.lists.current()?;
             let Some(head) = self.fifos.head(slot) else {
-                self.lists.empty();
+                self.lists.empty(self.form);
                 continue;
             };
             if !gate.admits(head.class(), head.dst) {

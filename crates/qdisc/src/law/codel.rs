@@ -4,7 +4,7 @@
 //! next packet, or reports an empty queue by [`Codel::empty`].
 
 pub use super::departure::Verdict;
-use super::{Departure, DepartureLaw};
+use super::{Departure, DepartureLaw, Form};
 use crate::retune::Retune;
 use crate::signals::{Length, Signals, Threshold};
 use crate::state::bytes_of;
@@ -42,7 +42,13 @@ pub struct Params {
     /// step of Newton's method per signal, in 16 bits; its second gap is 0.5 · `interval` instead of 0.71 · `interval`.
     /// Default "exact".
     pub root: Root,
+    /// "published": RFC 8289; "linux": Linux 6.1 (`include/net/codel.h` and `codel_impl.h`), with the root of "newton", and
+    /// with a clock of 1.024 µs, in whole units of which all times are rounded down. Default "published".
+    pub form: Form,
 }
+
+/// Unit of Linux's clock, 2^10 ns (`CODEL_SHIFT`).
+const UNIT: Dur = Dur::from_ns(1024);
 
 /// Computation of the inverse square root of the number of signals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -64,6 +70,7 @@ impl Default for Params {
             ecn: false,
             ce_threshold: None,
             root: Root::Exact,
+            form: Form::Published,
         }
     }
 }
@@ -83,6 +90,19 @@ impl Params {
         }
         check::packet("mtu", self.mtu)?;
         self.ce_threshold.map_or(Ok(()), |threshold| check::at_most_a_day("ce-threshold", threshold))
+    }
+}
+
+impl Params {
+    /// Returns the parameters with which the law compares: in form "linux" times in whole units of its clock.
+    pub fn compared(mut self) -> Params {
+        if self.form == Form::Linux {
+            let whole = |time: Dur| Dur(time.0 - time.0 % UNIT.0);
+            self.target = whole(self.target);
+            self.interval = whole(self.interval);
+            self.ce_threshold = self.ce_threshold.map(whole);
+        }
+        self
     }
 }
 
@@ -135,9 +155,10 @@ enum After {
 impl Codel {
     /// Returns the law in its initial state; the parameters must have passed `check`.
     pub fn new(params: &Params) -> Codel {
-        Codel::sharing(Arc::new(params.clone()))
+        Codel::sharing(Arc::new(params.clone().compared()))
     }
-    /// Returns the law of one of many queues with the same parameters, which have passed `check`.
+    /// Returns the law of one of many queues with the same parameters, which have passed `check` and
+    /// [`Params::compared`].
     pub fn sharing(params: Arc<Params>) -> Codel {
         Codel {
             params,
@@ -154,6 +175,13 @@ impl Codel {
     /// Decides about a packet that has waited for `sojourn` and leaves `left` buffer bytes waiting behind it (RFC 8289
     /// section 5.6). `ect`: the packet is ECN-capable.
     pub fn judge(&mut self, now: Time, sojourn: Dur, left: u64, ect: bool) -> Verdict {
+        let (now, sojourn) = match self.params.form {
+            Form::Published => (now, sojourn),
+            Form::Linux => {
+                let whole = |time: Time| Time(time.0 - time.0 % UNIT.0);
+                (whole(now), whole(now).since(whole(Time(now.0 - sojourn.0))))
+            }
+        };
         match self.decide(now, self.is_above(sojourn, left), ect && self.params.ecn) {
             Verdict::Deliver if ect && self.params.ce_threshold.is_some_and(|threshold| sojourn > threshold) => {
                 Verdict::Mark
@@ -184,9 +212,17 @@ impl Codel {
     pub fn drop_next(&self) -> Time {
         self.drop_next
     }
+    /// Adds `drops` at the limit of the queue to the signals, as Linux's `fq_codel_drop`.
+    pub fn add_drops(&mut self, drops: u32) {
+        self.count = self.count.wrapping_add(drops);
+    }
     /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
-        let root = if self.params.root == Root::Newton { bytes_of!(self; inverse_root) } else { 0 };
+        let root = if self.params.root == Root::Newton || self.params.form == Form::Linux {
+            bytes_of!(self; inverse_root)
+        } else {
+            0
+        };
         root + bytes_of!(self; first_above_time, dropping, drop_next, count, lastcount, after)
     }
     /// Reports the dropping state (1 or 0) and [`Codel::count`].
@@ -256,7 +292,8 @@ impl Codel {
     /// 16 intervals ago, continues at about its rate of signals.
     fn begin(&mut self, now: Time) {
         self.dropping = true;
-        let signals = self.count - self.lastcount;
+        // Drops at the limit (`add_drops`) may have wrapped the count.
+        let signals = self.count.wrapping_sub(self.lastcount);
         let recent = now.0 < self.drop_next.0.saturating_add(16 * self.params.interval.0);
         if signals > 1 && recent {
             self.count = signals;
@@ -273,6 +310,10 @@ impl Codel {
     /// Returns the time of the next signal after one at `t`.
     fn following(&self, t: Time) -> Time {
         let interval = self.params.interval;
+        if self.params.form == Form::Linux {
+            // `codel_control_law`.
+            return t + UNIT * ((interval.0 / UNIT.0 * u64::from(self.inverse_root)) >> 16);
+        }
         match self.params.root {
             Root::Exact => control_law(t, interval, self.count),
             Root::Newton => t + Dur(((u128::from(interval.0) * u128::from(self.inverse_root)) >> 16) as u64),

@@ -290,6 +290,8 @@ const CONDITIONAL: &[(&str, &str)] = &[
 const WITHOUT_EFFECT: &[&str] = &[
     "ered red.adaptive(feng).freeze",
     "fair-queue scale",
+    // Only the order of service after an idle time differs; `new_old.rs` has a test.
+    "fq-pie form",
     "fq-pie pie.long-delay-step",
     "pie long-delay-step",
     "priority default",

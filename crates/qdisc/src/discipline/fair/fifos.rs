@@ -163,6 +163,11 @@ impl<I: Item> Fifos<I> {
     pub fn backlog_of(&self, slot: usize) -> Backlog {
         Backlog { packets: self.packets_of(slot), bytes: self.bytes_of(slot) }
     }
+    /// Returns the backlog of all queues together.
+    #[inline]
+    pub fn backlog(&self) -> Backlog {
+        Backlog { packets: self.packets, bytes: self.bytes }
+    }
     /// Returns the buffer bytes in all queues together.
     #[inline]
     pub fn bytes(&self) -> u64 {

@@ -1,5 +1,6 @@
 //! Service in rounds in which new flows go first: the scheduler of FQ-CoDel (RFC 8290 section 4.2).
 
+use crate::law::Form;
 use crate::retune::Retune;
 use crate::state::{INDEX, bytes_of};
 use std::collections::VecDeque;
@@ -76,10 +77,15 @@ impl NewOld {
     pub fn sent(&mut self, slot: usize, bytes: u16) {
         self.seats[slot].deficit -= i64::from(bytes);
     }
-    /// Notes that the queue whose turn it is was empty.
-    pub fn empty(&mut self) {
+    /// Notes that the queue whose turn it is was empty. In form "linux" a queue of the new list leaves the lists at once
+    /// if the old list is empty (`fq_codel_dequeue`).
+    pub fn empty(&mut self, form: Form) {
         if let Some(slot) = self.new.pop_front() {
-            self.old.push_back(slot);
+            if form == Form::Linux && self.old.is_empty() {
+                self.seats[slot as usize].listed = false;
+            } else {
+                self.old.push_back(slot);
+            }
         } else if let Some(slot) = self.old.pop_front() {
             self.seats[slot as usize].listed = false;
         }
@@ -96,5 +102,36 @@ impl NewOld {
     pub fn state_bytes(&self) -> usize {
         let seat = bytes_of!(Seat::default(); deficit, listed);
         self.seats.len() * seat + (self.new.len() + self.old.len()) * INDEX
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// RFC 8290 section 4.2: a new queue that runs empty passes through the old list. `fq_codel_dequeue` of Linux: only if
+    /// there are old queues; otherwise it is new again at its next packet, with a full quantum.
+    #[test]
+    fn a_new_queue_that_runs_empty_passes_through_the_old_list_in_linux_only_if_there_are_old_queues() {
+        for (form, again_new, with_old) in [(Form::Published, 0, 0), (Form::Linux, 1, 0)] {
+            let mut lists = NewOld::new(1_000);
+            lists.join(0);
+            assert_eq!(lists.current(), Some(0));
+            lists.sent(0, 600);
+            lists.empty(form);
+            lists.join(0);
+            assert_eq!((lists.new_flows(), lists.seats[0].listed), (again_new, true), "{form:?}");
+            assert_eq!(lists.seats[0].deficit, if again_new == 1 { 1_000 } else { 400 }, "{form:?}");
+            // Queue 1 has used its quantum and is old; queue 2 is new and runs empty.
+            let mut lists = NewOld::new(1_000);
+            lists.join(1);
+            lists.sent(1, 1_500);
+            assert_eq!((lists.current(), lists.new_flows()), (Some(1), 0));
+            lists.join(2);
+            assert_eq!(lists.current(), Some(2));
+            lists.empty(form);
+            lists.join(2);
+            assert_eq!((lists.new_flows(), lists.old.iter().copied().collect::<Vec<_>>()), (with_old, vec![1, 2]));
+        }
     }
 }

@@ -1,0 +1,15 @@
+//! Form of a mechanism whose implementation in Linux differs from its publication.
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+/// Source of a mechanism's rules.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// The publication or RFC that the discipline's documentation names.
+    #[default]
+    Published,
+    /// Linux 6.1.
+    Linux,
+}
