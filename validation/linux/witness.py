@@ -3,11 +3,13 @@
     python validation/linux/witness.py [--cases REGEX | --draw COUNT SEED] [--seeds 5] [--most 20] [--kernel PROGRAM]
                                        [--out FOLDER] [--record] [--page PAGE]
 
-The cases are those of cases.py, all with the same settings; no case is fitted. A case is inside if all its metrics are
+The cases are those of cases.py, all with the same settings; no case is fitted. Each is compared twice: with Tailback's
+defaults, and with `preset = "linux-6.1"` and disciplines in form "linux". A case is inside if all its metrics are
 inside the tolerances; one with an interval that is wider than its tolerance is undecided. Results of the kernel are
 kept in FOLDER/witness, and with `--record` also in recorded.json.xz, with which `--recorded` compares without a kernel.
 
-Exits with 1 if the guest fails; with 0, after a line that begins with SKIPPED, if the kernel or a tool is missing.
+Exits with 1 if the guest fails, or with `--recorded` if other metrics are inside than cases.py lists; with 0, after a
+line that begins with SKIPPED, if the kernel or a tool is missing.
 """
 
 from __future__ import annotations
@@ -44,17 +46,30 @@ class Row:
 
     case: Dumbbell
     seeds: int
-    lines: list[Line]
+    defaults: list[Line]
+    """Metrics with Tailback's defaults."""
+    preset: list[Line]
+    """Metrics with `preset = "linux-6.1"`, and disciplines in form "linux"."""
 
-    @property
-    def verdict(self) -> str:
-        """Return `inside`, `outside` or `undecided`, the worst of the metrics."""
-        found = {line.verdict for line in self.lines}
-        return next((word for word in ("outside", "undecided") if word in found), "inside")
 
-    def misses(self) -> list[str]:
-        """Return the metrics that are not inside."""
-        return [f"{line.metric} {line.verdict}" for line in self.lines if line.verdict not in ("inside", "none")]
+def verdict(lines: list[Line]) -> str:
+    """Return `inside`, `outside` or `undecided`, the worst of the metrics."""
+    found = {line.verdict for line in lines}
+    return next((word for word in ("outside", "undecided") if word in found), "inside")
+
+
+def misses(lines: list[Line]) -> list[str]:
+    """Return the metrics that are not inside."""
+    return [f"{line.metric} {line.verdict}" for line in lines if line.verdict not in ("inside", "none")]
+
+
+def with_preset(case: Dumbbell, runs: list[Outcome]) -> list[Line]:
+    """Compare a case with the preset with the outcomes of the kernel, with all of its seeds."""
+    found, _, _ = compare(
+        cases.scenario(case, preset=True), case_of(cases.scenario(case)), lambda seed: runs[seed - 1],
+        least=len(runs), most=len(runs),
+    )  # fmt: skip
+    return found
 
 
 def read_record() -> dict[str, Any]:
@@ -74,7 +89,7 @@ def recorded(case: Dumbbell, record: dict[str, Any]) -> Row:
     runs = [outcome(one) for one in record["cases"][case.name]]
     scenario = cases.scenario(case)
     found, _, _ = compare(scenario, case_of(scenario), lambda seed: runs[seed - 1], least=len(runs), most=len(runs))
-    return Row(case, len(runs), found)
+    return Row(case, len(runs), found, with_preset(case, runs))
 
 
 def sample(known: list[Dumbbell], count: int = SAMPLE) -> list[Dumbbell]:
@@ -85,20 +100,56 @@ def sample(known: list[Dumbbell], count: int = SAMPLE) -> list[Dumbbell]:
 
 def markdown(rows: list[Row]) -> str:
     """Return the tables of the cases, each with the intervals of both programs."""
-    inside = sum(row.verdict == "inside" for row in rows)
-    undecided = sum(row.verdict == "undecided" for row in rows)
     lines = [
-        f"{inside} of {len(rows)} cases are inside the tolerances, {undecided} are undecided.",
+        f"{summary(rows)}",
         "",
-        "| case | seeds | verdict | metrics that are not inside |",
-        "|---|---:|---|---|",
+        "| case | seeds | defaults | not inside | preset | not inside |",
+        "|---|---:|---|---|---|---|",
     ]
-    lines += [f"| {row.case.name} | {row.seeds} | {row.verdict} | {', '.join(row.misses())} |" for row in rows]
-    lines += ["", "| case | metric | Linux | Tailback | tolerance | |", "|---|---|---:|---:|---:|---|"]
+    lines += [
+        f"| {row.case.name} | {row.seeds} | {verdict(row.defaults)} | {', '.join(misses(row.defaults))} "
+        f"| {verdict(row.preset)} | {', '.join(misses(row.preset))} |"
+        for row in rows
+    ]
+    lines += ["", "| case | metric | Linux | defaults | preset | tolerance |", "|---|---|---:|---:|---:|---:|"]
     for row in rows:
-        for i, cells in enumerate(table(row.lines)):
-            lines.append(f"| {row.case.name if i == 0 else ''} | {' | '.join(cells)} |")
+        both = zip(table(row.defaults), table(row.preset), strict=True)
+        for i, ((title, linux, ours, tolerance, _), (_, _, preset, _, _)) in enumerate(both):
+            lines.append(f"| {row.case.name if i == 0 else ''} | {title} | {linux} | {ours} | {preset} | {tolerance} |")
     return "\n".join(lines) + "\n"
+
+
+def summary(rows: list[Row]) -> str:
+    """Return the numbers of cases that are inside and undecided, in sentences."""
+
+    def counted(verdicts: list[str]) -> str:
+        return f"{verdicts.count('inside')} are inside the tolerances and {verdicts.count('undecided')} undecided"
+
+    defaults, preset = (
+        [verdict(lines) for lines in of] for of in zip(*((r.defaults, r.preset) for r in rows), strict=True)
+    )
+    return f"Of {len(rows)} cases {counted(defaults)} with the defaults, and {counted(preset)} with the preset."
+
+
+def unexpected(row: Row) -> str | None:
+    """Return what differs from `cases.KNOWN`; `None`: nothing."""
+    known = cases.KNOWN.get(row.case.name, (set(), set()))
+    found = [
+        {line.metric for line in lines if line.verdict not in ("inside", "none")}
+        for lines in (row.defaults, row.preset)
+    ]
+    changes = [
+        f"{form}: not inside are {sorted(now)}, not {sorted(before)}"
+        for form, now, before in zip(("defaults", "preset"), found, known, strict=True)
+        if now != before
+    ]
+    return f"{row.case.name}: {'; '.join(changes)}" if changes else None
+
+
+def say(row: Row, more: str = "") -> None:
+    """Print the verdicts of a case."""
+    verdicts = f"{verdict(row.defaults)} {misses(row.defaults)}, preset {verdict(row.preset)} {misses(row.preset)}"
+    print(f"{row.case.name}{more}: {verdicts}", flush=True)
 
 
 def main() -> int:
@@ -125,8 +176,11 @@ def main() -> int:
         for case in chosen:
             if case.name in record["cases"]:
                 rows.append(recorded(case, record))
-                print(f"{rows[-1].verdict}: {case.name} {rows[-1].misses()}", flush=True)
-        failed = False
+                say(rows[-1])
+        changes = [change for change in map(unexpected, rows) if change]
+        for change in changes:
+            print(f"other than listed in cases.py: {change}", file=sys.stderr)
+        failed = bool(changes)
     else:
         answers = options.out / "witness"
         kernel = Kernel.found(options.kernel or options.out / "kernel" / "linux", answers)
@@ -147,18 +201,15 @@ def main() -> int:
                 print(f"{case.name}: {error}", file=sys.stderr)
                 failed = True
                 continue
-            rows.append(Row(case, len(theirs), found))
+            rows.append(Row(case, len(theirs), found, with_preset(case, theirs)))
             record["cases"][case.name] = [without_probes(one) for one in theirs]
             seconds = time.monotonic() - begin
-            print(
-                f"{rows[-1].verdict}: {case.name} ({len(theirs)} seeds, {seconds:.0f} s) {rows[-1].misses()}",
-                flush=True,
-            )
+            say(rows[-1], f" ({len(theirs)} seeds, {seconds:.0f} s)")
             if options.record:
                 with lzma.open(RECORDED, "wt", encoding="utf-8") as file:
                     json.dump(record, file)
-    inside = sum(row.verdict == "inside" for row in rows)
-    print(f"{inside} of {len(rows)} cases are inside the tolerances")
+    if rows:
+        print(summary(rows))
     if options.page:
         rewrite(options.page, (BEGIN, END), markdown(rows))
     return 1 if failed else 0

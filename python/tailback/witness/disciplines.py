@@ -40,6 +40,10 @@ def command(discipline: Table, buffer: str, rate_bps: int) -> tuple[str, list[st
     return text, options.notes
 
 
+TICK_PS = 10_000_000_000
+"""Tick of the guest's timers, picoseconds (`HZ` of 100, which User-Mode Linux fixes)."""
+
+
 class _Options:
     """Parameters of a discipline; notes which have been read."""
 
@@ -66,6 +70,15 @@ class _Options:
         """Read a parameter, and note what the kernel does if it has not the value of Linux."""
         if self.take(key) != linux:
             self.notes.append(f"{self._kind}: Linux 6.1 {what}, whatever `{key}` says")
+
+    def codel(self) -> None:
+        """Read the parameters of CoDel that select Linux's computations."""
+        linux = self.take("form") == "linux"
+        root = self.take("root")
+        if not linux:
+            self.notes.append(f"{self._kind}: Linux 6.1 has a clock of 1.024 us, and its own rules, as with `form`")
+            if root != "newton":
+                self.notes.append(f"{self._kind}: Linux 6.1 computes the root by Newton's method, whatever `root` says")
 
     def finish(self) -> None:
         """Refuse parameters that have not been read."""
@@ -104,7 +117,7 @@ def _drop_tail(_options: _Options, buffer: str, _rate_bps: int) -> str:
 
 def _codel(options: _Options, buffer: str, _rate_bps: int) -> str:
     options.fixed("codel_change: the device's MTU", mtu="1514B")
-    options.other("root", "newton", "computes the root by Newton's method")
+    options.codel()
     threshold = options.take("ce-threshold")
     return (
         f"codel limit {_packets('codel', buffer)} target {_microseconds(options.take('target'))} "
@@ -115,7 +128,7 @@ def _codel(options: _Options, buffer: str, _rate_bps: int) -> str:
 
 def _fq_codel(options: _Options, buffer: str, _rate_bps: int) -> str:
     options.fixed("fq_codel_init: the device's MTU", mtu="1514B")
-    options.other("root", "newton", "computes the root by Newton's method")
+    options.codel()
     buckets = options.take("buckets")
     if not isinstance(buckets, int):
         raise Refused("fq-codel: Linux 6.1 assigns flows to queues by a hash; write a number of `buckets`")
@@ -139,8 +152,11 @@ def _pie_law(options: _Options) -> str:
     if alpha != round(alpha) or beta != round(beta):
         raise Refused("pie: tc takes `alpha` and `beta` in sixteenths")
     estimator = options.take("estimator")
+    update = options.take("update")
+    if _native.parse_duration(update) % TICK_PS:
+        options.notes.append(f"pie: the guest rounds `update = {update}` up to ticks of 10 ms (pie_change)")
     return (
-        f"target {_microseconds(options.take('target'))} tupdate {_microseconds(options.take('update'))} "
+        f"target {_microseconds(options.take('target'))} tupdate {_microseconds(update)} "
         f"alpha {alpha:.0f} beta {beta:.0f}{_flag(options.take('ecn'), 'ecn', 'noecn')}"
         f"{_flag(options.take('byte-mode'), 'bytemode', 'nobytemode')}"
         f"{_flag(estimator == 'departure-rate', 'dq_rate_estimator', 'no_dq_rate_estimator')}"
@@ -156,6 +172,7 @@ def _fq_pie(options: _Options, buffer: str, _rate_bps: int) -> str:
     buckets = options.take("buckets")
     if not isinstance(buckets, int):
         raise Refused("fq-pie: Linux 6.1 assigns flows to queues by a hash; write a number of `buckets`")
+    options.other("form", "linux", "removes a new queue that runs empty from its lists if there are no old queues")
     law = _Options("fq-pie", options.take("pie"))
     limit = law.take("mark-limit")
     percent = 100 * limit

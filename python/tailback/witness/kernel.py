@@ -73,7 +73,7 @@ class Kernel:
             for file, text in files.items():
                 (folder / file).write_text(text, encoding="utf-8")
             shutil.copy(self.traffic, folder / "traffic")
-            command = [str(self.program), "mem=512M", "rootfstype=hostfs", "rootflags=/", "ro", "quiet"]
+            command = [str(self.program), "mem=1G", "rootfstype=hostfs", "rootflags=/", "ro", "quiet"]
             command += [f"init={GUEST / 'init.sh'}", f"case={folder}", f"uml_dir={folder}/uml"]
             command += ["con=null", "con0=null,fd:1", "time-travel=inf-cpu"]
             try:

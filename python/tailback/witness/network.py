@@ -317,6 +317,8 @@ def _tcp(transport: Table | None, where: str) -> tuple[dict[str, Any], list[str]
         raise Refused(f"{where}: the guest has no receive window, and no ECN such as {transport['ecn']!r}")
     segment, header = (_native.parse_bytes(transport[key]) for key in ("segment", "header"))
     notes = [f"{where}: TCP has Linux's own parameters, apart from congestion control, ECN, SACK, timestamps and sizes"]
+    if transport.get("preset") is None:
+        notes.append(f'{where}: `preset = "linux-6.1"` selects those of Linux\'s parameters that Tailback has')
     timestamps = bool(transport["timestamps"])
     if header + segment > 1500:
         raise Refused(f"{where}: the guest has packets of at most 1500 B")
@@ -393,6 +395,8 @@ def _script(case: Case, seed: int) -> Iterator[str]:
     for node, name in names.items():
         inner = [f"i{link.number}" for link in case.links if node in link.ends and _netem(case, link, node)]
         lines = [line for device in inner for line in (f"link add {device} type ifb", f"link set {device} up")]
+        # Hosts have no segmentation offload, so that a segment is a packet from the beginning.
+        lines += [f"link set {link.device()} gso_max_segs 1" for link in case.links if node in link.ends]
         yield f"ip -n {name} -batch - <<END\n" + "\n".join(lines + routes[node]) + "\nEND"
         ends = [flow for flow in tcp if node in (flow.sender, flow.receiver)]
         yield f"settings {name} {_sysctls(ends)!r} " + " ".join(
@@ -401,6 +405,9 @@ def _script(case: Case, seed: int) -> Iterator[str]:
         yield f"inside {name} tc -batch - <<END || failed 'the disciplines of {node}'"
         yield from _disciplines(case, node)
         yield "END"
+        for link in case.links:
+            if node in link.ends and " adaptive" in link.disciplines[link.ends.index(node)]:
+                yield f"inside {name} $traffic adapt {link.device()} 10 || failed 'the adaptation of RED at {node}'"
     start, last = START_S, START_S + case.end_s
     warm = START_S + case.warmup_s
     for node in sorted({flow.receiver for flow in case.flows}):

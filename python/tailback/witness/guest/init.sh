@@ -58,13 +58,14 @@ END
 settings() {
     local node=$1 sysctls=$2
     shift 2
-    # IPv6 is off, since its kernel sends packets that would pass the discipline. TCP has buffers so large that only the network limits
-    # its windows, and no metrics that a connection saves for the next one.
+    # IPv6 is off, since its kernel sends packets that would pass the discipline. TCP has buffers that grow until only the network limits
+    # its windows, and no metrics that a connection saves for the next one. The receive buffer begins with Linux's default: while the window
+    # grows to the size of the buffer, the receiver acknowledges each segment at once (tcp_grow_window).
     inside "$node" sh -c 'cd /proc/sys/net
         for off in ipv6/conf/*/disable_ipv6; do [ ! -e $off ] || echo 1 >$off; done
         cd ipv4
         echo 1 >ip_forward
-        echo "4096 4000000 64000000" >tcp_rmem; echo "4096 4000000 64000000" >tcp_wmem
+        echo "4096 131072 64000000" >tcp_rmem; echo "4096 4000000 64000000" >tcp_wmem
         echo 1 >tcp_no_metrics_save
         for setting in $1; do echo "${setting#*=}" >"${setting%%=*}" || exit 1; done
         shift

@@ -20,6 +20,7 @@
 //                                           writes to FILE the counters of the discipline HANDLE, hexadecimal, at WARM and END, and its
 //                                           mean backlog from samples every STEP seconds
 //   traffic record DEV in|out FILE END      writes a record of each packet with a payload that the device receives or sends to FILE
+//   traffic adapt DEV HANDLE                starts the adaptation of the RED discipline HANDLE, hexadecimal
 //   traffic halt                            powers the guest off
 //
 // MODEL is `cbr` (a random phase, then gaps with a uniform random deviation of at most the fraction WANDER) or `poisson`.
@@ -228,12 +229,14 @@ static void udp(char **v) {
 
 // A connection of this program; `mss` is the largest segment with its options.
 static int connection(struct sockaddr_in *to, int tos, const char *control, int mss) {
-    int made = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), backlog = 16384;
+    int made = socket(AF_INET, SOCK_STREAM | SOCK_NONBLOCK, 0), most = 8 << 20, unsent = 1 << 17;
     if (setsockopt(made, IPPROTO_TCP, TCP_CONGESTION, control, strlen(control))) fail(control);
     if (setsockopt(made, IPPROTO_TCP, TCP_MAXSEG, &mss, sizeof mss)) fail("TCP_MAXSEG");
     if (setsockopt(made, IPPROTO_IP, IP_TOS, &tos, sizeof tos)) fail("IP_TOS");
-    // A small send buffer, so that data is sent soon after it is written.
-    setsockopt(made, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &backlog, sizeof backlog);
+    // The last segment of a write asks for an acknowledgement at once (PSH). An endless transfer has data that waits at all times, in
+    // large writes, so that such segments are rare; its buffer is never smaller than the window.
+    if (setsockopt(made, SOL_SOCKET, SO_SNDBUFFORCE, &most, sizeof most)) fail("SO_SNDBUFFORCE");
+    setsockopt(made, IPPROTO_TCP, TCP_NOTSENT_LOWAT, &unsent, sizeof unsent);
     if (connect(made, (void *)to, sizeof *to) && errno != EINPROGRESS) fail("connect");
     return made;
 }
@@ -291,7 +294,7 @@ static void tcp(char **v, int64_t warm, const char *file, int probes) {
         struct epoll_event ready[64];
         int count = epoll_wait(poll, ready, 64, (int)((next - now) / 1000000) + 1);
         for (int i = 0; i < count; i++)
-            while (write(ready[i].data.fd, buffer, 16384) > 0)
+            while (write(ready[i].data.fd, buffer, 65536) > 0)
                 ;
     }
     if (!file) return;
@@ -334,7 +337,7 @@ static void transfers(char **v) {
                 continue;
             }
             while (left[fd] > 0) {
-                ssize_t sent = write(fd, buffer, left[fd] < 16384 ? left[fd] : 16384);
+                ssize_t sent = write(fd, buffer, left[fd] < 65536 ? left[fd] : 65536);
                 if (sent < 0) break;
                 left[fd] -= sent;
             }
@@ -391,7 +394,9 @@ struct queue {
     unsigned long long bytes;
 };
 
-static bool queue_of(int netlink, int device, unsigned handle, struct queue *found) {
+// Calls `use` with the attributes of the discipline `handle` of a device, `rest` bytes from `first` on, and with `own`; returns false if
+// the device has no such discipline.
+static bool look_up(int netlink, int device, unsigned handle, void (*use)(struct tcmsg *, struct rtattr *first, int rest, void *own), void *own) {
     struct {
         struct nlmsghdr head;
         struct tcmsg message;
@@ -410,23 +415,91 @@ static bool queue_of(int netlink, int device, unsigned handle, struct queue *fou
             }
             struct tcmsg *message = NLMSG_DATA(head);
             if (message->tcm_ifindex != device || message->tcm_handle != handle) continue;
-            int rest = head->nlmsg_len - NLMSG_LENGTH(sizeof *message);
-            for (struct rtattr *a = (void *)(message + 1); RTA_OK(a, rest); a = RTA_NEXT(a, rest)) {
-                if (a->rta_type != TCA_STATS2) continue;
-                int inner = RTA_PAYLOAD(a);
-                for (struct rtattr *x = RTA_DATA(a); RTA_OK(x, inner); x = RTA_NEXT(x, inner)) {
-                    if (x->rta_type == TCA_STATS_QUEUE) {
-                        struct gnet_stats_queue *q = RTA_DATA(x);
-                        found->backlog = q->backlog, found->drops = q->drops, any = true;
-                    } else if (x->rta_type == TCA_STATS_BASIC) {
-                        struct gnet_stats_basic *q = RTA_DATA(x);
-                        found->bytes = q->bytes, found->packets = q->packets;
-                    }
-                }
-            }
+            any = true;
+            use(message, (void *)(message + 1), head->nlmsg_len - NLMSG_LENGTH(sizeof *message), own);
         }
     }
     return any;
+}
+
+static void read_queue(struct tcmsg *message, struct rtattr *first, int rest, void *own) {
+    struct queue *found = own;
+    (void)message;
+    for (struct rtattr *a = first; RTA_OK(a, rest); a = RTA_NEXT(a, rest)) {
+        if (a->rta_type != TCA_STATS2) continue;
+        int inner = RTA_PAYLOAD(a);
+        for (struct rtattr *x = RTA_DATA(a); RTA_OK(x, inner); x = RTA_NEXT(x, inner)) {
+            if (x->rta_type == TCA_STATS_QUEUE) {
+                struct gnet_stats_queue *q = RTA_DATA(x);
+                found->backlog = q->backlog, found->drops = q->drops;
+            } else if (x->rta_type == TCA_STATS_BASIC) {
+                struct gnet_stats_basic *q = RTA_DATA(x);
+                found->bytes = q->bytes, found->packets = q->packets;
+            }
+        }
+    }
+}
+
+static bool queue_of(int netlink, int device, unsigned handle, struct queue *found) {
+    return look_up(netlink, device, handle, read_queue, found);
+}
+
+// Parameters of a RED discipline.
+struct red {
+    unsigned parent, most;
+    struct tc_red_qopt options;
+};
+
+static void read_red(struct tcmsg *message, struct rtattr *first, int rest, void *own) {
+    struct red *found = own;
+    found->parent = message->tcm_parent;
+    for (struct rtattr *a = first; RTA_OK(a, rest); a = RTA_NEXT(a, rest)) {
+        if (a->rta_type != TCA_OPTIONS) continue;
+        int inner = RTA_PAYLOAD(a);
+        for (struct rtattr *x = RTA_DATA(a); RTA_OK(x, inner); x = RTA_NEXT(x, inner)) {
+            if (x->rta_type == TCA_RED_PARMS) memcpy(&found->options, RTA_DATA(x), sizeof found->options);
+            if (x->rta_type == TCA_RED_MAX_P) memcpy(&found->most, RTA_DATA(x), sizeof found->most);
+        }
+    }
+}
+
+// Starts the adaptation of a RED discipline. The kernel starts its timer only if the flag is in `tc_red_qopt.flags` (__red_change), and tc
+// of iproute2 since 5.7 sets it in TCA_RED_FLAGS only. The table of idle times is left empty, since a discipline below HTB has none.
+static void adapt(char **v) {
+    int device = if_nametoindex(v[0]), netlink = socket(AF_NETLINK, SOCK_RAW, NETLINK_ROUTE);
+    unsigned handle = strtoul(v[1], NULL, 16) << 16;
+    struct red red = {0};
+    if (!look_up(netlink, device, handle, read_red, &red)) errno = ENOENT, fail("the discipline to adapt");
+    red.options.flags |= TC_RED_ADAPTATIVE;
+    struct {
+        struct nlmsghdr head;
+        struct tcmsg message;
+        struct rtattr kind;
+        char red[4];
+        struct rtattr options, parms;
+        struct tc_red_qopt qopt;
+        struct rtattr stab;
+        char table[256];
+        struct rtattr max_p;
+        unsigned most;
+    } request = {
+        .head = {sizeof request, RTM_NEWQDISC, NLM_F_REQUEST | NLM_F_ACK, 2, 0},
+        .message = {.tcm_ifindex = device, .tcm_handle = handle, .tcm_parent = red.parent},
+        .kind = {sizeof(struct rtattr) + 4, TCA_KIND},
+        .red = "red",
+        .options = {4 * sizeof(struct rtattr) + sizeof red.options + 256 + sizeof red.most, TCA_OPTIONS},
+        .parms = {sizeof(struct rtattr) + sizeof red.options, TCA_RED_PARMS},
+        .qopt = red.options,
+        .stab = {sizeof(struct rtattr) + 256, TCA_RED_STAB},
+        .max_p = {sizeof(struct rtattr) + sizeof red.most, TCA_RED_MAX_P},
+        .most = red.most,
+    };
+    struct {
+        struct nlmsghdr head;
+        struct nlmsgerr error;
+    } answer;
+    if (send(netlink, &request, sizeof request, 0) < 0 || recv(netlink, &answer, sizeof answer, 0) < 0) fail("netlink");
+    if (answer.head.nlmsg_type == NLMSG_ERROR && answer.error.error) errno = -answer.error.error, fail("the adaptation of RED");
 }
 
 static void watch_queue(char **v) {
@@ -538,6 +611,7 @@ int main(int count, char **v) {
     else if (count == 13 && !strcmp(v[1], "transfers")) transfers(v + 2);
     else if (count == 8 && !strcmp(v[1], "watch")) watch_queue(v + 2);
     else if (count == 6 && !strcmp(v[1], "record")) record(v + 2);
+    else if (count == 4 && !strcmp(v[1], "adapt")) adapt(v + 2);
     else if (count == 2 && !strcmp(v[1], "halt")) reboot(RB_POWER_OFF);
     else return fprintf(stderr, "traffic: see the head of traffic.c\n"), 2;
     return 0;
