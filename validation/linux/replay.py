@@ -1,6 +1,6 @@
 """Comparison with the kernel packet by packet: the same arrivals at the same discipline, and the fate of each packet.
 
-    python validation/linux/replay.py [--cases REGEX] [--runs 20] [--kernel PROGRAM] [--out FOLDER] [--record]
+    python validation/linux/replay.py [--cases REGEX] [--runs 10] [--kernel PROGRAM] [--out FOLDER] [--record]
                                       [--recorded] [--page PAGE]
 
 Disciplines without random numbers must have the same fates, in the same order; for those with random numbers the
@@ -185,7 +185,7 @@ def main() -> int:
     """Run the cases, write the results, and return the exit code."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", default="", help="only cases whose name matches this regular expression")
-    parser.add_argument("--runs", type=int, default=20, help="runs of a discipline with random numbers; default 20")
+    parser.add_argument("--runs", type=int, default=10, help="runs of a discipline with random numbers; default 10")
     parser.add_argument("--out", type=Path, default=Path("out/validation"), help="folder; default out/validation")
     parser.add_argument("--kernel", type=Path, help="program built by build_kernel.sh; default: OUT/kernel/linux")
     parser.add_argument("--recorded", action="store_true", help="compare with the recorded results, without a kernel")

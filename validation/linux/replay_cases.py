@@ -208,6 +208,11 @@ _RED = {
     "max": "60kB",
     "max_p": 0.4,
 }
+UPDATE = "30ms"
+"""Interval of PIE's timer in the guest if it is set to 20 ms: two jiffies of 10 ms (CONFIG_HZ), and one more since the timer wheel rounds
+up (calc_index in kernel/time/timer.c)."""
+_CHOKE = {key.replace("_", "-"): value for key, value in _RED.items()} | {"count": "packets", "min": "20packets", "max": "60packets"}
+_DRAWN = "a choice is due when the count exceeds a number drawn at the last one (`red_mark_probability`)"
 CASES = [
     Case("pfifo", leaf("pfifo limit 50"), tb.discipline("drop-tail"), "50packets", "0"),
     Case("bfifo", leaf("bfifo limit 40000"), tb.discipline("drop-tail"), "40kB", "0"),
@@ -282,11 +287,19 @@ CASES = [
         "10000packets",
         known="an emptied new queue leaves the lists, the backlog of all queues counts, and units of 1.024 us",
     ),
-    Case("red", witnessed(tb.discipline("red", **_RED), "100kB"), tb.discipline("red", **_RED), "100kB", "0", random=True),
+    Case(
+        "red",
+        witnessed(tb.discipline("red", **_RED), "100kB"),
+        tb.discipline("red", **_RED),
+        "100kB",
+        "0",
+        random=True,
+        known=_DRAWN,
+    ),
     Case(
         "choke",
-        witnessed(tb.discipline("choke", red={key.replace("_", "-"): value for key, value in _RED.items()}), "150packets"),
-        tb.discipline("choke", red={key.replace("_", "-"): value for key, value in _RED.items()}),
+        witnessed(tb.discipline("choke", red=_CHOKE), "150packets"),
+        tb.discipline("choke", red=_CHOKE),
         "150packets",
         "0",
         random=True,
@@ -294,7 +307,7 @@ CASES = [
     Case(
         "pie",
         witnessed(tb.discipline("pie", update="20ms"), "1000packets"),
-        tb.discipline("pie", update="20ms"),
+        tb.discipline("pie", update=UPDATE),
         "1000packets",
         "0",
         random=True,
@@ -302,7 +315,7 @@ CASES = [
     Case(
         "fq-pie",
         witnessed(tb.discipline("fq-pie", pie={"update": "20ms"}), "1000packets"),
-        tb.discipline("fq-pie", pie={"update": "20ms"}, buckets="per-flow"),
+        tb.discipline("fq-pie", pie={"update": UPDATE}, buckets="per-flow"),
         "1000packets",
         random=True,
     ),

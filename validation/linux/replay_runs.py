@@ -17,8 +17,8 @@ HERE = Path(__file__).resolve().parent
 START_NS = -(-START_S * 10**9 // 1024) * 1024
 """Time of the first possible arrival on the guest's clock, nanoseconds: a multiple of CoDel's unit of time (codel_get_time), since
 Tailback's run begins with one, too."""
-SHIFT_NS = 1000 * 1024
-"""Shift of the arrivals from one run of a random discipline to the next, nanoseconds, so that the runs cover all phases of its timer."""
+SHIFT_NS = 3000 * 1024
+"""Shift of the arrivals from one run of a random discipline to the next, nanoseconds: ten runs cover the phases of a timer of 30 ms."""
 LATE_NS = 256
 """Largest delay of a packet by the sender in cases with random numbers, nanoseconds; a step of the guest's clock."""
 DRAIN_S = 3

@@ -207,10 +207,10 @@ def burst(weight: float, minimum: float) -> int:
     return low
 
 
-def _red_law(options: _Options) -> tuple[int, int, int, str]:
-    """Return the thresholds and the mean packet, bytes, and the parameters after them."""
+def _red_law(options: _Options, count: str = "bytes") -> tuple[int, int, int, str]:
+    """Return the thresholds and the mean packet, bytes, and the parameters after them; `count` is the kernel's unit."""
     mean = _native.parse_bytes(options.take("mean-packet"))
-    options.other("count", "bytes", "averages the queue in bytes")
+    options.other("count", count, f"averages the queue in {count}")
     options.fixed("red_mark_probability: sizes are not looked at", byte_mode=False)
     options.fixed("red_action: every packet is marked above the upper threshold", gentle=False)
     options.fixed("red_mark_probability: gaps are uniform from 1", wait=False)
@@ -259,7 +259,8 @@ def _red(options: _Options, buffer: str, rate_bps: int) -> str:
 def _choke(options: _Options, buffer: str, rate_bps: int) -> str:
     options.fixed("choke_peek_random: one packet", candidates=1)
     law = _Options("choke", options.take("red"))
-    low, high, mean, rest = _red_law(law)
+    # choke_enqueue passes the number of waiting packets to red_calc_qavg.
+    low, high, mean, rest = _red_law(law, "packets")
     law.finish()
     options.notes += law.notes
     if low % mean or high % mean:
