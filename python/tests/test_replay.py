@@ -10,6 +10,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from itertools import pairwise
 from pathlib import Path
 from types import ModuleType
 
@@ -73,7 +74,7 @@ def test_arrivals_are_those_of_the_recorded_fates(replay: ModuleType) -> None:
     arrivals = importlib.import_module("arrivals").arrivals()
     times = [one.time_ns for one in arrivals]
     assert len(arrivals) == len(replay.read_record()["cases"]["pfifo"]["letters"])
-    assert all(b - a >= 2048 for a, b in zip(times, times[1:], strict=False))
+    assert all(b - a >= 2048 for a, b in pairwise(times))
     assert all(time % 512 == 0 for time in times)
     assert all(one.bytes % 2 == 0 and 64 <= one.bytes <= 1500 for one in arrivals)
 

@@ -95,4 +95,5 @@ class Replay(tailback.Source):
 
     def next(self, call: tailback.SourceCall) -> tuple[int, int] | None:
         """Return the time of the next packet, picoseconds, and its bytes."""
+        del call
         return next(self.left, None)

@@ -95,7 +95,9 @@ def discipline(case: Dumbbell) -> dict[str, object]:
             own = _red(case.aqm == "adaptive-red") | {"min": low, "max": high, "ecn": case.ecn}
             return {"kind": "red", **own}
         case "choke":
-            return dict(tb.discipline("choke", red=_red() | {"count": "packets", "min": low, "max": high, "ecn": case.ecn}))
+            return dict(
+                tb.discipline("choke", red=_red() | {"count": "packets", "min": low, "max": high, "ecn": case.ecn})
+            )
         case "sfb":
             return dict(tb.discipline("sfb", form="linux", ecn=True))
         case "sfq":

@@ -35,7 +35,9 @@ RECORDED = Path(__file__).resolve().with_name("replayed.json.xz")
 """Results of the kernel by case, with the hash of the kernel and the command that made them."""
 BEGIN, END = "<!-- validation/linux/replay.py writes from here -->", "<!-- to here -->"
 STEP_NS = 256
-"""Largest difference between the times at which a packet leaves: a step of the guest's clock, by which a timer may be late."""
+"""Largest difference between the times at which a packet leaves, nanoseconds.
+
+A step of the guest's clock, by which a timer may be late."""
 LEVEL = 0.01
 """Smallest p-value at which the distributions of a random discipline count as equal."""
 PERMUTATIONS = 9999
@@ -177,7 +179,8 @@ def markdown(rows: Sequence[Row]) -> str:
         "|---|---:|---:|---|---|---|",
     ]
     for row in rows:
-        lines.append(f"| {row.case.name} | {row.lost} | {'yes' if row.equal else 'no'} | {row.found} | {row.case.known} |")
+        cells = [row.case.name, row.lost, "yes" if row.equal else "no", row.found, row.case.known]
+        lines += [f"| {' | '.join(cells)} |"]
     return "\n".join(lines) + "\n"
 
 
@@ -224,7 +227,9 @@ def main() -> int:
         row = compared(case, record)
         rows.append(row)
         failed |= row.equal == bool(case.known)
-        print(f"{'equal' if row.equal else 'DIFFERS'}: {case.name}: {row.lost} dropped + marked; {row.found}", flush=True)
+        print(
+            f"{'equal' if row.equal else 'DIFFERS'}: {case.name}: {row.lost} dropped + marked; {row.found}", flush=True
+        )
         if not row.equal and not case.random and not case.known:
             print(history(case, unpack(case, record["cases"][case.name]), on_tailback(case)))
     print(f"{sum(row.equal for row in rows)} of {len(rows)} cases are equal")

@@ -1,4 +1,4 @@
-"""Disciplines of the packet-by-packet comparison with the kernel: each as commands of tc and as a table of a scenario."""
+"""Disciplines of the comparison packet by packet: each as commands of tc and as a table of a scenario."""
 
 from __future__ import annotations
 
@@ -24,8 +24,10 @@ UNLIMITED = "1000000packets"
 LINK, LINK_PS = "1Tbit/s", 8
 """Rate of the scenario's links before and behind the discipline, and picoseconds per byte. A veth pair has no rate."""
 BUCKET, TC_BUCKET = "35B", 36
-"""Bucket of the shaper before other disciplines. tc converts 36 B to whole microseconds, 9, and these to ticks of 64 ns, 140: 8960 ns,
-which are 35 B. A timer that is late does not delay later packets, as it would with a bucket of 0."""
+"""Bucket of the shaper before other disciplines.
+
+tc converts 36 B to whole microseconds, 9, and these to ticks of 64 ns, 140: 8960 ns, which are 35 B. A timer that is
+late does not delay later packets, as it would with a bucket of 0."""
 SEED = 1
 """Seed of the arrivals."""
 
@@ -41,13 +43,13 @@ class Case:
     buffer: str = "unlimited"
     """Limit of the discipline in the scenario."""
     handle: str = "10"
-    """Handle of the discipline on Linux in which a flow's packets have the class of its number plus 1; 0: there are no classes."""
+    """Handle of the discipline on Linux in which a flow's packets have the class of its number plus 1; 0: none."""
     shapes: bool = False
     """Whether the discipline is a shaper itself; others are in a class of HTB with the rate."""
     ecn: bool = False
     """Whether the packets of the flows `ECT` are ECN-capable."""
     random: bool = False
-    """Whether the discipline draws random numbers, so that only distributions can be equal; the queue never runs empty."""
+    """Whether the discipline draws random numbers; then distributions are compared, and the queue never runs empty."""
     known: str = ""
     """Why fates or places differ; empty: none does."""
 
@@ -133,7 +135,9 @@ HTB = (
     (RATE_BPS // 125, RATE_BPS // 25, 2, 1500),
     (RATE_BPS // 5, RATE_BPS, 2, 2200),
 )
-"""Assured rate, ceiling, priority and quantum of the class of each flow. At these rates tc represents a burst of 8000 B exactly."""
+"""Assured rate, ceiling, priority and quantum of the class of each flow.
+
+At these rates tc represents a burst of 8000 B exactly."""
 PAIRS = (0, 0, 0, 1, 1, 1)
 """Parent of the class of each flow in the tree of three levels."""
 
@@ -209,9 +213,14 @@ _RED = {
     "max_p": 0.4,
 }
 UPDATE = "30ms"
-"""Interval of PIE's timer in the guest if it is set to 20 ms: two jiffies of 10 ms (CONFIG_HZ), and one more since the timer wheel rounds
-up (calc_index in kernel/time/timer.c)."""
-_CHOKE = {key.replace("_", "-"): value for key, value in _RED.items()} | {"count": "packets", "min": "20packets", "max": "60packets"}
+"""Interval of PIE's timer in the guest if it is set to 20 ms.
+
+Two jiffies of 10 ms (CONFIG_HZ), and one more since the timer wheel rounds up (calc_index in kernel/time/timer.c)."""
+_CHOKE = {key.replace("_", "-"): value for key, value in _RED.items()} | {
+    "count": "packets",
+    "min": "20packets",
+    "max": "60packets",
+}
 _DRAWN = "a choice is due when the count exceeds a number drawn at the last one (`red_mark_probability`)"
 CASES = [
     Case("pfifo", leaf("pfifo limit 50"), tb.discipline("drop-tail"), "50packets", "0"),

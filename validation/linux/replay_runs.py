@@ -1,4 +1,4 @@
-"""The packet-by-packet comparison with the kernel: the fates of all packets on either program, and their differences."""
+"""The fates of the same packets on a Linux kernel and on Tailback, and their differences."""
 
 from __future__ import annotations
 
@@ -15,10 +15,13 @@ from tailback.witness.kernel import PORT, START_S, GuestError, Kernel
 
 HERE = Path(__file__).resolve().parent
 START_NS = -(-START_S * 10**9 // 1024) * 1024
-"""Time of the first possible arrival on the guest's clock, nanoseconds: a multiple of CoDel's unit of time (codel_get_time), since
-Tailback's run begins with one, too."""
+"""Time of the first possible arrival on the guest's clock, nanoseconds.
+
+A multiple of CoDel's unit of time (codel_get_time), since Tailback's run begins with one, too."""
 SHIFT_NS = 3000 * 1024
-"""Shift of the arrivals from one run of a random discipline to the next, nanoseconds: ten runs cover the phases of a timer of 30 ms."""
+"""Shift of the arrivals from one run of a random discipline to the next, nanoseconds.
+
+Ten runs cover the phases of a timer of 30 ms."""
 LATE_NS = 256
 """Largest delay of a packet by the sender in cases with random numbers, nanoseconds; a step of the guest's clock."""
 DRAIN_S = 3
@@ -160,10 +163,11 @@ def difference(theirs: Fates, ours: Fates) -> Difference:
 
     pairs = list(zip(theirs, ours, strict=True))
     places = before(theirs), before(ours)
+    late = [abs(a.left_ns - b.left_ns) for a, b in pairs if a.left_ns is not None and b.left_ns is not None]
     return Difference(
         [i for i, (a, b) in enumerate(pairs) if a.letter != b.letter],
         [i for i, last in places[0].items() if places[1].get(i, last) != last],
-        max((abs(a.left_ns - b.left_ns) for a, b in pairs if a.left_ns is not None and b.left_ns is not None), default=0),
+        max(late, default=0),
     )
 
 
@@ -181,5 +185,7 @@ def history(case: Case, theirs: Fates, ours: Fates, around: int = 10) -> str:
             for fate in (theirs[number], ours[number])
         ]
         star = "*" if number == first else " "
-        lines.append(f"{star}{number}: flow {one.flow}, {one.bytes} B at {one.time_ns} ns: Linux {cells[0]}, here {cells[1]}")
+        lines.append(
+            f"{star}{number}: flow {one.flow}, {one.bytes} B at {one.time_ns} ns: Linux {cells[0]}, here {cells[1]}"
+        )
     return "\n".join(lines)

@@ -18,6 +18,8 @@ Table = Mapping[str, Any]
 
 UNLIMITED_PACKETS = 1_000_000
 """Limit in packets that stands for an unlimited queue."""
+JIFFY_MS = 10
+"""Unit of the kernel's coarse timers, milliseconds (CONFIG_HZ = 100 in the guest)."""
 
 
 class Refused(ValueError):
@@ -139,8 +141,12 @@ def _pie_law(options: _Options) -> str:
     if alpha != round(alpha) or beta != round(beta):
         raise Refused("pie: tc takes `alpha` and `beta` in sixteenths")
     estimator = options.take("estimator")
+    update = options.take("update")
+    # pie_change rounds up to jiffies, and the timer wheel adds one (calc_index in kernel/time/timer.c).
+    real_ms = (math.ceil(_native.parse_duration(update) / (JIFFY_MS * 1e9)) + 1) * JIFFY_MS
+    options.notes.append(f"pie: Linux 6.1 updates the probability every {real_ms} ms in the guest, not every {update}")
     return (
-        f"target {_microseconds(options.take('target'))} tupdate {_microseconds(options.take('update'))} "
+        f"target {_microseconds(options.take('target'))} tupdate {_microseconds(update)} "
         f"alpha {alpha:.0f} beta {beta:.0f}{_flag(options.take('ecn'), 'ecn', 'noecn')}"
         f"{_flag(options.take('byte-mode'), 'bytemode', 'nobytemode')}"
         f"{_flag(estimator == 'departure-rate', 'dq_rate_estimator', 'no_dq_rate_estimator')}"
@@ -167,6 +173,7 @@ def _fq_pie(options: _Options, buffer: str, _rate_bps: int) -> str:
         f"{_pie_law(law)}"
     )
     law.finish()
+    options.notes += law.notes
     return text
 
 
