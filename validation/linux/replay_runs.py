@@ -32,7 +32,7 @@ END_S = -(-len(LOADS) * PHASE_NS // 10**9) + DRAIN_S
 
 @dataclass(frozen=True)
 class Fate:
-    """What became of a packet."""
+    """Fate of a packet."""
 
     left_ns: int | None
     """Time at which it left the queue, nanoseconds since the first possible arrival; `None`: it was dropped."""

@@ -273,12 +273,14 @@ impl Wrr {
     }
 }
 
-/// Limits the credit of each turn to the new quantum.
+/// Limits the credit of each turn to the new quantum, in form "linux" to that plus the largest packet, a bound that holds
+/// with constant quanta.
 impl Retune for Wrr {
     fn adopt(&mut self, now: Time, fresh: Wrr) {
         self.classes.adopt(now, fresh.classes);
+        let more = if self.form == Form::Linux { i64::from(u16::MAX) } else { 0 };
         for (turn, fresh) in self.turns.iter_mut().zip(fresh.turns) {
-            *turn = Turn { quantum: fresh.quantum, credit: turn.credit.min(fresh.quantum) };
+            *turn = Turn { quantum: fresh.quantum, credit: turn.credit.min(fresh.quantum + more) };
         }
     }
 }
