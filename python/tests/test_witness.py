@@ -163,6 +163,23 @@ def test_what_the_kernel_does_otherwise_is_noted() -> None:
     assert case(two).notes[-1].startswith("delays are not compared")
 
 
+def test_sfb_has_the_increments_of_the_kernel_instead_of_those_of_tc() -> None:
+    # sfb_default_ops in sch_sfb.c, in units of 1/65535: (65535 + 500) / 1000 = 66 and (65535 + 3000) / 6000 = 11.
+    expected = f"sfb limit 100 max 25 target 20 increment {66 / 65535:.9f} decrement {11 / 65535:.9f}"
+    assert tc("sfb", form="linux", ecn=True) == expected
+
+
+def test_the_unit_of_an_average_and_the_interval_of_pie_in_the_guest_are_noted() -> None:
+    red = {key.replace("_", "-"): value for key, value in RED.items()} | {"min": "20packets", "max": "60packets"}
+    # choke_enqueue averages qlen, a number of packets.
+    for count, noted in (("bytes", True), ("packets", False)):
+        made = case(dumbbell("100packets", discipline=tb.discipline("choke", red=red | {"count": count})))
+        assert any("averages the queue in packets" in note for note in made.notes) == noted
+    # 15 ms are two jiffies of 10 ms, and the timer wheel adds one.
+    pie = case(dumbbell("100packets", discipline=tb.discipline("pie"))).notes
+    assert any("every 30 ms in the guest, not every 15ms" in note for note in pie)
+
+
 def test_moving_hashes_and_penalty_boxes_of_sfb_are_refused() -> None:
     with pytest.raises(Refused, match="no parameter such as `rehash`"):
         tc("sfb", form="linux", ecn=True, rehash={"interval": "1s"})

@@ -221,6 +221,7 @@ _CHOKE = {key.replace("_", "-"): value for key, value in _RED.items()} | {
     "min": "20packets",
     "max": "60packets",
 }
+_SFB = tb.discipline("sfb", form="linux", ecn=True, increment=33 / 65535, decrement=3 / 65535)
 _DRAWN = "a choice is due when the count exceeds a number drawn at the last one (`red_mark_probability`)"
 CASES = [
     Case("pfifo", leaf("pfifo limit 50"), tb.discipline("drop-tail"), "50packets", "0"),
@@ -330,8 +331,8 @@ CASES = [
     ),
     Case(
         "sfb",
-        witnessed(tb.discipline("sfb", form="linux", ecn=True), "200packets"),
-        tb.discipline("sfb", form="linux", ecn=True),
+        witnessed(_SFB, "200packets"),
+        _SFB,
         "200packets",
         "0",
         random=True,

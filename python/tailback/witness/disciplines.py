@@ -308,10 +308,11 @@ def _sfb(options: _Options, buffer: str, _rate_bps: int) -> str:
     options.fixed("sfb_enqueue", freeze="0s", bin_full="increase", lower_at="arrival")
     options.fixed("sfb_enqueue", penalty_box={"boxed": "counted", "burst": 20, "scope": "global", "threshold": 1.0})
     words = [f"limit {_packets('sfb', buffer)}"]
-    for key, word in (("max", "max"), ("bin-size", "target"), ("increment", "increment"), ("decrement", "decrement")):
-        value = options.take(key)
-        if value is not None:
-            words.append(f"{word} {value:.6f}" if isinstance(value, float) else f"{word} {value}")
+    # The defaults of form "linux" are those of sch_sfb.c (sfb_default_ops); those of tc (q_sfb.c) are others.
+    for key, word, usual in (("max", "max", 25), ("bin-size", "target", 20)):
+        words.append(f"{word} {options.take(key) or usual}")
+    for key, usual in (("increment", 66 / 65535), ("decrement", 11 / 65535)):
+        words.append(f"{key} {options.take(key) or usual:.9f}")
     return "sfb " + " ".join(words)
 
 
