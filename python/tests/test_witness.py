@@ -65,7 +65,7 @@ RED = {"byte_mode": False, "gentle": False, "wait": False, "mean_packet": "1500B
         (
             "pie",
             {},
-            "pie limit 100 target 15000us tupdate 15000us alpha 2 beta 20 noecn nobytemode no_dq_rate_estimator",
+            "pie limit 100 target 15000us tupdate 10000us alpha 2 beta 20 noecn nobytemode no_dq_rate_estimator",
         ),
         ("sfq", {"quantum": "1514B"}, "sfq limit 100 depth 100 flows 100 divisor 1024 quantum 1514"),
     ],
@@ -161,6 +161,27 @@ def test_what_the_kernel_does_otherwise_is_noted() -> None:
     two = dumbbell().flow("a", "s1", "t1", tb.source("poisson", packet="100B", rate="8kbit/s"))
     two = two.flow("b", "s2", "t2", tb.source("poisson", packet="100B", rate="8kbit/s"))
     assert case(two).notes[-1].startswith("delays are not compared")
+
+
+def test_sfb_has_the_increments_of_the_kernel_instead_of_those_of_tc() -> None:
+    # sfb_default_ops in sch_sfb.c, in units of 1/65535: (65535 + 500) / 1000 = 66 and (65535 + 3000) / 6000 = 11.
+    expected = f"sfb limit 100 max 25 target 20 increment {66 / 65535:.9f} decrement {11 / 65535:.9f}"
+    assert tc("sfb", form="linux", ecn=True) == expected
+
+
+def test_the_unit_of_an_average_and_the_interval_of_pie_in_the_guest_are_noted() -> None:
+    red = {key.replace("_", "-"): value for key, value in RED.items()} | {"min": "20packets", "max": "60packets"}
+    # choke_enqueue averages qlen, a number of packets.
+    for count, noted in (("bytes", True), ("packets", False)):
+        made = case(dumbbell("100packets", discipline=tb.discipline("choke", red=red | {"count": count})))
+        assert any("averages the queue in packets" in note for note in made.notes) == noted
+    # A jiffy is 10 ms, and the timer wheel adds one to those of `tupdate`.
+    pie = case(dumbbell("100packets", discipline=tb.discipline("pie"))).notes
+    assert any("every 20 ms in the guest, not every 15ms" in note for note in pie)
+    assert " tupdate 10000us " in tc("pie")
+    assert " tupdate 40000us " in tc("pie", update="50ms")
+    exact = case(dumbbell("100packets", discipline=tb.discipline("pie", update="20ms"))).notes
+    assert not any("in the guest, not every" in note for note in exact)
 
 
 def test_moving_hashes_and_penalty_boxes_of_sfb_are_refused() -> None:

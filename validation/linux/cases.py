@@ -86,7 +86,7 @@ def _red(adaptive: bool = False) -> dict[str, object]:
 
 
 TICKS = "20ms"
-"""Interval of PIE's updates: 15 ms, the default, rounded up to the guest's ticks of 10 ms (`usecs_to_jiffies`)."""
+"""Interval of PIE's updates: 15 ms, the default, is not among those that the guest can have: 20 ms, 30 ms, ..."""
 
 
 def discipline(case: Dumbbell, preset: bool = False) -> dict[str, object]:
@@ -103,7 +103,9 @@ def discipline(case: Dumbbell, preset: bool = False) -> dict[str, object]:
             own = _red(case.aqm == "adaptive-red") | {"min": low, "max": high, "ecn": case.ecn}
             return {"kind": "red", **own}
         case "choke":
-            return dict(tb.discipline("choke", red=_red() | {"min": low, "max": high, "ecn": case.ecn}))
+            return dict(
+                tb.discipline("choke", red=_red() | {"count": "packets", "min": low, "max": high, "ecn": case.ecn})
+            )
         case "sfb":
             return dict(tb.discipline("sfb", form="linux", ecn=True))
         case "sfq":

@@ -14,6 +14,11 @@ pub trait Qdisc {
     /// Removes and returns the next packet that `gate` lets pass; may drop others through `cx`. `None`: no packet may
     /// leave now.
     fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet>;
+    /// Returns the packet that `dequeue` would return now if every gate were open. `None`: there is none, or it is not
+    /// known before it is removed.
+    fn head(&self) -> Option<&Packet> {
+        None
+    }
     /// Returns the number of waiting packets.
     fn packets(&self) -> u64;
     /// Visits each waiting packet, in no particular order.

@@ -88,6 +88,9 @@ macro_rules! disciplines {
             fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
                 match self { $(Discipline::$variant(q) => q.dequeue(now, gate, cx),)+ }
             }
+            fn head(&self) -> Option<&Packet> {
+                match self { $(Discipline::$variant(q) => q.head(),)+ }
+            }
             fn packets(&self) -> u64 {
                 match self { $(Discipline::$variant(q) => q.packets(),)+ }
             }

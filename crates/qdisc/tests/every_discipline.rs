@@ -76,6 +76,12 @@ pub(crate) fn documents() -> Vec<Value> {
             { "match": { "precedence": 5 } },
             { "match": { "precedence": 4 }, "discipline": { "kind": "shaper", "rate": "1Mbit/s", "burst": "2kB" } },
         ] }),
+        json!({ "kind": "wrr", "form": "linux", "count": "bytes", "quantum": "700B", "classes": [
+            { "match": { "precedence": 5 }, "weight": 2, "limit": "3packets" },
+            { "match": { "precedence": 4 }, "discipline": { "kind": "shaper", "rate": "1Mbit/s", "burst": "2kB" } },
+        ], "default": { "discipline": { "kind": "codel", "target": "1ps", "interval": "1ps" } } }),
+        json!({ "kind": "shaper", "form": "linux", "rate": "5Mbit/s", "burst": "2kB" }),
+        json!({ "kind": "shaper", "form": "linux", "rate": "5Mbit/s", "burst": "2kB", "discipline": nested() }),
         nested(),
         json!({ "kind": "shaper", "rate": "5Mbit/s", "burst": "1ms", "accounting": "18B", "discipline": nested() }),
         json!({ "kind": "htb", "default": "rest", "classes": [

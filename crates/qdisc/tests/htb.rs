@@ -1,9 +1,5 @@
 //! The hierarchical token bucket against a transcription of `net/sched/sch_htb.c` of Linux, without hysteresis, with
 //! tokens in exact numbers instead of ticks.
-//!
-//! Leaves of equal priority have a negligible rate of their own in these tests, since the turns on level 0 differ:
-//! Linux goes on to the next leaf whenever a leaf is removed from its row (`htb_remove_class_from_row`), this crate
-//! only when a quantum is used up.
 
 use crate::common::{Held, Traffic, assert_same, departures, drive, wire};
 use serde_json::{Value, json};
@@ -24,17 +20,18 @@ enum Mode {
     CanSend,
 }
 
-/// `struct htb_prio`: classes by number, and the one whose turn it is (at least this number).
+/// `struct htb_prio`: classes by number, and the one whose turn it is. `last_ptr_id` is a class number.
 #[derive(Default)]
 struct Feed {
     nodes: BTreeSet<usize>,
-    turn: usize,
+    ptr: Option<usize>,
+    last_ptr_id: Option<usize>,
 }
 
 impl Feed {
-    /// `htb_lookup_leaf` where each feed above the last has one class.
-    fn current(&self) -> Option<usize> {
-        self.nodes.range(self.turn..).next().or(self.nodes.first()).copied()
+    /// `htb_next_rb_node`.
+    fn next(&mut self) {
+        self.ptr = self.ptr.and_then(|ptr| self.nodes.range(ptr + 1..).next().copied());
     }
 }
 
@@ -111,7 +108,11 @@ impl Htb {
             let Some(p) = self.classes[i].parent else { break };
             let m = core::mem::take(&mut mask);
             for prio in (0..8).filter(|prio| m & 1 << prio != 0) {
-                self.classes[p].feed[prio].nodes.remove(&i);
+                let feed = &mut self.classes[p].feed[prio];
+                if feed.ptr == Some(i) {
+                    (feed.last_ptr_id, feed.ptr) = (Some(i), None);
+                }
+                feed.nodes.remove(&i);
                 if self.classes[p].feed[prio].nodes.is_empty() {
                     mask |= 1 << prio;
                 }
@@ -122,7 +123,11 @@ impl Htb {
         if self.classes[i].mode == Mode::CanSend {
             let level = self.classes[i].level;
             (0..8).filter(|prio| mask & 1 << prio != 0).for_each(|prio| {
-                self.row[level][prio].nodes.remove(&i);
+                let row = &mut self.row[level][prio];
+                if row.ptr == Some(i) {
+                    row.next();
+                }
+                row.nodes.remove(&i);
             });
         }
     }
@@ -169,23 +174,53 @@ impl Htb {
             }
         }
     }
+    /// `htb_lookup_leaf`; `stack` has the classes whose feeds are above the present one.
+    fn lookup_leaf(&mut self, level: usize, prio: usize) -> Option<usize> {
+        if self.row[level][prio].nodes.is_empty() {
+            return None;
+        }
+        let mut stack: Vec<usize> = Vec::new();
+        for _ in 0..65_535 {
+            let feed = match stack.last() {
+                None => &mut self.row[level][prio],
+                Some(class) => &mut self.classes[*class].feed[prio],
+            };
+            if let (None, Some(id)) = (feed.ptr, feed.last_ptr_id) {
+                feed.ptr = feed.nodes.range(id..).next().copied();
+            }
+            feed.last_ptr_id = None;
+            let Some(i) = feed.ptr else {
+                feed.ptr = feed.nodes.first().copied();
+                if stack.pop().is_some() {
+                    match stack.last() {
+                        None => self.row[level][prio].next(),
+                        Some(class) => self.classes[*class].feed[prio].next(),
+                    }
+                }
+                continue;
+            };
+            if self.classes[i].level == 0 {
+                return Some(i);
+            }
+            stack.push(i);
+        }
+        panic!("no leaf is found");
+    }
     fn dequeue(&mut self, now: Time) -> Option<Held> {
         self.do_events(now);
         for level in 0..LEVELS {
             for prio in 0..8 {
-                let Some(mut i) = self.row[level][prio].current() else { continue };
-                while self.classes[i].level > 0 {
-                    i = self.classes[i].feed[prio].current()?;
-                }
+                let Some(i) = self.lookup_leaf(level, prio) else { continue };
                 let held = self.classes[i].queue.pop_front()?;
                 let leaf = &mut self.classes[i];
                 leaf.deficit[level] -= i64::from(wire(held.size));
-                let turn = if leaf.deficit[level] < 0 { i + 1 } else { i };
-                leaf.deficit[level] += if turn > i { leaf.quantum } else { 0 };
                 let empty = leaf.queue.is_empty();
-                match leaf.parent.filter(|_| level > 0) {
-                    Some(parent) => self.classes[parent].feed[prio].turn = turn,
-                    None => self.row[0][prio].turn = turn,
+                if leaf.deficit[level] < 0 {
+                    leaf.deficit[level] += leaf.quantum;
+                    match leaf.parent.filter(|_| level > 0) {
+                        Some(parent) => self.classes[parent].feed[prio].next(),
+                        None => self.row[0][prio].next(),
+                    }
                 }
                 if empty {
                     self.deactivate_prios(i);
@@ -306,5 +341,25 @@ fn leaves_of_one_priority_borrow_in_turns_of_their_quanta_as_in_linux() {
     let leaf = (Some(0), 0, 1, 9_000);
     for seed in 1..4 {
         compare(&[(None, 0, 9_000, 9_000), leaf, leaf, leaf, leaf], 4, seed);
+    }
+}
+
+#[test]
+fn leaves_of_one_priority_with_rates_of_their_own_take_turns_as_in_linux() {
+    let leaf = |rate| (Some(0), 1, rate, 9_000);
+    for seed in 1..4 {
+        compare(&[(None, 0, 9_000, 9_000), leaf(2_000), leaf(1_000), leaf(3_000), leaf(500)], 4, seed);
+    }
+}
+
+#[test]
+fn leaves_of_several_parents_take_turns_as_in_linux() {
+    // Two inner classes borrow from the root, each with two leaves of equal priority.
+    let inner = |rate| (Some(0), 0, rate, 9_000);
+    let leaf = |parent, rate| (Some(parent), 2, rate, 9_000);
+    let rows =
+        [(None, 0, 9_000, 9_000), inner(1_000), inner(3_000), leaf(1, 300), leaf(1, 700), leaf(2, 1_000), leaf(2, 200)];
+    for seed in 1..4 {
+        compare(&rows, 4, seed);
     }
 }

@@ -234,3 +234,37 @@ fn sfq_draws_its_hash_function_anew_at_multiples_of_the_interval_and_once_after_
         assert_eq!(format!("{:?}", cx.rng) != state, draws, "{time:?}");
     }
 }
+
+#[test]
+fn a_shaper_in_form_linux_waits_for_the_tokens_of_the_next_packet_and_drops_what_exceeds_its_bucket() {
+    // 1523 and 300 B on the wire are 1514 and 296 buffer bytes, each of which takes 1 us at 8 Mbit/s. The link takes
+    // about 1 us per packet.
+    let arrivals = merged(vec![burst(0, 1523, 2, 0), burst(1, 300, 1, 0)]);
+    let shaper = |form: &str, burst: &str, child: &str| json!({ "kind": "shaper", "form": form, "rate": "8Mbit/s", "burst": burst, "discipline": { "kind": child } });
+    let sent = |document: Value| {
+        let log = run(&mut build(document, &SITE), &arrivals, Rate(10_000_000_000), 1, at(500));
+        let starts: Vec<(u32, u64)> = log.departed.iter().map(|d| (d.flow, d.start.0 / 1_000_000)).collect();
+        (starts, log.dropped.len())
+    };
+    // The bucket is empty after the first packet. A FIFO shows its next packet, CoDel passes it on.
+    for child in ["drop-tail", "codel"] {
+        assert_eq!(sent(shaper("linux", "1514B", child)), (vec![(0, 0), (0, 1514), (1, 1810)], 0), "{child}");
+    }
+    // Form "largest" waits for 1514 B also before the small packet.
+    assert_eq!(sent(shaper("largest", "1514B", "drop-tail")), (vec![(0, 0), (0, 1514), (1, 3028)], 0));
+    assert_eq!(sent(shaper("linux", "1513B", "drop-tail")), (vec![(1, 0)], 2));
+}
+
+#[test]
+fn wrr_in_form_linux_takes_the_turns_of_drr_dequeue() {
+    let class = |flow: u32| json!({ "match": { "flow": flow } });
+    let document = json!({ "kind": "wrr", "form": "linux", "count": "bytes", "quantum": "1000B",
+                           "classes": [class(0), class(1)] });
+    // While a packet of the default class is on the link, flows 0 and 1 become busy, in this order. Flow 0 has 1000 B,
+    // too few for 1523; flow 1 sends 523 and keeps 477; flow 0 has 2000 and keeps 477; flow 1 has 1477, sends two and
+    // keeps 431; flow 0 has 1477; flow 1 has 1431 and sends its last one; flow 0 has 2477, then 1954.
+    let arrivals = merged(vec![burst(2, 1523, 1, 0), burst(0, 1523, 3, 1), burst(1, 523, 4, 1)]);
+    let log = run(&mut build(document, &SITE), &arrivals, RATE, 1, at(500));
+    let order: Vec<u32> = log.departed.iter().map(|d| d.flow).collect();
+    assert_eq!(order, [2, 1, 0, 1, 1, 1, 0, 0]);
+}

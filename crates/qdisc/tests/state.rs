@@ -223,13 +223,14 @@ fn the_state_of_classes_is_the_sum_of_their_variables_and_disciplines() {
                 { "match": flow, "bandwidth": "20%" }] }),
             2 * QUEUE + (2 * 16 + BUCKET) + 2 * (CLASS + 8 + 1) + TOTAL + 8,
         ),
-        // Of each class eight deficits and two buckets; of each leaf a flag; 8 x 8 turns of a byte; the timer, optional.
-        // The packets without a class have one of their own.
+        // Of each class eight deficits, the mode, its next event, optional, the active priorities, and two buckets. Feeds, each a
+        // set of 256 bits and two indices of a byte, optional: one for each of 8 priorities of the class with children, and of 8
+        // levels. The timer, optional. The packets without a class have one of their own.
         (
             json!({ "kind": "htb", "classes": [
                 { "name": "r", "rate": "2Mbit/s" }, { "name": "a", "parent": "r", "rate": "1Mbit/s" },
                 { "name": "b", "parent": "r", "rate": "1Mbit/s" }] }),
-            3 * (8 * 8 + 2 * BUCKET) + 2 + 64 + 16 + 3 * CLASS + TOTAL,
+            3 * (8 * 8 + 1 + 16 + 1 + 2 * BUCKET) + (8 + 64) * (32 + 2 + 2) + 16 + 3 * CLASS + TOTAL,
         ),
         // Of each class and of the root 222 bytes (twelve times and services of 16, two periods of 8, a count of 4, the
         // place in the order, 8, two flags); of each curve four numbers of 16, where a real-time curve counts twice. Of

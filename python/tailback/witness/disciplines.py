@@ -153,10 +153,14 @@ def _pie_law(options: _Options) -> str:
         raise Refused("pie: tc takes `alpha` and `beta` in sixteenths")
     estimator = options.take("estimator")
     update = options.take("update")
-    if _native.parse_duration(update) % TICK_PS:
-        options.notes.append(f"pie: the guest rounds `update = {update}` up to ticks of 10 ms (pie_change)")
+    # pie_change rounds up to jiffies, and the timer wheel adds one (calc_index in kernel/time/timer.c).
+    jiffies = max(1, math.ceil(_native.parse_duration(update) / TICK_PS) - 1)
+    if (jiffies + 1) * TICK_PS != _native.parse_duration(update):
+        options.notes.append(
+            f"pie: Linux 6.1 updates the probability every {(jiffies + 1) * TICK_PS // 10**9} ms in the guest, not every {update}"
+        )
     return (
-        f"target {_microseconds(options.take('target'))} tupdate {_microseconds(update)} "
+        f"target {_microseconds(options.take('target'))} tupdate {jiffies * TICK_PS // 10**6}us "
         f"alpha {alpha:.0f} beta {beta:.0f}{_flag(options.take('ecn'), 'ecn', 'noecn')}"
         f"{_flag(options.take('byte-mode'), 'bytemode', 'nobytemode')}"
         f"{_flag(estimator == 'departure-rate', 'dq_rate_estimator', 'no_dq_rate_estimator')}"
@@ -184,6 +188,7 @@ def _fq_pie(options: _Options, buffer: str, _rate_bps: int) -> str:
         f"{_pie_law(law)}"
     )
     law.finish()
+    options.notes += law.notes
     return text
 
 
@@ -224,10 +229,10 @@ def burst(weight: float, minimum: float) -> int:
     return low
 
 
-def _red_law(options: _Options) -> tuple[int, int, int, str]:
-    """Return the thresholds and the mean packet, bytes, and the parameters after them."""
+def _red_law(options: _Options, count: str = "bytes") -> tuple[int, int, int, str]:
+    """Return the thresholds and the mean packet, bytes, and the parameters after them; `count` is the kernel's unit."""
     mean = _native.parse_bytes(options.take("mean-packet"))
-    options.other("count", "bytes", "averages the queue in bytes")
+    options.other("count", count, f"averages the queue in {count}")
     options.fixed("red_mark_probability: sizes are not looked at", byte_mode=False)
     options.fixed("red_action: every packet is marked above the upper threshold", gentle=False)
     options.fixed("red_mark_probability: gaps are uniform from 1", wait=False)
@@ -276,7 +281,8 @@ def _red(options: _Options, buffer: str, rate_bps: int) -> str:
 def _choke(options: _Options, buffer: str, rate_bps: int) -> str:
     options.fixed("choke_peek_random: one packet", candidates=1)
     law = _Options("choke", options.take("red"))
-    low, high, mean, rest = _red_law(law)
+    # choke_enqueue passes the number of waiting packets to red_calc_qavg.
+    low, high, mean, rest = _red_law(law, "packets")
     law.finish()
     options.notes += law.notes
     if low % mean or high % mean:
@@ -317,10 +323,11 @@ def _sfb(options: _Options, buffer: str, _rate_bps: int) -> str:
     options.fixed("sfb_enqueue", freeze="0s", bin_full="increase", lower_at="arrival")
     options.fixed("sfb_enqueue", penalty_box={"boxed": "counted", "burst": 20, "scope": "global", "threshold": 1.0})
     words = [f"limit {_packets('sfb', buffer)}"]
-    for key, word in (("max", "max"), ("bin-size", "target"), ("increment", "increment"), ("decrement", "decrement")):
-        value = options.take(key)
-        if value is not None:
-            words.append(f"{word} {value:.6f}" if isinstance(value, float) else f"{word} {value}")
+    # The defaults of form "linux" are those of sch_sfb.c (sfb_default_ops); those of tc (q_sfb.c) are others.
+    for key, word, usual in (("max", "max", 25), ("bin-size", "target", 20)):
+        words.append(f"{word} {options.take(key) or usual}")
+    for key, usual in (("increment", 66 / 65535), ("decrement", 11 / 65535)):
+        words.append(f"{key} {options.take(key) or usual:.9f}")
     return "sfb " + " ".join(words)
 
 

@@ -282,6 +282,10 @@ impl Classes {
         self.read_timer(class);
         packet
     }
+    /// Returns the packet that `dequeue` would return for a class, if it is known.
+    pub fn head(&self, class: usize) -> Option<&Packet> {
+        self.inside[class].queue.head()
+    }
     /// Notes that the transmitter is free. If it has just sent the last packet of a class, the class is idle from `now`
     /// on. Must be called before the next packet is chosen.
     #[inline]

@@ -82,6 +82,9 @@ impl Qdisc for DropTail {
     fn dequeue(&mut self, _now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
         self.queue.pop(gate)
     }
+    fn head(&self) -> Option<&Packet> {
+        self.queue.head()
+    }
     fn packets(&self) -> u64 {
         self.queue.packets()
     }

@@ -103,6 +103,10 @@ impl Qdisc for Priority {
         self.classes.transmitted(now, cx);
         (0..self.classes.len()).find_map(|level| self.classes.dequeue(level, now, gate, cx))
     }
+    fn head(&self) -> Option<&Packet> {
+        let first = (0..self.classes.len()).find(|level| self.classes.backlog_of(*level).packets > 0)?;
+        self.classes.head(first)
+    }
     super::classes::as_classes!(all);
     fn state_bytes(&self) -> usize {
         self.classes.state_bytes()

@@ -1,10 +1,10 @@
 //! A shaper over another discipline: hierarchical shaping.
 
 use super::classes::{Part, check_inside_retune, joined};
-use crate::retune::{Fixed, Retune};
+use crate::retune::{Fixed, Retune, fixed};
 use crate::signals::{Signals, Threshold, any_marks, inside};
 use crate::state::bytes_of;
-use crate::{Accounting, Burst, Cx, Discipline, Gate, Packet, Qdisc, Site, Spec};
+use crate::{Accounting, Burst, Cx, Discipline, Gate, Packet, Qdisc, Reason, Site, Spec};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_diffserv::TokenBucket;
@@ -12,8 +12,8 @@ use tailback_document::{Checked, Invalid};
 use tailback_units::{Dur, Rate, Time};
 
 /// A token bucket between the link and another discipline, the child policy. A packet is taken from the child policy
-/// only when the bucket holds the tokens of the largest packet so far, so that in any interval of length t at most
-/// `burst` + `rate` · t bytes leave. Percentages in the child policy refer to `rate`.
+/// only when the bucket holds the tokens of the largest packet so far, or, in form "linux", of that packet, so that in
+/// any interval of length t at most `burst` + `rate` · t bytes leave. Percentages in the child policy refer to `rate`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub struct Params {
@@ -28,10 +28,29 @@ pub struct Params {
     /// "0B".
     #[serde(default)]
     pub accounting: Accounting,
+    /// Tokens for which a packet waits: "largest", those of the largest packet so far, or "linux", its own, as in the
+    /// `tbf` of Linux. Default "largest".
+    #[serde(default)]
+    #[schemars(extend("x-fixed" = FORM_FIXED))]
+    pub form: Form,
     /// Child policy. Default: a FIFO with tail drop, with the limits of the class or port of the
     /// shaper.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub discipline: Option<Box<Spec>>,
+}
+
+/// Tokens for which a packet waits.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// Those of the largest packet so far: any packet that the child policy then chooses may leave. A packet larger than
+    /// the bucket leaves when the bucket is full.
+    #[default]
+    Largest,
+    /// Its own, as in Linux (`tbf_dequeue`). A FIFO and `priority` show their next packet; others pass it to the shaper,
+    /// which keeps it until it may leave, and it no longer counts in their limits. A packet larger than the bucket is
+    /// dropped when it arrives (`tbf_enqueue`).
+    Linux,
 }
 
 fn gigabit() -> Rate {
@@ -70,7 +89,9 @@ impl Params {
             bucket: bucket(self.rate, self.burst),
             rate: self.rate,
             accounting: self.accounting,
+            form: self.form,
             largest: 0,
+            kept: None,
             wake_at: None,
         }
     }
@@ -99,6 +120,9 @@ impl Signals for Params {
     }
 }
 
+/// Reason why `form` is fixed during a run.
+const FORM_FIXED: &str = "the shaper may keep a packet of its child policy";
+
 /// A discipline whose packets leave when a token bucket holds their tokens.
 #[derive(Debug)]
 pub struct Shaper {
@@ -106,8 +130,11 @@ pub struct Shaper {
     bucket: TokenBucket,
     rate: Rate,
     accounting: Accounting,
+    form: Form,
     /// Bytes counted for the largest packet so far.
     largest: u32,
+    /// Form "linux": packet that the child policy has passed on before it may leave.
+    kept: Option<Packet>,
     /// Time at which the bucket will hold the tokens for which a packet waits. `None`: no packet waits for tokens.
     wake_at: Option<Time>,
 }
@@ -129,36 +156,63 @@ impl Retune for Shaper {
     }
 }
 
+impl Shaper {
+    /// Returns the bytes for which the bucket must hold tokens before the next packet leaves. `None`: no packet may
+    /// leave now.
+    fn need(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<u32> {
+        if self.form == Form::Largest {
+            // A packet larger than the bucket leaves when the bucket is full; the level of the bucket is then negative.
+            return Some(u64::from(self.largest).min(self.bucket.depth()) as u32);
+        }
+        if self.kept.is_none() && self.child.head().is_none() {
+            self.kept = self.child.dequeue(now, gate, cx);
+        }
+        let next = self.kept.as_ref().or_else(|| self.child.head())?;
+        // As above, if the burst has been reduced since the packet arrived.
+        Some(u64::from(self.accounting.bytes(next)).min(self.bucket.depth()) as u32)
+    }
+}
+
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        fixed("form", self.form, to.form, FORM_FIXED)?;
         check_inside_retune("", self.discipline.as_deref(), to.discipline.as_deref())
     }
 }
 
 impl Qdisc for Shaper {
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
-        self.largest = self.largest.max(self.accounting.bytes(&packet));
+        let bytes = self.accounting.bytes(&packet);
+        if self.form == Form::Linux && u64::from(bytes) > self.bucket.depth() {
+            cx.drop(packet, Reason::Policed);
+            return;
+        }
+        self.largest = self.largest.max(bytes);
         self.child.enqueue(now, packet, cx);
     }
     fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
-        if self.child.packets() == 0 {
+        if self.packets() == 0 {
             return None;
         }
         self.bucket.fill(now);
-        // A packet larger than the bucket leaves when the bucket is full; the level of the bucket is then negative.
-        let need = u64::from(self.largest).min(self.bucket.depth()) as u32;
+        let need = self.need(now, gate, cx)?;
         if !self.bucket.holds(need) {
             self.wake_at = self.bucket.ready_at(need);
             return None;
         }
-        let packet = self.child.dequeue(now, gate, cx)?;
+        let packet = match self.kept.take_if(|packet| gate.admits(packet.class(), packet.dst)) {
+            Some(packet) => packet,
+            None if self.kept.is_some() => return None,
+            None => self.child.dequeue(now, gate, cx)?,
+        };
         self.bucket.charge(self.accounting.bytes(&packet));
         Some(packet)
     }
     fn packets(&self) -> u64 {
-        self.child.packets()
+        self.child.packets() + u64::from(self.kept.is_some())
     }
     fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.kept.iter().for_each(&mut *f);
         self.child.visit(f);
     }
     fn next_wakeup(&self) -> Option<Time> {

@@ -12,6 +12,7 @@ use crate::state::{INDEX, bytes_of};
 use crate::{Cx, Gate, Packet, Qdisc, Site, Spec, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::collections::VecDeque;
 use tailback_document::{Checked, Invalid};
 use tailback_units::{Amount, Rate, Size, Time};
 
@@ -33,10 +34,29 @@ pub struct Params {
     #[serde(default)]
     #[schemars(extend("x-fixed" = COUNT_FIXED))]
     pub count: Count,
+    /// Turns: "surplus", or "linux", deficit round robin as in the `drr` and `ets` of Linux; "linux" requires
+    /// `count = "bytes"`. Default "surplus".
+    #[serde(default)]
+    #[schemars(extend("x-fixed" = FORM_FIXED))]
+    pub form: Form,
     /// Wire bytes per turn and unit of weight, 1 B to 1 GB; with `count = "bytes"` only. Default
     /// "1514B".
     #[serde(default = "default_quantum")]
     pub quantum: Size,
+}
+
+/// Order and length of turns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Form {
+    /// Turns in the order of the classes; the last packet of a turn may exceed it, and the excess is subtracted from the
+    /// class's next turn.
+    #[default]
+    Surplus,
+    /// Turns in the order in which the classes became busy; a packet leaves only if it fits into the rest of the turn,
+    /// which is added to the class's next turn (`drr_dequeue`, `ets_qdisc_dequeue`). A FIFO and `priority` show their
+    /// next packet; others pass it on, it waits in the class, and no longer counts in its limit.
+    Linux,
 }
 
 /// A class.
@@ -111,7 +131,17 @@ impl Params {
         let unit = if self.count == Count::Bytes { self.quantum.0 as i64 } else { 1 };
         let weights = self.classes.iter().map(|c| c.weight).chain([self.default.weight]);
         let turns: Vec<Turn> = weights.map(|weight| Turn { quantum: i64::from(weight) * unit, credit: 0 }).collect();
-        Wrr { classes: Classes::new(classifier, queues, site), turns, current: 0, fresh: true, count: self.count }
+        Wrr {
+            kept: turns.iter().map(|_| None).collect(),
+            classes: Classes::new(classifier, queues, site),
+            turns,
+            current: 0,
+            fresh: true,
+            count: self.count,
+            form: self.form,
+            busy: VecDeque::new(),
+            served: None,
+        }
     }
     /// Refuses weights, limits and a quantum out of range.
     ///
@@ -119,6 +149,9 @@ impl Params {
     /// If a parameter is invalid; the error names the parameter and says what to write.
     pub fn check(&self) -> Result<(), Invalid> {
         check_quantum(self.quantum)?;
+        if self.form == Form::Linux && self.count == Count::Packets {
+            return Err(Invalid::new("form", "\"linux\" counts bytes; write `count = \"bytes\"`, or \"surplus\""));
+        }
         let weight = |field: &str, weight: u32| check::within(field, f64::from(weight), 1.0, 1e6);
         check_names("classes", self.classes.iter().map(|class| class.name.as_ref()))?;
         for (i, class) in self.classes.iter().enumerate() {
@@ -166,6 +199,13 @@ pub struct Wrr {
     /// `true` if the current class has not yet received its quantum for this turn.
     fresh: bool,
     count: Count,
+    form: Form,
+    /// Form "linux": classes with packets, in the order of their turns.
+    busy: VecDeque<u8>,
+    /// Form "linux": for each class the packet that it has passed on before it may leave.
+    kept: Vec<Option<Packet>>,
+    /// Form "linux": class of the packet in transmission. `None`: there is none.
+    served: Option<usize>,
 }
 
 /// State of a class in the round.
@@ -183,18 +223,70 @@ impl Wrr {
         self.current = (self.current + 1) % self.turns.len();
         self.fresh = true;
     }
+    /// Returns the number of packets that wait in a class.
+    fn waiting(&self, class: usize) -> u64 {
+        self.classes.backlog_of(class).packets + u64::from(self.kept[class].is_some())
+    }
+    /// Returns the wire bytes of the next packet of a class. `None`: none may leave now.
+    fn next_wire(&mut self, class: usize, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<u16> {
+        if self.kept[class].is_none() && self.classes.head(class).is_none() {
+            self.kept[class] = self.classes.dequeue(class, now, gate, cx);
+        }
+        let next = self.kept[class].as_ref().or_else(|| self.classes.head(class))?;
+        gate.admits(next.class(), next.dst).then(|| next.wire())
+    }
+    /// Removes and returns the next packet in form "linux".
+    fn dequeue_linux(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
+        if let Some(class) = self.served.take()
+            && self.waiting(class) == 0
+        {
+            self.classes.class_idle(class, now, cx);
+        }
+        // Number of consecutive classes whose packets may not leave.
+        let mut withheld = 0;
+        while withheld < self.busy.len() {
+            let class = usize::from(*self.busy.front()?);
+            let Some(wire) = self.next_wire(class, now, gate, cx) else {
+                if self.waiting(class) == 0 {
+                    self.busy.pop_front();
+                } else {
+                    withheld += 1;
+                    self.busy.rotate_left(1);
+                }
+                continue;
+            };
+            if i64::from(wire) > self.turns[class].credit {
+                self.turns[class].credit += self.turns[class].quantum;
+                self.busy.rotate_left(1);
+                withheld = 0;
+                continue;
+            }
+            let packet = self.kept[class].take().or_else(|| self.classes.dequeue(class, now, gate, cx))?;
+            self.turns[class].credit -= i64::from(wire);
+            if self.waiting(class) == 0 {
+                self.busy.pop_front();
+            }
+            self.served = Some(class);
+            return Some(packet);
+        }
+        None
+    }
 }
 
-/// Limits the credit of each turn to the new quantum.
+/// Limits the credit of each turn to the new quantum, in form "linux" to that plus the largest packet, a bound that holds
+/// with constant quanta.
 impl Retune for Wrr {
     fn adopt(&mut self, now: Time, fresh: Wrr) {
         self.classes.adopt(now, fresh.classes);
+        let more = if self.form == Form::Linux { i64::from(u16::MAX) } else { 0 };
         for (turn, fresh) in self.turns.iter_mut().zip(fresh.turns) {
-            *turn = Turn { quantum: fresh.quantum, credit: turn.credit.min(fresh.quantum) };
+            *turn = Turn { quantum: fresh.quantum, credit: turn.credit.min(fresh.quantum + more) };
         }
     }
 }
 
+/// Reason why `form` is fixed during a run.
+const FORM_FIXED: &str = "a round is in progress";
 /// Reason why `count` is fixed during a run.
 const COUNT_FIXED: &str = "the rest of each turn is kept in this unit";
 
@@ -210,6 +302,7 @@ impl Fixed for Params {
         }
         check_classes_retune("classes", classes(self), classes(to))?;
         check_inside_retune("default", self.default.discipline.as_deref(), to.default.discipline.as_deref())?;
+        fixed("form", self.form, to.form, FORM_FIXED)?;
         fixed("count", self.count, to.count, COUNT_FIXED)
     }
 }
@@ -217,9 +310,19 @@ impl Fixed for Params {
 impl Qdisc for Wrr {
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
         let class = self.classes.class(&packet);
+        let was_busy = self.waiting(class) > 0;
         self.classes.enqueue(class, now, packet, cx);
+        if self.form == Form::Linux && !was_busy && self.waiting(class) > 0 {
+            // Drops may have emptied a class that is still in a round.
+            self.busy.retain(|busy| usize::from(*busy) != class);
+            self.busy.push_back(class as u8);
+            self.turns[class].credit = self.turns[class].quantum;
+        }
     }
     fn dequeue(&mut self, now: Time, gate: &Gate, cx: &mut Cx<'_>) -> Option<Packet> {
+        if self.form == Form::Linux {
+            return self.dequeue_linux(now, gate, cx);
+        }
         self.classes.transmitted(now, cx);
         // Number of consecutive classes without a packet that may leave.
         let mut passed_over = 0;
@@ -258,9 +361,25 @@ impl Qdisc for Wrr {
         }
         None
     }
-    super::classes::as_classes!(all);
+    fn packets(&self) -> u64 {
+        self.classes.packets() + self.kept.iter().flatten().count() as u64
+    }
+    fn visit(&self, f: &mut dyn FnMut(&Packet)) {
+        self.kept.iter().flatten().for_each(&mut *f);
+        self.classes.visit(f);
+    }
+    fn set_rate(&mut self, rate: Rate) {
+        self.classes.set_rate(rate);
+    }
+    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
+        self.classes.probe(f);
+    }
+    fn each_user(&mut self, f: &mut dyn FnMut(&mut dyn tailback_user::Install)) {
+        self.classes.each_user(f);
+    }
+    super::classes::as_classes!(waking);
     fn state_bytes(&self) -> usize {
         let turns: usize = self.turns.iter().map(|turn| bytes_of!(turn; credit)).sum();
-        self.classes.state_bytes() + turns + INDEX + bytes_of!(self; fresh)
+        self.classes.state_bytes() + turns + INDEX + bytes_of!(self; fresh) + self.busy.len()
     }
 }

@@ -258,6 +258,7 @@ const REFUSED: &[&str] = &[
     "sfq-red red.idle: it selects the event that the port reports",
     "sfq-red red.max-p: with `adaptive` it is only the value at the start",
     "shaper discipline: each kind has its own state",
+    "shaper form: the shaper may keep a packet of its child policy",
     "stfq buckets: packets wait in these queues",
     "virtual-clock buckets: packets wait in these queues",
     "weighted-tail-drop by: it decides which limits there are",
@@ -272,6 +273,7 @@ const REFUSED: &[&str] = &[
     "wrr classes[].name: it identifies the class",
     "wrr count: the rest of each turn is kept in this unit",
     "wrr default.discipline: each kind has its own state",
+    "wrr form: a round is in progress",
 ];
 
 /// Keys, and the condition on which a change of them is refused. The schema does not mark them as fixed.
