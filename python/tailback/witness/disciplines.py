@@ -155,10 +155,10 @@ def _pie_law(options: _Options) -> str:
     update = options.take("update")
     # pie_change rounds up to jiffies, and the timer wheel adds one (calc_index in kernel/time/timer.c).
     jiffies = max(1, math.ceil(_native.parse_duration(update) / TICK_PS) - 1)
-    if (jiffies + 1) * TICK_PS != _native.parse_duration(update):
-        options.notes.append(
-            f"pie: Linux 6.1 updates the probability every {(jiffies + 1) * TICK_PS // 10**9} ms in the guest, not every {update}"
-        )
+    real_ps = (jiffies + 1) * TICK_PS
+    if real_ps != _native.parse_duration(update):
+        real = f"every {real_ps // 10**9} ms in the guest, not every {update}"
+        options.notes.append(f"pie: Linux 6.1 updates the probability {real}")
     return (
         f"target {_microseconds(options.take('target'))} tupdate {jiffies * TICK_PS // 10**6}us "
         f"alpha {alpha:.0f} beta {beta:.0f}{_flag(options.take('ecn'), 'ecn', 'noecn')}"
