@@ -7,7 +7,7 @@ The systems, their loads and their true values are those of systems.py. For each
 ten replications are run, the same command resumes an interrupted run, and a line of text for each study is kept in the
 folder. The interval of each metric and the warning `doubtful-interval` are those of `tailback run`. `--record` writes
 the counts to recorded.json, and `--page` the tables to a page. Without a run, `--kept` counts the studies that are in
-the folder, and `--recorded` reads the counts from recorded.json.
+the folder, for rows with at least half of their studies, and `--recorded` reads the counts from recorded.json.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ def main() -> int:
             for done in store.complete(0 if options.kept else options.studies):
                 if done % 100 == 0:
                     print(f"{setting.slug}: {done} of {options.studies} studies", flush=True)
-            if store.studies:
+            if 2 * len(store.studies) >= options.studies:
                 found += count(setting, store.studies[: options.studies], known)
         record = {
             "version": tb.__version__,
