@@ -206,6 +206,11 @@ witness: $(VENV)/.installed ## Compare 12 dumbbells with a Linux kernel in virtu
 	if [ $$code = 3 ]; then echo "SKIPPED: see the reason above"; exit 0; fi; \
 	[ $$code = 0 ] && $(BIN)/python validation/linux/witness.py --sample --out $(OUT)/validation
 
+# The same command resumes an interrupted run.
+.PHONY: coverage
+coverage: $(VENV)/.installed ## Measure the coverage of intervals over 1000 studies (an hour of one core) and write docs/statistics.md
+	$(BIN)/python validation/intervals/coverage.py --out $(OUT)/coverage --record --page docs/statistics.md
+
 # Time for each fuzz target, seconds; default: an hour.
 FUZZ_SECONDS ?= 3600
 .PHONY: fuzz

@@ -1,16 +1,17 @@
-"""Warnings about results: confidence intervals that are too wide for a conclusion."""
+"""Warnings about results: intervals that are too wide for a conclusion, or of replications that are too short."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Sequence
 from statistics import NormalDist
 
+from tailback.results.coverage import Doubt
 from tailback.results.intervals import t_quantile
 from tailback.results.metrics import Estimate
 from tailback.scenario.warnings import ScenarioWarning, made
 
-__all__ = ["wide_intervals"]
+__all__ = ["doubtful_intervals", "wide_intervals"]
 
 _TOO_WIDE = 0.5
 """Half width of an interval, as a share of the mean, above which the interval is too wide."""
@@ -62,6 +63,29 @@ def wide_intervals(
         f"± {share:.0%} of the mean from {n} replications; about {needed} are needed for ± {_TARGET:.0%}"
     )
     return [made("wide-interval", message, f"raise run.duration, or the replications: --reps {needed}")]
+
+
+_NAMED = 3
+"""Maximum number of measures that a warning names."""
+
+
+def doubtful_intervals(found: Sequence[Doubt], accepted: Collection[str] = ()) -> list[ScenarioWarning]:
+    """Return a list with a warning that names the measures of doubts, that with the largest skewness first.
+
+    The list is empty if there are no doubts, or if `accepted` has the name of the warning, `doubtful-interval`.
+    """
+    if not found or "doubtful-interval" in accepted:
+        return []
+    ordered = sorted(found, key=lambda doubt: -doubt.longer)
+    worst = ordered[0]
+    names = ", ".join(f"`{doubt.measure}`" for doubt in ordered[:_NAMED])
+    others = f" and {len(ordered) - _NAMED} more" if len(ordered) > _NAMED else ""
+    message = (
+        f"the replications are too short for the interval{'s' if len(ordered) > 1 else ''} of {names}{others}: their "
+        f"values have an estimated skewness of {worst.skewness:.2g}, and with more than "
+        f"{worst.limit:.2g} an interval over {worst.n} contains the true value less often than it states"
+    )
+    return [made("doubtful-interval", message, f"make the measured time about {math.ceil(worst.longer)} times as long")]
 
 
 def _replications(deviation: float, confidence: float) -> int:

@@ -14,11 +14,12 @@ from typing import TYPE_CHECKING, Literal
 from tailback import _native
 from tailback.build import engine
 from tailback.results import tables
+from tailback.results.coverage import Doubt, doubts, sparse
 from tailback.results.formatting import headline, quantity
 from tailback.results.metrics import Estimate, Measure, estimates, measures
 from tailback.results.report import Report
 from tailback.results.tables import TABLE_NAMES, TableName
-from tailback.results.warnings import wide_intervals
+from tailback.results.warnings import doubtful_intervals, wide_intervals
 from tailback.run.plots import Plots
 from tailback.scenario.warnings import ScenarioWarning, accepted
 
@@ -123,6 +124,10 @@ class Result:
         """Return mean and confidence interval of every metric of the summary."""
         return estimates(self._measured, self.confidence)
 
+    def doubts(self) -> list[Doubt]:
+        """Return the intervals whose replications are too short for the coverage of their level."""
+        return doubts(self._measured, set[Measure]().union(*map(sparse, self.reports)))
+
     def summary(self) -> pl.DataFrame:
         """Return mean, interval (`lo`, `hi`) and number of replications (`n`) of each metric, in its `unit`.
 
@@ -141,9 +146,10 @@ class Result:
 
     @property
     def warnings(self) -> list[ScenarioWarning]:
-        """Warnings about the scenario and its widest interval, except those that `run.accept` names."""
-        wide = wide_intervals(self.estimates(), self.confidence, accepted(self.scenario.run_config))
-        return [*self.scenario.warnings, *wide]
+        """Warnings about the scenario, its widest interval and doubtful ones, except those that `run.accept` names."""
+        intended = accepted(self.scenario.run_config)
+        wide = wide_intervals(self.estimates(), self.confidence, intended)
+        return [*self.scenario.warnings, *wide, *doubtful_intervals(self.doubts(), intended)]
 
     # Tables.
 

@@ -191,11 +191,13 @@ pub enum WarningName {
     NoEffect,
     /// A confidence interval is wider than the value that it belongs to.
     WideInterval,
+    /// The replications are too short for an interval that contains the true value as often as its level states.
+    DoubtfulInterval,
 }
 
 impl WarningName {
     /// All warnings, in the order of their documentation.
-    pub const ALL: [WarningName; 8] = [
+    pub const ALL: [WarningName; 9] = [
         WarningName::Overload,
         WarningName::Unreachable,
         WarningName::NoMarks,
@@ -204,6 +206,7 @@ impl WarningName {
         WarningName::ShortMeasurement,
         WarningName::NoEffect,
         WarningName::WideInterval,
+        WarningName::DoubtfulInterval,
     ];
     /// Returns the name as it is written in documents.
     pub const fn text(self) -> &'static str {
@@ -216,6 +219,7 @@ impl WarningName {
             WarningName::ShortMeasurement => "short-measurement",
             WarningName::NoEffect => "no-effect",
             WarningName::WideInterval => "wide-interval",
+            WarningName::DoubtfulInterval => "doubtful-interval",
         }
     }
 }

@@ -8,8 +8,9 @@ use tailback_scenario::schema;
 
 /// Parameters and words without a fixed scenario, since their effect is not part of a run's results or is checked by
 /// another test.
-const ELSEWHERE: [&str; 37] = [
+const ELSEWHERE: [&str; 38] = [
     "accept = \"coarse-sample\"",
+    "accept = \"doubtful-interval\"",
     "accept = \"no-effect\"",
     "accept = \"no-marks\"",
     "accept = \"overload\"",
