@@ -326,8 +326,8 @@ def _sfb(options: _Options, buffer: str, _rate_bps: int) -> str:
     # The defaults of form "linux" are those of sch_sfb.c (sfb_default_ops); those of tc (q_sfb.c) are others.
     for key, word, usual in (("max", "max", 25), ("bin-size", "target", 20)):
         words.append(f"{word} {options.take(key) or usual}")
-    for key, usual in (("increment", 66 / 65535), ("decrement", 11 / 65535)):
-        words.append(f"{key} {options.take(key) or usual:.9f}")
+    for key, step in (("increment", 66 / 65535), ("decrement", 11 / 65535)):
+        words.append(f"{key} {options.take(key) or step:.9f}")
     return "sfb " + " ".join(words)
 
 
