@@ -155,9 +155,17 @@ def test_what_the_kernel_does_otherwise_is_noted() -> None:
     codel = case(dumbbell(discipline=tb.discipline("codel"))).notes
     assert "codel: Linux 6.1 computes the root by Newton's method, whatever `root` says" in codel
     newton = case(dumbbell(discipline=tb.discipline("codel", root="newton"))).notes
-    assert newton == (
-        "flows.tcp: TCP has Linux's own parameters, apart from congestion control, ECN, SACK, timestamps and sizes",
+    transport = (
+        "flows.tcp: TCP has Linux's own parameters, apart from congestion control, ECN, SACK, timestamps and sizes"
     )
+    preset = 'flows.tcp: `preset = "linux-6.1"` selects those of Linux\'s parameters that Tailback has'
+    assert newton == (
+        "codel: Linux 6.1 has a clock of 1.024 us and other rules, as with `form = linux`",
+        transport,
+        preset,
+    )
+    linux = dumbbell(discipline=tb.discipline("codel", form="linux")).set({"flows[tcp].transport.preset": "linux-6.1"})
+    assert case(linux).notes == (transport,)
     two = dumbbell().flow("a", "s1", "t1", tb.source("poisson", packet="100B", rate="8kbit/s"))
     two = two.flow("b", "s2", "t2", tb.source("poisson", packet="100B", rate="8kbit/s"))
     assert case(two).notes[-1].startswith("delays are not compared")

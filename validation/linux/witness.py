@@ -28,6 +28,7 @@ import cases
 from cases import Dumbbell
 from compare import rewrite
 
+from tailback.scenario import Scenario
 from tailback.witness.comparison import Answers, Line, compare, table, without_probes
 from tailback.witness.kernel import GuestError, Kernel
 from tailback.witness.network import case as case_of
@@ -45,7 +46,8 @@ class Row:
     """Comparison of a case."""
 
     case: Dumbbell
-    seeds: int
+    kernel: list[Outcome]
+    """Results of the kernel by seed."""
     defaults: list[Line]
     """Metrics with Tailback's defaults."""
     preset: list[Line]
@@ -72,6 +74,16 @@ def with_preset(case: Dumbbell, runs: list[Outcome]) -> list[Line]:
     return found
 
 
+def measured(case: Dumbbell, scenario: Scenario, answers: Answers, least: int, most: int) -> Row:
+    """Compare a case with the kernel, with so many seeds that no metric is undecided in either form, or with `most`."""
+    while True:
+        found, runs, _ = compare(scenario, case_of(scenario), answers, least=least, most=most)
+        preset = with_preset(case, runs)
+        if len(runs) >= most or all(line.verdict != "undecided" for line in preset):
+            return Row(case, runs, found, preset)
+        least = min(most, len(runs) + 5)
+
+
 def read_record() -> dict[str, Any]:
     """Return the recorded results: `kernel`, `command`, and `cases` with the outcomes by name and seed."""
     with lzma.open(RECORDED, "rt", encoding="utf-8") as file:
@@ -89,7 +101,7 @@ def recorded(case: Dumbbell, record: dict[str, Any]) -> Row:
     runs = [outcome(one) for one in record["cases"][case.name]]
     scenario = cases.scenario(case)
     found, _, _ = compare(scenario, case_of(scenario), lambda seed: runs[seed - 1], least=len(runs), most=len(runs))
-    return Row(case, len(runs), found, with_preset(case, runs))
+    return Row(case, runs, found, with_preset(case, runs))
 
 
 def sample(known: list[Dumbbell], count: int = SAMPLE) -> list[Dumbbell]:
@@ -107,7 +119,7 @@ def markdown(rows: list[Row]) -> str:
         "|---|---:|---|---|---|---|",
     ]
     lines += [
-        f"| {row.case.name} | {row.seeds} | {verdict(row.defaults)} | {', '.join(misses(row.defaults))} "
+        f"| {row.case.name} | {len(row.kernel)} | {verdict(row.defaults)} | {', '.join(misses(row.defaults))} "
         f"| {verdict(row.preset)} | {', '.join(misses(row.preset))} |"
         for row in rows
     ]
@@ -194,17 +206,14 @@ def main() -> int:
         for case in chosen:
             scenario, begin = cases.scenario(case), time.monotonic()
             try:
-                found, theirs, _ = compare(
-                    scenario, case_of(scenario), Answers(kernel, answers), least=options.seeds, most=options.most
-                )
+                rows.append(measured(case, scenario, Answers(kernel, answers), options.seeds, options.most))
             except GuestError as error:
                 print(f"{case.name}: {error}", file=sys.stderr)
                 failed = True
                 continue
-            rows.append(Row(case, len(theirs), found, with_preset(case, theirs)))
-            record["cases"][case.name] = [without_probes(one) for one in theirs]
+            record["cases"][case.name] = [without_probes(one) for one in rows[-1].kernel]
             seconds = time.monotonic() - begin
-            say(rows[-1], f" ({len(theirs)} seeds, {seconds:.0f} s)")
+            say(rows[-1], f" ({len(rows[-1].kernel)} seeds, {seconds:.0f} s)")
             if options.record:
                 with lzma.open(RECORDED, "wt", encoding="utf-8") as file:
                     json.dump(record, file)

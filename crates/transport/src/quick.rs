@@ -28,7 +28,7 @@ const COMBINES: Dur = Dur::from_ms(1);
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Quick {
     /// Number of acknowledgements still to be sent without a delay (`icsk_ack.quick`).
-    quick: u32,
+    at_once: u32,
     /// Estimate of the time between segments, the delay of acknowledgements (`icsk_ack.ato`); zero before the first
     /// segment.
     delay: Dur,
@@ -53,7 +53,7 @@ impl Quick {
     /// Returns the state before the handshake.
     pub fn new() -> Quick {
         Quick {
-            quick: 0,
+            at_once: 0,
             delay: Dur::ZERO,
             last: Time::ZERO,
             opened: None,
@@ -86,36 +86,35 @@ impl Quick {
         self.measure(now);
         let pause = now.since(self.last);
         if self.delay == Dur::ZERO {
-            self.quick = MOST;
+            self.at_once = MOST;
             self.delay = LEAST;
         } else if pause <= LEAST / 2 {
             self.delay = self.delay / 2 + LEAST / 2;
         } else if pause < self.delay {
             self.delay = (self.delay / 2 + pause).min(self.rto);
         } else if pause > self.rto {
-            self.quick = self.quick.max(MOST);
+            self.at_once = self.at_once.max(MOST);
         }
         self.last = now;
         self.repeated = 0;
-        let at_once = match changed {
+        let now = if let Some(changed) = changed {
             // `dctcp_ece_ack_update`.
-            Some(changed) => changed,
+            changed
+        } else {
             // `tcp_ecn_accept_cwr` and `__tcp_ecn_check_ce`.
-            None => {
-                self.demands &= !cwr;
-                if marked && !self.demands {
-                    self.hurry(MARKED);
-                    self.demands = true;
-                }
-                cwr
+            self.demands &= !cwr;
+            if marked && !self.demands {
+                self.hurry(MARKED);
+                self.demands = true;
             }
+            cwr
         };
-        at_once || self.quick > 0
+        now || self.at_once > 0
     }
 
     /// Acknowledges the next `count` segments at once (`tcp_enter_quickack_mode`).
     fn hurry(&mut self, count: u32) {
-        self.quick = self.quick.max(count);
+        self.at_once = self.at_once.max(count);
         self.delay = LEAST;
     }
 
@@ -130,7 +129,7 @@ impl Quick {
     /// ms.
     pub fn out_of_order(&mut self, now: Time) -> Dur {
         self.measure(now);
-        if self.quick > 0 || self.combined >= COMBINED {
+        if self.at_once > 0 || self.combined >= COMBINED {
             return Dur::ZERO;
         }
         if self.repeated < AT_ONCE {
@@ -145,9 +144,9 @@ impl Quick {
     /// Processes the transmission of an acknowledgement (`tcp_event_ack_sent`, `tcp_dec_quickack_mode`).
     pub fn sent(&mut self) {
         self.combined = 0;
-        if self.quick > 0 {
-            self.quick -= 1;
-            if self.quick == 0 {
+        if self.at_once > 0 {
+            self.at_once -= 1;
+            if self.at_once == 0 {
                 self.delay = LEAST;
             }
         }

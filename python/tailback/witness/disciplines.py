@@ -76,7 +76,9 @@ class _Options:
         linux = self.take("form") == "linux"
         root = self.take("root")
         if not linux:
-            self.notes.append(f"{self._kind}: Linux 6.1 has a clock of 1.024 us, and its own rules, as with `form`")
+            self.notes.append(
+                f"{self._kind}: Linux 6.1 has a clock of 1.024 us and other rules, as with `form = linux`"
+            )
             if root != "newton":
                 self.notes.append(f"{self._kind}: Linux 6.1 computes the root by Newton's method, whatever `root` says")
 

@@ -95,6 +95,7 @@ impl Params {
 
 impl Params {
     /// Returns the parameters with which the law compares: in form "linux" times in whole units of its clock.
+    #[must_use]
     pub fn compared(mut self) -> Params {
         if self.form == Form::Linux {
             let whole = |time: Dur| Dur(time.0 - time.0 % UNIT.0);

@@ -88,7 +88,9 @@ mod tests {
 
     fn feed(classes: &[u8]) -> Feed {
         let mut made = Feed::default();
-        classes.iter().for_each(|class| made.insert(*class));
+        for class in classes {
+            made.insert(*class);
+        }
         made
     }
 

@@ -224,7 +224,7 @@ mod tests {
         Now { delivered, round: true, probes_bandwidth: true, bits: 1e4, bandwidth: 1_000.0, cwnd: 100.0 }
     }
 
-    /// `bbr_update_ack_aggregation`: 12 segments at once, of which none was expected, and 8 in the next 4 ms, in which 4
+    /// `bbr_update_ack_aggregation`: 12 unexpected segments at once, and 8 in the next 4 ms, in which 4
     /// were expected: 20 − 4 = 16 segments more. After 10 rounds the maximum is forgotten.
     #[test]
     fn the_allowance_is_the_largest_number_of_segments_beyond_those_expected() {
