@@ -85,7 +85,7 @@ class Store:
         """Open the file; one of another scenario or version is begun anew."""
         self.setting = setting
         self.path = folder / setting.slug
-        self._head = json.dumps({"scenario": setting.scenario(seed_of(0)).hash, "version": tb.__version__})
+        self._head = json.dumps({"scenario": setting.scenario(seed_of(0)).effect, "version": tb.__version__})
         folder.mkdir(parents=True, exist_ok=True)
         text = self.path.read_text(encoding="utf-8") if self.path.exists() else ""
         # What follows the last end of a line was interrupted while it was written.
@@ -131,7 +131,7 @@ def long_runs(folder: Path, system: System, load: float) -> dict[str, Interval]:
     # The transient is a millionth of this; a hundredth is left out nevertheless.
     scenario = system.scenario(load).set(duration=seconds(duration), warmup=seconds(duration / 100), seed=_LONG_SEED)
     path = folder / f"truth-{system.name.lower().replace('/', '')}-{load:g}.json"
-    head = {"scenario": scenario.hash, "version": tb.__version__}
+    head = {"scenario": scenario.effect, "version": tb.__version__}
     kept = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
     if kept.get("head") != head:
         reports = tb.run(scenario, replications=_LONG_RUNS, threads=1).reports
