@@ -93,6 +93,7 @@ impl Params {
             largest: 0,
             kept: None,
             wake_at: None,
+            site: *site,
         }
     }
     /// Refuses parameters out of range, and an invalid child policy.
@@ -137,6 +138,8 @@ pub struct Shaper {
     kept: Option<Packet>,
     /// Time at which the bucket will hold the tokens for which a packet waits. `None`: no packet waits for tokens.
     wake_at: Option<Time>,
+    /// Limits of the port or class, a kept packet included.
+    site: Site,
 }
 
 /// Differs from Linux (`tbf_change`), which fills the bucket: here the tokens are kept, up to the new burst.
@@ -152,7 +155,7 @@ impl Retune for Shaper {
         if changes && self.wake_at.is_some() {
             self.wake_at = Some(now);
         }
-        (self.rate, self.accounting) = (fresh.rate, fresh.accounting);
+        (self.rate, self.accounting, self.site) = (fresh.rate, fresh.accounting, fresh.site);
     }
 }
 
@@ -173,6 +176,18 @@ impl Shaper {
     }
 }
 
+impl Shaper {
+    /// Returns `true` if a packet of `size` bytes would exceed the limits, a kept packet included. With a limit in bytes it
+    /// is O(n).
+    fn is_full(&self, size: u16) -> bool {
+        let mut bytes = 0;
+        if self.site.bytes != u64::MAX {
+            self.visit(&mut |packet| bytes += u64::from(packet.size));
+        }
+        self.site.is_full(self.packets(), bytes, size)
+    }
+}
+
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
         fixed("form", self.form, to.form, FORM_FIXED)?;
@@ -185,6 +200,10 @@ impl Qdisc for Shaper {
         let bytes = self.accounting.bytes(&packet);
         if self.form == Form::Linux && u64::from(bytes) > self.bucket.depth() {
             cx.drop(packet, Reason::Policed);
+            return;
+        }
+        if self.kept.is_some() && self.is_full(packet.size) {
+            cx.drop(packet, Reason::BufferFull);
             return;
         }
         self.largest = self.largest.max(bytes);

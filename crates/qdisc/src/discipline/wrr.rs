@@ -9,7 +9,7 @@ use crate::classify::{Classifier, Match};
 use crate::retune::{Fixed, Retune, fixed};
 use crate::signals::{Signals, Threshold, any_marks, inside};
 use crate::state::{INDEX, bytes_of};
-use crate::{Cx, Gate, Packet, Qdisc, Site, Spec, check};
+use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Spec, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -141,6 +141,7 @@ impl Params {
             form: self.form,
             busy: VecDeque::new(),
             served: None,
+            site: *site,
         }
     }
     /// Refuses weights, limits and a quantum out of range.
@@ -206,6 +207,8 @@ pub struct Wrr {
     kept: Vec<Option<Packet>>,
     /// Form "linux": class of the packet in transmission. `None`: there is none.
     served: Option<usize>,
+    /// Limits of all classes together, kept packets included.
+    site: Site,
 }
 
 /// State of a class in the round.
@@ -222,6 +225,12 @@ impl Wrr {
     fn pass(&mut self) {
         self.current = (self.current + 1) % self.turns.len();
         self.fresh = true;
+    }
+    /// Returns `true` if a packet of `size` bytes would exceed the common limit, kept packets included.
+    fn is_full(&self, size: u16) -> bool {
+        let kept = || self.kept.iter().flatten();
+        let bytes: u64 = kept().map(|packet| u64::from(packet.size)).sum();
+        self.site.is_full(self.classes.packets() + kept().count() as u64, self.classes.bytes() + bytes, size)
     }
     /// Returns the number of packets that wait in a class.
     fn waiting(&self, class: usize) -> u64 {
@@ -278,6 +287,7 @@ impl Wrr {
 impl Retune for Wrr {
     fn adopt(&mut self, now: Time, fresh: Wrr) {
         self.classes.adopt(now, fresh.classes);
+        self.site = fresh.site;
         let more = if self.form == Form::Linux { i64::from(u16::MAX) } else { 0 };
         for (turn, fresh) in self.turns.iter_mut().zip(fresh.turns) {
             *turn = Turn { quantum: fresh.quantum, credit: turn.credit.min(fresh.quantum + more) };
@@ -309,6 +319,10 @@ impl Fixed for Params {
 
 impl Qdisc for Wrr {
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        if self.form == Form::Linux && self.is_full(packet.size) {
+            cx.drop(packet, Reason::BufferFull);
+            return;
+        }
         let class = self.classes.class(&packet);
         let was_busy = self.waiting(class) > 0;
         self.classes.enqueue(class, now, packet, cx);
