@@ -72,7 +72,9 @@ class Dumbbell:
 
 
 def _red(adaptive: bool = False) -> dict[str, object]:
+    # Below HTB the kernel does not age the average.
     own: dict[str, object] = {
+        "idle": "none",
         "count": "bytes",
         "byte-mode": False,
         "gentle": False,
@@ -94,28 +96,30 @@ def discipline(case: Dumbbell, preset: bool = False) -> dict[str, object]:
 
     With `preset` it has the form "linux" if there is one.
     """
-    form = {"form": "linux"} if preset else {}
+    form: dict[str, object] = {"form": "linux"} if preset else {}
     low, high = f"{case.queue // 6}packets", f"{case.queue // 2}packets"
     match case.aqm:
         case "drop-tail":
             return {"kind": "drop-tail"}
         case "red" | "adaptive-red":
             own = _red(case.aqm == "adaptive-red") | {"min": low, "max": high, "ecn": case.ecn}
-            return {"kind": "red", **own}
+            return {"kind": "red", **own, **form}
         case "choke":
             return dict(
-                tb.discipline("choke", red=_red() | {"count": "packets", "min": low, "max": high, "ecn": case.ecn})
+                tb.discipline(
+                    "choke", red=_red() | {"count": "packets", "min": low, "max": high, "ecn": case.ecn}, **form
+                )
             )
         case "sfb":
             return dict(tb.discipline("sfb", form="linux", ecn=True))
         case "sfq":
-            return dict(tb.discipline("sfq", quantum="1514B"))
+            return dict(tb.discipline("sfq", quantum="1514B", **form))
         case "fq-pie":
             return dict(tb.discipline("fq-pie", pie={"ecn": case.ecn, "update": TICKS}, **form))
         case "codel" | "fq-codel":
             return dict(tb.discipline(case.aqm, ecn=case.ecn, **form))
         case "pie":
-            return dict(tb.discipline("pie", ecn=case.ecn, update=TICKS))
+            return dict(tb.discipline("pie", ecn=case.ecn, update=TICKS, **form))
     raise ValueError(case.aqm)
 
 

@@ -19,6 +19,7 @@ mod every_discipline;
 mod every_fair;
 mod fair_queue_reference;
 mod flow_drops;
+mod forms_of_linux;
 mod fq;
 mod fq_pie;
 mod hfsc;

@@ -26,9 +26,9 @@ mod wire;
 
 pub use line::{Hop, Line};
 pub use params::{
-    AckClock, AckForm, Acknowledgement, Clock, Delayed, DelayedAck, EcnFloor, EcnMode, Ect, Exit, GoBackN,
-    InitialWindow, LimitedTransmit, NewReno, Pipe, Preset, Rdma, Recovery, Reno, Reservation, ReservedWindow, Sack,
-    SpuriousTimeout, Tahoe, Tcp, Timed, Timers, Transmission, WhenLimited, WindowRule, WindowValidation,
+    AckClock, Acknowledgement, Clock, Delayed, DelayedAck, EcnFloor, EcnMode, Ect, Exit, Form, GoBackN, InitialWindow,
+    LimitedTransmit, NewReno, Pipe, Preset, Rdma, Recovery, Reno, Reservation, ReservedWindow, Sack, SpuriousTimeout,
+    Tahoe, Tcp, Timed, Timers, Transmission, WhenLimited, WindowRule, WindowValidation,
 };
 pub use receiver::Receiver;
 pub use registry::{Cc, Control};

@@ -1,6 +1,6 @@
 //! The receiving end of a connection: reassembly and acknowledgements.
 
-use crate::params::{AckClock, AckForm, EcnMode, Recovery, Tcp};
+use crate::params::{AckClock, EcnMode, Form, Recovery, Tcp};
 use crate::quick::Quick;
 use crate::reassembly::Reassembly;
 use crate::seq::before;
@@ -95,7 +95,7 @@ impl Receiver {
     pub fn new(tcp: &Tcp) -> Receiver {
         let (ecn, needs) = (tcp.ecn != EcnMode::Off, tcp.congestion_control.needs());
         let notification = needs.notification.map(|interval| Notification { interval, earliest: Time::ZERO });
-        let quick = (tcp.delayed_ack.form == AckForm::Linux).then(Quick::new);
+        let quick = (tcp.delayed_ack.form == Form::Linux).then(Quick::new);
         let special = Special { ecn, measures: needs.delay, delay: Dur::ZERO, notification, quick };
         let special = (needs.delay || notification.is_some() || quick.is_some()).then(|| Box::new(special));
         Receiver {
@@ -242,7 +242,10 @@ impl Receiver {
         if now < self.deadline {
             return None;
         }
-        if let Some(quick) = self.quick() {
+        // A deadline at the arrival of a segment is not a delay.
+        if !self.eager
+            && let Some(quick) = self.quick()
+        {
             quick.expired();
         }
         Some(self.acknowledge(Block::default(), self.recent))

@@ -71,6 +71,13 @@ class _Options:
         if self.take(key) != linux:
             self.notes.append(f"{self._kind}: Linux 6.1 {what}, whatever `{key}` says")
 
+    def form(self, what: str) -> bool:
+        """Read the form; if it is not "linux", note what the kernel does otherwise. Returns `True` if it is "linux"."""
+        linux = bool(self.take("form") == "linux")
+        if not linux:
+            self.notes.append(f"{self._kind}: Linux 6.1 {what}, as with `form = linux`")
+        return linux
+
     def codel(self) -> None:
         """Read the parameters of CoDel that select Linux's computations."""
         linux = self.take("form") == "linux"
@@ -171,6 +178,7 @@ def _pie_law(options: _Options) -> str:
 
 def _pie(options: _Options, buffer: str, _rate_bps: int) -> str:
     options.fixed("pie_drop_early: a tenth", mark_limit=0.1)
+    options.form("measures the burst allowance by departures")
     return f"pie limit {_packets('pie', buffer)} {_pie_law(options)}"
 
 
@@ -178,8 +186,9 @@ def _fq_pie(options: _Options, buffer: str, _rate_bps: int) -> str:
     buckets = options.take("buckets")
     if not isinstance(buckets, int):
         raise Refused("fq-pie: Linux 6.1 assigns flows to queues by a hash; write a number of `buckets`")
-    options.other("form", "linux", "removes a new queue that runs empty from its lists if there are no old queues")
+    options.form("removes a new queue that runs empty from its lists if there are no old queues")
     law = _Options("fq-pie", options.take("pie"))
+    law.take("form")  # It is that of the discipline.
     limit = law.take("mark-limit")
     percent = 100 * limit
     if abs(percent - round(percent)) > 1e-9:
@@ -239,7 +248,7 @@ def _red_law(options: _Options, count: str = "bytes") -> tuple[int, int, int, st
     options.fixed("red_action: every packet is marked above the upper threshold", gentle=False)
     options.fixed("red_mark_probability: gaps are uniform from 1", wait=False)
     options.fixed("red_enqueue", victim="tail", independent=False)
-    options.other("idle", "1993", "ages the average by the idle time, without an empty sample more")
+    options.other("idle", "none", "does not age the average below HTB, which hides from RED that the queue is empty")
 
     def size(key: str) -> int:
         text = options.take(key)
@@ -270,6 +279,7 @@ def _red_law(options: _Options, count: str = "bytes") -> tuple[int, int, int, st
 
 
 def _red(options: _Options, buffer: str, rate_bps: int) -> str:
+    options.form("chooses by a number drawn at the last choice")
     low, high, mean, rest = _red_law(options)
     if buffer == "unlimited":
         limit = 2**31 - 1
@@ -282,7 +292,9 @@ def _red(options: _Options, buffer: str, rate_bps: int) -> str:
 
 def _choke(options: _Options, buffer: str, rate_bps: int) -> str:
     options.fixed("choke_peek_random: one packet", candidates=1)
+    options.form("compares before RED counts, and chooses by a number drawn at the last choice")
     law = _Options("choke", options.take("red"))
+    law.take("form")  # It is that of the discipline.
     # choke_enqueue passes the number of waiting packets to red_calc_qavg.
     low, high, mean, rest = _red_law(law, "packets")
     law.finish()
@@ -296,6 +308,7 @@ def _choke(options: _Options, buffer: str, rate_bps: int) -> str:
 
 def _sfq(options: _Options, buffer: str, _rate_bps: int) -> str:
     options.fixed("sfq_drop: the longest queue", overflow="longest")
+    linux = options.form("serves a queue while its bytes last, and drops from the queue with the most packets")
     head = {"tail": "", "head": " headdrop"}.get(victim := options.take("victim"))
     if head is None:
         raise Refused(f"sfq: Linux 6.1 drops from the tail or the head of the longest queue, not `{victim}`")
@@ -308,7 +321,7 @@ def _sfq(options: _Options, buffer: str, _rate_bps: int) -> str:
             "sfq: a queue of Linux 6.1 has at most 127 packets (SFQ_MAX_DEPTH); write a buffer of at most that"
         )
     quantum = options.take("quantum")
-    if quantum is None:
+    if quantum is None and not linux:
         options.notes.append("sfq: Linux 6.1 serves 1514 B per round instead of a packet")
     perturb = options.take("perturb")
     return (

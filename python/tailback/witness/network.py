@@ -382,6 +382,9 @@ def _script(case: Case, seed: int) -> Iterator[str]:
     for link in case.links:
         a, b = (names[node] for node in link.ends)
         yield f"pair {a} {link.device()} {link.address(0)} {b} {link.device()} {link.address(1)}"
+    if any(flow.control == "dctcp" for flow in tcp):
+        # A namespace can have DCTCP by default only if every process may use it (tcp_set_default_congestion_control).
+        yield "echo reno cubic dctcp >/proc/sys/net/ipv4/tcp_allowed_congestion_control"
     goals = sorted({node for flow in case.flows for node in (flow.sender, flow.receiver)})
     routes: dict[str, list[str]] = {node: [] for node in case.nodes}
     addresses = {}

@@ -1,12 +1,12 @@
 //! CHOKe: an arriving packet and a random packet of the queue are both dropped if they belong to the same flow.
 
 use super::fair::Fifos;
-use crate::law::red::{self, Idle, Red};
-use crate::law::{Backlog, Decision};
-use crate::retune::{Fixed, Retune};
+use crate::law::red::{self, Red};
+use crate::law::{Backlog, Decision, Form};
+use crate::retune::{Fixed, Retune, fixed};
 use crate::signals::{Signals, Threshold, inside};
 use crate::state::QUEUE;
-use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim, check};
+use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim, Watch, check};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -26,11 +26,17 @@ pub struct Params {
     pub candidates: u32,
     /// Parameters of RED; its `victim` must be "tail". Default: the defaults of the discipline `red`.
     pub red: red::Params,
+    /// "published", or "linux": Linux 6.1 (`net/sched/sch_choke.c`), in which the comparison comes first, RED decides only
+    /// about packets without a match, thresholds must be exceeded, and RED has its form "linux". Needs `candidates = 1`.
+    /// Default "published".
+    #[serde(skip_serializing_if = "Form::is_published")]
+    #[schemars(extend("x-fixed" = FORM_FIXED))]
+    pub form: Form,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { candidates: 1, red: red::Params::default() }
+        Params { candidates: 1, red: red::Params::default(), form: Form::Published }
     }
 }
 
@@ -39,15 +45,21 @@ impl Params {
     pub fn build(&self, site: &Site) -> Choke {
         Choke {
             queue: Fifos::default(),
-            law: Red::new(&self.red, site.rate),
+            law: Red::new(&self.law(), site.rate),
             ecn: self.red.ecn,
-            idle_when_empty: self.red.idle == Idle::Original,
+            watch: self.red.idle.watch(),
+            form: self.form,
             candidates: self.candidates,
             matched: 0,
             site: *site,
         }
     }
-    /// Refuses parameters out of range, and a victim of RED other than the arriving packet.
+    /// Returns the parameters of RED in the form of the discipline.
+    fn law(&self) -> red::Params {
+        let form = if self.form == Form::Linux { Form::Linux } else { self.red.form };
+        red::Params { form, ..self.red.clone() }
+    }
+    /// Refuses parameters out of range, a victim of RED other than the arriving packet, and what the form does not have.
     ///
     /// # Errors
     /// If a parameter is invalid; the error names the parameter and says what to write.
@@ -56,7 +68,13 @@ impl Params {
         if self.red.victim != Victim::Tail {
             return Err(Invalid::new("red.victim", "RED under CHOKe drops only arriving packets; leave `victim` out"));
         }
-        self.red.check().map_err(|e| e.within("red"))
+        if self.form == Form::Linux && self.candidates != 1 {
+            return Err(Invalid::new(
+                "candidates",
+                "form \"linux\" draws one packet; write 1, or leave `candidates` out",
+            ));
+        }
+        self.law().check().map_err(|e| e.within("red"))
     }
 }
 
@@ -79,7 +97,9 @@ pub struct Choke {
     queue: Fifos<Packet>,
     law: Red,
     ecn: bool,
-    idle_when_empty: bool,
+    /// Event with which idle time begins.
+    watch: Watch,
+    form: Form,
     candidates: u32,
     /// Number of arrivals so far that were dropped by the comparison.
     matched: u64,
@@ -104,32 +124,69 @@ impl Choke {
         }
         !places.is_empty()
     }
+    /// Drops the arrival and a packet drawn from the queue if they belong to the same flow; returns the arrival if not.
+    fn unmatched(&mut self, packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
+        if self.queue.packets() == 0 || !self.compare(packet.flow(), cx) {
+            return Some(packet);
+        }
+        self.matched += 1;
+        cx.drop(packet, Reason::Early);
+        None
+    }
+    /// Processes an arrival in form "linux" (`choke_enqueue`).
+    fn enqueue_linux(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        self.law.observe(now, Backlog { packets: self.queue.packets(), bytes: self.queue.bytes() });
+        let (average, (min, max)) = (self.law.average(), self.law.thresholds());
+        let mut packet = packet;
+        if average <= min {
+            self.law.fall_short();
+        } else {
+            let Some(unmatched) = self.unmatched(packet, cx) else { return };
+            let decision = if average > max { self.law.exceed() } else { self.law.count(cx.rng) };
+            let markable = decision == Decision::Early && self.ecn;
+            let kept = match decision {
+                Decision::Pass => Some(unmatched),
+                Decision::Early | Decision::Forced => cx.signal(unmatched, markable, Reason::Early),
+            };
+            let Some(kept) = kept else { return };
+            packet = kept;
+        }
+        if self.site.is_full(self.queue.packets(), self.queue.bytes(), packet.size) {
+            cx.drop(packet, Reason::BufferFull);
+            return;
+        }
+        self.queue.push(ONLY_QUEUE, packet);
+    }
 }
 
 impl Retune for Choke {
     fn adopt(&mut self, now: Time, fresh: Choke) {
         self.law.adopt(now, fresh.law);
-        (self.ecn, self.idle_when_empty) = (fresh.ecn, fresh.idle_when_empty);
+        (self.ecn, self.watch) = (fresh.ecn, fresh.watch);
         (self.candidates, self.site) = (fresh.candidates, fresh.site);
     }
 }
 
+/// Reason why `form` is fixed during a run.
+const FORM_FIXED: &str = "the forms count the packets since the last choice differently";
+
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        fixed("form", self.form, to.form, FORM_FIXED)?;
         self.red.check_retune(&to.red).map_err(|e| e.within("red"))
     }
 }
 
 impl Qdisc for Choke {
     fn enqueue(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
+        if self.form == Form::Linux {
+            return self.enqueue_linux(now, packet, cx);
+        }
         let backlog = Backlog { packets: self.queue.packets(), bytes: self.queue.bytes() };
         let decision = self.law.arrive(now, backlog, packet.size, cx.rng);
         let above_min = self.law.average() >= self.law.thresholds().0;
-        if above_min && backlog.packets > 0 && self.compare(packet.flow(), cx) {
-            self.matched += 1;
-            cx.drop(packet, Reason::Early);
-            return;
-        }
+        let packet = if above_min { self.unmatched(packet, cx) } else { Some(packet) };
+        let Some(packet) = packet else { return };
         if self.site.is_full(self.queue.packets(), self.queue.bytes(), packet.size) {
             self.law.forced();
             cx.drop(packet, Reason::BufferFull);
@@ -150,7 +207,7 @@ impl Qdisc for Choke {
             return None;
         }
         let packet = self.queue.pop_front(ONLY_QUEUE)?;
-        if self.idle_when_empty && self.queue.packets() == 0 {
+        if self.watch == Watch::Empty && self.queue.packets() == 0 {
             self.law.idle(now);
         }
         Some(packet)
@@ -162,7 +219,7 @@ impl Qdisc for Choke {
         self.queue.visit(f);
     }
     fn watches_idle(&self) -> bool {
-        !self.idle_when_empty
+        self.watch == Watch::Idle
     }
     fn idle(&mut self, now: Time, _cx: &mut Cx<'_>) {
         self.law.idle(now);

@@ -10,7 +10,8 @@ use tailback_document::{Checked, Invalid};
 use tailback_units::{Amount, Rate, Time};
 
 /// Delegates methods of [`Qdisc`] to the field `classes`. With `waking` these are the methods for timers and idle
-/// links, with `all` all methods except `enqueue`, `dequeue` and `state_bytes`.
+/// links, with `inner` those that concern only the inner disciplines, and with `all` all methods except `enqueue`, `dequeue`
+/// and `state_bytes`.
 macro_rules! as_classes {
     (waking) => {
         fn next_wakeup(&self) -> Option<Time> {
@@ -33,7 +34,11 @@ macro_rules! as_classes {
         fn visit(&self, f: &mut dyn FnMut(&Packet)) {
             self.classes.visit(f);
         }
-        fn set_rate(&mut self, rate: Rate) {
+        super::classes::as_classes!(inner);
+        super::classes::as_classes!(waking);
+    };
+    (inner) => {
+        fn set_rate(&mut self, rate: tailback_units::Rate) {
             self.classes.set_rate(rate);
         }
         fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
@@ -42,7 +47,6 @@ macro_rules! as_classes {
         fn each_user(&mut self, f: &mut dyn FnMut(&mut dyn tailback_user::Install)) {
             self.classes.each_user(f);
         }
-        super::classes::as_classes!(waking);
     };
 }
 pub(super) use as_classes;
@@ -240,11 +244,17 @@ impl Classes {
     pub fn backlog_of(&self, class: usize) -> Backlog {
         self.inside[class].backlog
     }
+    /// Returns `true` if a packet of `size` bytes would exceed the common limit; `aside` are packets that the classes have
+    /// passed on and that still wait.
+    #[inline]
+    pub fn is_full(&self, aside: Backlog, size: u16) -> bool {
+        self.site.is_full(self.backlog.packets + aside.packets, self.backlog.bytes + aside.bytes, size)
+    }
     /// Passes a packet to a class, or drops it if the common limit would be exceeded; returns `true` if the class was
     /// empty and no longer is.
     #[inline]
     pub fn enqueue(&mut self, class: usize, now: Time, packet: Packet, cx: &mut Cx<'_>) -> bool {
-        if self.site.is_full(self.backlog.packets, self.backlog.bytes, packet.size) {
+        if self.is_full(Backlog::default(), packet.size) {
             cx.drop(packet, Reason::BufferFull);
             return false;
         }
@@ -297,8 +307,9 @@ impl Classes {
             self.read_timer(class);
         }
     }
-    /// Notes that the transmitter has sent the last packet of a class, which is empty, and is free. This is for disciplines that hold
-    /// one packet per class outside its queue, for which [`Classes::transmitted`] would report too early.
+    /// Notes that the transmitter has sent the last packet of a class, which is empty, and is free. This is for
+    /// disciplines that hold one packet per class outside its queue, for which [`Classes::transmitted`] would report too
+    /// early.
     pub fn class_idle(&mut self, class: usize, now: Time, cx: &mut Cx<'_>) {
         let inside = &mut self.inside[class];
         if inside.watches_idle {

@@ -41,15 +41,15 @@ pub struct Params {
     /// such threshold.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ce_threshold: Option<Dur>,
-    /// Computation of the square root in the time to the next signal: "exact" (RFC 8289), or "newton", as in Linux.
-    /// Default "exact".
+    /// Computation of the square root in the time to the next signal: "exact" (RFC 8289), or "newton", as in Linux and
+    /// always in form "linux". Default "exact".
     pub root: codel::Root,
     /// Upper bound on the packets that are dropped after one search for the longest queue when the limit is exceeded, 1
     /// to 10000; a larger bound saves searches. Default 64.
     pub batch: u32,
-    /// "published": RFC 8290; "linux": Linux 6.1 (`net/sched/sch_fq_codel.c`), in which all queues together must have more
-    /// than `mtu` bytes for a signal, a new queue that runs empty leaves the lists if there are no old ones, drops at the limit count as signals of the queue, and CoDel has its form "linux".
-    /// Default "published".
+    /// "published": RFC 8290; "linux": Linux 6.1 (`net/sched/sch_fq_codel.c`), in which all queues together must have
+    /// more than `mtu` bytes for a signal, a new queue that runs empty leaves the lists if there are no old ones, drops at
+    /// the limit count as signals of the queue, and CoDel has its form "linux". Default "published".
     pub form: Form,
 }
 

@@ -30,7 +30,7 @@ pub struct Params {
     /// PIE of each queue. Default: the defaults of the discipline `pie`.
     pub pie: pie::Params,
     /// "published": the lists of RFC 8290; "linux": those of Linux 6.1 (`net/sched/sch_fq_pie.c`), in which a new queue that
-    /// runs empty leaves the lists if there are no old ones. Default "published".
+    /// runs empty leaves the lists if there are no old ones, and PIE has its form "linux". Default "published".
     pub form: Form,
 }
 
@@ -53,11 +53,16 @@ impl Params {
             fifos: Fifos::default(),
             laws: Vec::new(),
             lists: NewOld::new(self.quantum.0),
-            params: Arc::new(self.pie.clone()),
+            params: Arc::new(self.law()),
             due: Time::ZERO + self.pie.update,
             form: self.form,
             site: *site,
         }
+    }
+    /// Returns the parameters of PIE in the form of the discipline.
+    fn law(&self) -> pie::Params {
+        let form = if self.form == Form::Linux { Form::Linux } else { self.pie.form };
+        pie::Params { form, ..self.pie.clone() }
     }
     /// Refuses parameters out of range.
     ///
@@ -66,7 +71,7 @@ impl Params {
     pub fn check(&self) -> Result<(), Invalid> {
         self.buckets.check("buckets")?;
         check_quantum(self.quantum)?;
-        self.pie.check().map_err(|e| e.within("pie"))
+        self.law().check().map_err(|e| e.within("pie"))
     }
 }
 

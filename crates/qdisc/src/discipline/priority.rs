@@ -8,7 +8,7 @@ use crate::{Cx, Gate, Packet, Qdisc, Site};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
-use tailback_units::{Amount, Rate, Time};
+use tailback_units::{Amount, Time};
 
 pub use super::levels::Level;
 

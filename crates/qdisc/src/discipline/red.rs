@@ -1,7 +1,7 @@
 //! A FIFO under random early detection.
 
 use crate::fifo::Fifo;
-use crate::law::red::{self, Idle};
+use crate::law::red;
 use crate::law::{Backlog, Decision};
 use crate::retune::Retune;
 use crate::state::QUEUE;
@@ -25,7 +25,7 @@ impl Params {
             law: red::Red::new(self, site.rate),
             site: *site,
             ecn: self.ecn,
-            idle_when_empty: self.idle == Idle::Original,
+            watch: self.idle.watch(),
             tail: self.victim == Victim::Tail,
         }
     }
@@ -38,9 +38,8 @@ pub struct Rule {
     /// `true` if only arriving packets are dropped.
     pub(crate) tail: bool,
     ecn: bool,
-    /// `true` if idle time begins when the queue runs empty, `false` if it begins when the transmission of the last
-    /// packet ends.
-    idle_when_empty: bool,
+    /// Event with which idle time begins.
+    watch: Watch,
     site: Site,
     law: red::Red,
 }
@@ -80,7 +79,7 @@ impl Rule {
 impl Retune for Rule {
     fn adopt(&mut self, now: Time, fresh: Rule) {
         self.law.adopt(now, fresh.law);
-        (self.site, self.ecn, self.idle_when_empty) = (fresh.site, fresh.ecn, fresh.idle_when_empty);
+        (self.site, self.ecn, self.watch) = (fresh.site, fresh.ecn, fresh.watch);
     }
 }
 
@@ -96,7 +95,7 @@ impl Admission for Rule {
     }
     #[inline]
     fn watches(&self) -> Watch {
-        if self.idle_when_empty { Watch::Empty } else { Watch::Idle }
+        self.watch
     }
     fn idle(&mut self, now: Time) {
         self.law.idle(now);

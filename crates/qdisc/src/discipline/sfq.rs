@@ -1,8 +1,9 @@
 //! Stochastic fairness queueing: flows are assigned by a hash to queues that take turns.
 
-use super::drr::check_quantum;
-use super::fair::{Buckets, ByFlow, Fifos, Key, Round, Weights};
-use crate::retune::{Fixed, Retune};
+use super::drr::{check_quantum, default_quantum};
+use super::fair::{Buckets, ByFlow, Fifos, Key, Round, Turns, Weights};
+use crate::law::Form;
+use crate::retune::{Fixed, Retune, fixed};
 use crate::state::bytes_of;
 use crate::{Cx, Gate, Packet, Qdisc, Reason, Site, Victim};
 use schemars::JsonSchema;
@@ -49,7 +50,17 @@ pub struct Params {
     /// "random". Default "tail".
     #[serde(default)]
     pub victim: Victim,
+    /// "published", or "linux": Linux 6.1 (`net/sched/sch_sfq.c`), in which a queue sends while its bytes per round last and
+    /// owes the excess (`sfq_dequeue`), and the longest queue is that with the most packets, of equal ones the last that
+    /// reached this length (`sfq_drop`). `quantum` is then 1514 B by default. Needs `overflow = "longest"`, and a `victim`
+    /// other than "random". Default "published".
+    #[serde(default, skip_serializing_if = "Form::is_published")]
+    #[schemars(extend("x-fixed" = FORM_FIXED))]
+    pub form: Form,
 }
+
+/// Reason why `form` is fixed during a run.
+const FORM_FIXED: &str = "a round is in progress";
 
 fn default_buckets() -> Buckets {
     Buckets::Hashed(1024)
@@ -63,6 +74,7 @@ impl Default for Params {
             perturb: None,
             overflow: Overflow::default(),
             victim: Victim::default(),
+            form: Form::Published,
         }
     }
 }
@@ -75,6 +87,7 @@ impl Params {
             key: ByFlow::new(self.buckets, &Weights::new()),
             fifos: Fifos::default(),
             round: Round::default(),
+            turns: (self.form == Form::Linux).then(Box::default),
             next: self.perturb.map_or(Time::NEVER, |every| Time::ZERO + every),
             site: *site,
         }
@@ -95,7 +108,16 @@ impl Params {
                 "\"share\" needs a number of `buckets`; write that number, or \"longest\"",
             ));
         }
+        let published = self.overflow == Overflow::Share || self.victim == Victim::Random;
+        if self.form == Form::Linux && published {
+            let message = "\"linux\" needs `overflow = \"longest\"`, and `victim` \"tail\" or \"head\"; write these, or `form = \"published\"`";
+            return Err(Invalid::new("form", message));
+        }
         Ok(())
+    }
+    /// Returns the wire bytes per queue and round in form "linux".
+    fn allotment(&self) -> i64 {
+        self.quantum.unwrap_or_else(default_quantum).0 as i64
     }
 }
 
@@ -107,6 +129,8 @@ pub struct Sfq {
     key: ByFlow,
     fifos: Fifos<Packet>,
     round: Round,
+    /// Form "linux": turns instead of those of `round`.
+    turns: Option<Box<Turns>>,
     /// Time at which the next hash function is drawn; [`Time::NEVER`]: the hash function stays.
     next: Time,
     site: Site,
@@ -124,10 +148,30 @@ impl Sfq {
         // Stable: packets of a flow come from one queue and keep their order.
         waiting.sort_by_key(|packet| packet.at);
         self.round = Round::default();
+        self.turns = self.turns.take().map(|_| Box::default());
         for packet in waiting {
             let slot = self.key.slot(&packet, cx.rng);
-            self.fifos.push(slot, packet);
-            self.round.join(slot);
+            self.push(slot, packet);
+        }
+    }
+    /// Appends a packet to a queue, which joins the round if it was empty.
+    fn push(&mut self, slot: usize, packet: Packet) {
+        let first = self.fifos.push(slot, packet);
+        match &mut self.turns {
+            Some(turns) => turns.grew(slot, first, self.params.allotment()),
+            None => self.round.join(slot),
+        }
+    }
+    /// Drops packets of the longest queue until the limits hold.
+    fn trim(&mut self, slot: usize, cx: &mut Cx<'_>) {
+        let Some(turns) = &mut self.turns else {
+            return self.fifos.trim(slot, self.params.victim, &self.site, cx);
+        };
+        while self.fifos.overflow(&self.site) {
+            let Some(longest) = turns.longest(&self.fifos) else { return };
+            let Some(packet) = self.fifos.remove(longest, self.params.victim, cx.rng) else { return };
+            turns.shrank(longest, self.fifos.packets_of(longest) == 0);
+            cx.drop(packet, Reason::BufferFull);
         }
     }
     /// Returns `true` if ns-2's rule (`sfq.cc`) drops the arriving packet. The rule counts in packets if there is a
@@ -150,11 +194,15 @@ impl Retune for Sfq {
         self.next = self.params.perturb.map_or(Time::NEVER, |every| self.next.min(now + every));
         let quantum = self.params.quantum.map(|q| q.0);
         self.round.limit_deficits(|_| quantum);
+        if let Some(turns) = &mut self.turns {
+            turns.limit(self.params.allotment());
+        }
     }
 }
 
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
+        fixed("form", self.form, to.form, FORM_FIXED)?;
         self.buckets.check_retune("buckets", to.buckets)
     }
 }
@@ -169,19 +217,25 @@ impl Qdisc for Sfq {
             cx.drop(packet, Reason::BufferFull);
             return;
         }
-        self.fifos.push(slot, packet);
-        self.round.join(slot);
-        self.fifos.trim(slot, self.params.victim, &self.site, cx);
+        self.push(slot, packet);
+        self.trim(slot, cx);
     }
     fn dequeue(&mut self, _now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
         let (fifos, quantum) = (&self.fifos, self.params.quantum.map(|q| q.0));
-        let slot = self.round.next(|slot| Some(fifos.head(slot)?.wire()), |_| quantum)?;
+        let slot = match &mut self.turns {
+            Some(turns) => turns.next(self.params.allotment())?,
+            None => self.round.next(|slot| Some(fifos.head(slot)?.wire()), |_| quantum)?,
+        };
         let head = fifos.head(slot)?;
         if !gate.admits(head.class(), head.dst) {
             return None;
         }
         let packet = self.fifos.pop_front(slot)?;
-        self.round.sent(packet.wire(), self.fifos.packets_of(slot) > 0, quantum.is_none());
+        let more = self.fifos.packets_of(slot) > 0;
+        match &mut self.turns {
+            Some(turns) => turns.sent(packet.wire(), more),
+            None => self.round.sent(packet.wire(), more, quantum.is_none()),
+        }
         Some(packet)
     }
     fn packets(&self) -> u64 {
@@ -195,6 +249,7 @@ impl Qdisc for Sfq {
     }
     fn state_bytes(&self) -> usize {
         let perturbed = if self.params.perturb.is_some() { bytes_of!(self; next) } else { 0 };
-        self.key.state_bytes() + self.fifos.state_bytes() + self.round.state_bytes() + perturbed
+        let turns = self.turns.as_ref().map_or_else(|| self.round.state_bytes(), |turns| turns.state_bytes());
+        self.key.state_bytes() + self.fifos.state_bytes() + turns + perturbed
     }
 }

@@ -174,9 +174,6 @@ impl Shaper {
         // As above, if the burst has been reduced since the packet arrived.
         Some(u64::from(self.accounting.bytes(next)).min(self.bucket.depth()) as u32)
     }
-}
-
-impl Shaper {
     /// Returns `true` if a packet of `size` bytes would exceed the limits, a kept packet included. With a limit in bytes it
     /// is O(n).
     fn is_full(&self, size: u16) -> bool {

@@ -6,6 +6,7 @@ use super::classes::{
 };
 use super::drr::{check_quantum, default_quantum};
 use crate::classify::{Classifier, Match};
+use crate::law::Backlog;
 use crate::retune::{Fixed, Retune, fixed};
 use crate::signals::{Signals, Threshold, any_marks, inside};
 use crate::state::{INDEX, bytes_of};
@@ -14,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
 use tailback_document::{Checked, Invalid};
-use tailback_units::{Amount, Rate, Size, Time};
+use tailback_units::{Amount, Size, Time};
 
 /// Weighted round robin: classes take turns. With `count = "packets"` a class sends `weight` packets
 /// per turn (Nagle 1985; Katevenis, Sidiropoulos and Courcoubetis, IEEE JSAC 9(8), 1991). With
@@ -141,7 +142,6 @@ impl Params {
             form: self.form,
             busy: VecDeque::new(),
             served: None,
-            site: *site,
         }
     }
     /// Refuses weights, limits and a quantum out of range.
@@ -207,8 +207,6 @@ pub struct Wrr {
     kept: Vec<Option<Packet>>,
     /// Form "linux": class of the packet in transmission. `None`: there is none.
     served: Option<usize>,
-    /// Limits of all classes together, kept packets included.
-    site: Site,
 }
 
 /// State of a class in the round.
@@ -228,9 +226,12 @@ impl Wrr {
     }
     /// Returns `true` if a packet of `size` bytes would exceed the common limit, kept packets included.
     fn is_full(&self, size: u16) -> bool {
-        let kept = || self.kept.iter().flatten();
-        let bytes: u64 = kept().map(|packet| u64::from(packet.size)).sum();
-        self.site.is_full(self.classes.packets() + kept().count() as u64, self.classes.bytes() + bytes, size)
+        let mut kept = Backlog::default();
+        for packet in self.kept.iter().flatten() {
+            kept.packets += 1;
+            kept.bytes += u64::from(packet.size);
+        }
+        self.classes.is_full(kept, size)
     }
     /// Returns the number of packets that wait in a class.
     fn waiting(&self, class: usize) -> u64 {
@@ -287,7 +288,6 @@ impl Wrr {
 impl Retune for Wrr {
     fn adopt(&mut self, now: Time, fresh: Wrr) {
         self.classes.adopt(now, fresh.classes);
-        self.site = fresh.site;
         let more = if self.form == Form::Linux { i64::from(u16::MAX) } else { 0 };
         for (turn, fresh) in self.turns.iter_mut().zip(fresh.turns) {
             *turn = Turn { quantum: fresh.quantum, credit: turn.credit.min(fresh.quantum + more) };
@@ -382,15 +382,7 @@ impl Qdisc for Wrr {
         self.kept.iter().flatten().for_each(&mut *f);
         self.classes.visit(f);
     }
-    fn set_rate(&mut self, rate: Rate) {
-        self.classes.set_rate(rate);
-    }
-    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
-        self.classes.probe(f);
-    }
-    fn each_user(&mut self, f: &mut dyn FnMut(&mut dyn tailback_user::Install)) {
-        self.classes.each_user(f);
-    }
+    super::classes::as_classes!(inner);
     super::classes::as_classes!(waking);
     fn state_bytes(&self) -> usize {
         let turns: usize = self.turns.iter().map(|turn| bytes_of!(turn; credit)).sum();

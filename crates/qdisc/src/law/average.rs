@@ -7,7 +7,7 @@ use crate::state::bytes_of;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_random::maths;
-use tailback_units::Time;
+use tailback_units::{Dur, Time};
 
 /// Ageing of the average queue by an idle time in which the link could have sent m packets of the mean
 /// size.
@@ -21,6 +21,10 @@ pub enum Idle {
     /// (1993, figure 2).
     #[serde(rename = "1993")]
     Original,
+    /// Not at all: only arrivals change the average. A scheduler that never asks an empty queue for packets, such as HTB
+    /// and TBF in Linux, hides from RED that its queue is empty (`red_dequeue`).
+    #[serde(rename = "none")]
+    None,
 }
 
 impl Idle {
@@ -29,6 +33,7 @@ impl Idle {
         match self {
             Idle::Ns => Watch::Idle,
             Idle::Original => Watch::Empty,
+            Idle::None => Watch::Nothing,
         }
     }
 }
@@ -84,11 +89,23 @@ impl Average {
             self.value = self.weight * waiting;
             return;
         }
-        let missed = (self.packets_per_second * now.since(since).as_secs()).floor();
         self.value = match self.idle_form {
-            Idle::Ns => self.value * maths::pow(kept, missed + 1.0) + self.weight * waiting,
-            Idle::Original => self.value * maths::pow(kept, missed),
+            Idle::Ns => self.aged(now.since(since), 1.0) + self.weight * waiting,
+            Idle::Original => self.aged(now.since(since), 0.0),
+            Idle::None => self.value * kept + self.weight * waiting,
         };
+    }
+    /// Returns the average aged by an idle time, and by `more` samples of an empty queue.
+    fn aged(&self, idle: Dur, more: f64) -> f64 {
+        let missed = (self.packets_per_second * idle.as_secs()).floor();
+        self.value * maths::pow(1.0 - self.weight, missed + more)
+    }
+    /// Returns the average as an arrival at `now` would find it, without the sample of that arrival.
+    pub fn at(&self, now: Time) -> f64 {
+        match self.idle_since {
+            Some(since) if self.idle_form != Idle::None => self.aged(now.since(since), 0.0),
+            _ => self.value,
+        }
     }
     /// Notes that an idle time has begun. Further calls until the next sample have no effect.
     pub fn idle(&mut self, now: Time) {

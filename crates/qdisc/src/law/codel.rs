@@ -40,7 +40,7 @@ pub struct Params {
     pub ce_threshold: Option<Dur>,
     /// Computation of the square root in the time to the next signal: "exact" (RFC 8289), or "newton", as in Linux, one
     /// step of Newton's method per signal, in 16 bits; its second gap is 0.5 · `interval` instead of 0.71 · `interval`.
-    /// Default "exact".
+    /// Form "linux" always has "newton". Default "exact".
     pub root: Root,
     /// "published": RFC 8289; "linux": Linux 6.1 (`include/net/codel.h` and `codel_impl.h`), with the root of "newton", and
     /// with a clock of 1.024 µs, in whole units of which all times are rounded down. Default "published".
@@ -138,7 +138,7 @@ pub struct Codel {
     count: u32,
     /// `count` when dropping last began.
     lastcount: u32,
-    /// 1/√`count` by Newton's method, in units of 2^-16; used with [`Root::Newton`] only.
+    /// 1/√`count` by Newton's method, in units of 2^-16; used with [`Root::Newton`] and in form "linux" only.
     inverse_root: u16,
     after: After,
 }

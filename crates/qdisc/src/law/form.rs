@@ -13,3 +13,10 @@ pub enum Form {
     /// Linux 6.1.
     Linux,
 }
+
+impl Form {
+    /// Returns `true` for the default.
+    pub fn is_published(&self) -> bool {
+        *self == Form::Published
+    }
+}

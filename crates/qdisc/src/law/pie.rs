@@ -3,7 +3,7 @@
 //! At each update the probability with which arriving packets are marked or dropped changes with
 //! the queueing delay and with its change since the last update.
 
-use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
+use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision, Form};
 use crate::retune::Retune;
 use crate::signals::{Length, Signals, Threshold};
 use crate::state::bytes_of;
@@ -56,6 +56,14 @@ pub struct Params {
     /// `true` if each update with a delay above 250 ms raises the probability by an additional 0.02, as in Linux and
     /// RFC 8034; `false` as in RFC 8033. Default true.
     pub long_delay_step: bool,
+    /// "published", or "linux": Linux 6.1 (`net/sched/sch_pie.c`). The burst allowance shrinks with the time between
+    /// departures and returns at an update (`pie_process_dequeue`, `pie_calculate_probability`); a packet is spared by the
+    /// delay that was last measured, and exactly twice `mtu` is enough for a choice (`pie_drop_early`); a mark because the
+    /// last choice is too long ago does not end that wait; a probability that has reached 1 goes on rising in overload, to
+    /// 256; and updates without delay lower it by 1/64, but not while packets wait. Needs `derandomise` and
+    /// `long-delay-step`. Default "published".
+    #[serde(skip_serializing_if = "Form::is_published")]
+    pub form: Form,
 }
 
 /// Estimator of the queueing delay.
@@ -84,6 +92,7 @@ impl Default for Params {
             derandomise: true,
             estimator: Estimator::default(),
             long_delay_step: true,
+            form: Form::Published,
         }
     }
 }
@@ -99,7 +108,12 @@ impl Params {
         check::above("alpha", self.alpha, 0.0, 1e6)?;
         check::above("beta", self.beta, 0.0, 1e6)?;
         check::at_most_a_day("burst", self.burst)?;
-        check::packet("mtu", self.mtu)
+        check::packet("mtu", self.mtu)?;
+        if self.form == Form::Linux && !(self.derandomise && self.long_delay_step) {
+            let message = "\"linux\" needs `derandomise` and `long-delay-step`; remove these keys, or write `form = \"published\"`";
+            return Err(Invalid::new("form", message));
+        }
+        Ok(())
     }
 }
 
@@ -115,6 +129,10 @@ impl Signals for Params {
 
 /// Bytes over which a departure rate is measured (RFC 8033 section 5.2).
 const DQ_THRESHOLD: u64 = 1 << 14;
+/// Unit of the kernel's clock for disciplines (`PSCHED_SHIFT`).
+const TICK: Dur = Dur::from_ns(64);
+/// Probability at which that of the form "linux" overflows and becomes 1: 56 of its 64 bits are behind the point.
+const OVERFLOW: f64 = 256.0;
 /// Delay in seconds above which an update raises the probability by an additional 0.02 if `long-delay-step` is set.
 const LONG_DELAY: f64 = 0.25;
 
@@ -137,6 +155,11 @@ pub struct Pie {
     measurement: Option<(Time, u64)>,
     /// Average time in which `DQ_THRESHOLD` bytes leave, seconds; 0 before the first measurement.
     departure_time: f64,
+    /// Form "linux": average departure rate in units of 2^-8 bytes per tick, as in the kernel, which rounds it down: at
+    /// 1.5 Mbit/s to 3; 0 before the first measurement.
+    departure_rate: u64,
+    /// Form "linux": time of the last departure. `None`: none since the burst allowance was restored.
+    left_at: Option<Time>,
 }
 
 impl Pie {
@@ -155,6 +178,8 @@ impl Pie {
             due: Time::ZERO + params.update,
             measurement: None,
             departure_time: 0.0,
+            departure_rate: 0,
+            left_at: None,
             params,
         }
     }
@@ -162,6 +187,9 @@ impl Pie {
     /// Decides about a packet of `size` bytes that arrives and finds `queue` waiting (RFC 8033 sections 4.1, 4.4 and
     /// 5.4).
     pub fn arrive(&mut self, queue: Backlog, size: u16, rng: &mut Rng) -> Decision {
+        if self.params.form == Form::Linux {
+            return self.arrive_linux(queue, size, rng);
+        }
         let half = self.params.target.as_secs() / 2.0;
         if self.probability == 0.0 && self.delay < half && self.old_delay < half {
             self.burst_left = self.params.burst;
@@ -173,6 +201,30 @@ impl Pie {
         Decision::Early
     }
 
+    /// Decides in form "linux" (`pie_drop_early`).
+    fn arrive_linux(&mut self, queue: Backlog, size: u16, rng: &mut Rng) -> Decision {
+        let short = self.delay < self.params.target.as_secs() / 2.0 && self.probability < 0.2;
+        if self.burst_left > Dur::ZERO || short || queue.bytes < 2 * self.params.mtu.0 {
+            return Decision::Pass;
+        }
+        let p = self.probability * self.share(size);
+        self.accumulated = if p == 0.0 { 0.0 } else { self.accumulated + p };
+        if self.accumulated < 0.85 {
+            return Decision::Pass;
+        }
+        if self.accumulated < 8.5 {
+            if !rng.chance(p.min(1.0)) {
+                return Decision::Pass;
+            }
+            self.accumulated = 0.0;
+        }
+        Decision::Early
+    }
+    /// Returns the factor of the probability for a packet of `size` bytes.
+    fn share(&self, size: u16) -> f64 {
+        if self.params.byte_mode { f64::min(1.0, f64::from(size) / self.params.mtu.0 as f64) } else { 1.0 }
+    }
+
     /// Notes a drop because the queue is full.
     fn forced(&mut self) {
         self.accumulated = 0.0;
@@ -181,12 +233,15 @@ impl Pie {
     /// Returns `true` if the probability is below the limit of marks, so that ECN-capable packets
     /// may be marked.
     fn may_mark(&self) -> bool {
-        self.probability < self.params.mark_limit.0
+        match self.params.form {
+            Form::Published => self.probability < self.params.mark_limit.0,
+            Form::Linux => self.probability <= self.params.mark_limit.0,
+        }
     }
 
-    /// Returns the probability with which packets are marked or dropped.
+    /// Returns the probability with which packets are marked or dropped, 0 to 1.
     pub fn probability(&self) -> f64 {
-        self.probability
+        self.probability.min(1.0)
     }
     /// Returns the delay that was last measured, seconds.
     pub fn delay(&self) -> f64 {
@@ -205,14 +260,27 @@ impl Pie {
         }
     }
 
+    /// Returns the change of the probability at an update (RFC 8033 sections 4.2 and 5.5).
+    fn step(&self) -> f64 {
+        let Params { alpha, beta, target, .. } = &*self.params;
+        let step = alpha * (self.delay - target.as_secs()) + beta * (self.delay - self.old_delay);
+        let mut step = step / self.scale();
+        if self.probability >= 0.1 && step > 0.02 {
+            step = 0.02;
+        }
+        if self.params.long_delay_step && self.delay > LONG_DELAY {
+            step += 0.02;
+        }
+        step
+    }
+
     /// Returns `true` if the packet is chosen: at random, or by derandomisation since the last choice is too long ago.
     fn drop_early(&mut self, queue: Backlog, size: u16, rng: &mut Rng) -> bool {
         let short = self.old_delay < self.params.target.as_secs() / 2.0 && self.probability < 0.2;
         if short || queue.bytes <= 2 * self.params.mtu.0 {
             return false;
         }
-        let share = if self.params.byte_mode { f64::min(1.0, f64::from(size) / self.params.mtu.0 as f64) } else { 1.0 };
-        let p = self.probability * share;
+        let p = self.probability * self.share(size);
         if !self.params.derandomise {
             return rng.chance(p);
         }
@@ -221,6 +289,68 @@ impl Pie {
             return false;
         }
         self.accumulated >= 8.5 || rng.chance(p)
+    }
+}
+
+/// Form "linux".
+impl Pie {
+    /// Measures the delay or the departure rate at a departure that leaves `left` bytes, and reduces the burst allowance
+    /// by the time of the measurement (`pie_process_dequeue`).
+    fn depart_linux(&mut self, now: Time, packet: &Packet, left: u64) {
+        let time = if self.params.estimator == Estimator::Timestamp {
+            self.delay = if left == 0 { 0.0 } else { now.since(packet.at).as_secs() };
+            self.left_at.replace(now).map_or(Dur::ZERO, |before| now.since(before))
+        } else {
+            self.measure_rate(now, packet, left)
+        };
+        self.burst_left = self.burst_left - time;
+    }
+    /// Measures the departure rate; returns the time of a measurement that ends, else zero.
+    fn measure_rate(&mut self, now: Time, packet: &Packet, left: u64) -> Dur {
+        if self.measurement.is_none() && left >= DQ_THRESHOLD {
+            self.measurement = Some((now, 0));
+        }
+        let Some((since, bytes)) = &mut self.measurement else { return Dur::ZERO };
+        *bytes += u64::from(packet.size);
+        let time = now.since(*since);
+        if *bytes < DQ_THRESHOLD || time == Dur::ZERO {
+            return Dur::ZERO;
+        }
+        let rate = (*bytes << 8) / (time.0 / TICK.0).max(1);
+        let average = self.departure_rate;
+        self.departure_rate = if average == 0 { rate } else { average - (average >> 3) + (rate >> 3) };
+        self.measurement = (left >= DQ_THRESHOLD).then_some((now, 0));
+        time
+    }
+    /// Updates the probability (`pie_calculate_probability`).
+    fn update_linux(&mut self, queue: Backlog) {
+        let by_rate = self.params.estimator == Estimator::DepartureRate;
+        if by_rate {
+            self.old_delay = self.delay;
+            let ticks = (queue.bytes << 8).checked_div(self.departure_rate).unwrap_or(0);
+            self.delay = (TICK * ticks).as_secs();
+        }
+        // A measured delay of 0 with packets waiting says that the queue is very short.
+        let mut decays = self.delay != 0.0 || queue.bytes == 0;
+        let step = self.step();
+        self.probability = f64::max(0.0, self.probability + step);
+        if step > 0.0 && self.probability >= OVERFLOW {
+            self.probability = 1.0;
+            decays = false;
+        }
+        if self.delay == 0.0 && self.old_delay == 0.0 && decays {
+            self.probability -= self.probability / 64.0;
+        }
+        let half = self.params.target.as_secs() / 2.0;
+        let measured = !by_rate || self.departure_rate > 0;
+        if self.delay < half && self.old_delay < half && self.probability == 0.0 && measured {
+            // `pie_vars_init`.
+            (self.burst_left, self.accumulated) = (self.params.burst, 0.0);
+            (self.left_at, self.measurement, self.departure_rate) = (None, None, 0);
+        }
+        if !by_rate {
+            self.old_delay = self.delay;
+        }
     }
 }
 
@@ -253,10 +383,17 @@ impl ArrivalLaw for Pie {
             return Fate::Dropped(Reason::BufferFull);
         }
         let decision = self.arrive(arrival.queue, arrival.packet.size, rng);
-        arrival.fate(decision, self.params.ecn && self.may_mark())
+        let fate = arrival.fate(decision, self.params.ecn && self.may_mark());
+        if matches!(fate, Fate::Dropped(_)) {
+            self.accumulated = 0.0;
+        }
+        fate
     }
     /// Measures the delay, or the departure rate (RFC 8033 section 5.2).
     fn depart(&mut self, now: Time, packet: &Packet, Backlog { bytes: left, .. }: Backlog) {
+        if self.params.form == Form::Linux {
+            return self.depart_linux(now, packet, left);
+        }
         if self.params.estimator == Estimator::Timestamp {
             self.delay = if left == 0 { 0.0 } else { now.since(packet.at).as_secs() };
             return;
@@ -280,19 +417,13 @@ impl ArrivalLaw for Pie {
     /// Updates the probability (RFC 8033 sections 4.2 and 5.5).
     fn update(&mut self, now: Time, queue: Backlog) {
         self.due = now + self.params.update;
+        if self.params.form == Form::Linux {
+            return self.update_linux(queue);
+        }
         if self.params.estimator == Estimator::DepartureRate {
             self.delay = queue.bytes as f64 * self.departure_time / DQ_THRESHOLD as f64;
         }
-        let Params { alpha, beta, target, .. } = &*self.params;
-        let step = alpha * (self.delay - target.as_secs()) + beta * (self.delay - self.old_delay);
-        let mut step = step / self.scale();
-        if self.probability >= 0.1 && step > 0.02 {
-            step = 0.02;
-        }
-        if self.params.long_delay_step && self.delay > LONG_DELAY {
-            step += 0.02;
-        }
-        self.probability += step;
+        self.probability += self.step();
         if self.delay == 0.0 && self.old_delay == 0.0 {
             self.probability *= 0.98;
         }
@@ -301,11 +432,15 @@ impl ArrivalLaw for Pie {
         self.burst_left = self.burst_left - self.params.update;
     }
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
-        f("probability", self.probability);
+        f("probability", self.probability());
         f("delay_seconds", self.delay);
         f("burst_allowance_seconds", self.burst_left.as_secs());
     }
     fn state_bytes(&self) -> usize {
-        bytes_of!(self; probability, accumulated, burst_left, delay, old_delay, due, measurement, departure_time)
+        let form = match self.params.form {
+            Form::Published => bytes_of!(self; departure_time),
+            Form::Linux => bytes_of!(self; departure_rate, left_at),
+        };
+        form + bytes_of!(self; probability, accumulated, burst_left, delay, old_delay, due, measurement)
     }
 }

@@ -8,7 +8,7 @@
 pub use super::average::Idle;
 use super::average::{Average, ramp, uniform_gaps};
 pub use super::red_params::{AboveMax, Adaptive, Feng, Floyd, Params};
-use super::{Backlog, Decision};
+use super::{Backlog, Decision, Form};
 pub use crate::fifo::Count;
 use crate::retune::Retune;
 use crate::state::bytes_of;
@@ -22,6 +22,8 @@ pub struct Red {
     average: Average,
     /// Lower threshold, in the unit of `count`.
     min: f64,
+    /// Number of waiting packets or bytes from which a packet may be chosen.
+    least: u64,
     /// Packets and bytes that arrived since the last choice, or since the average rose to `min`.
     since: Backlog,
     /// p_b of the last arrival.
@@ -37,6 +39,7 @@ pub struct Red {
     byte_mode: bool,
     above_max: AboveMax,
     side: Side,
+    form: Form,
     /// Upper threshold, in the unit of `count`.
     max: f64,
     max_p: f64,
@@ -46,8 +49,19 @@ pub struct Red {
     mark_limit: Option<f64>,
     /// Lower bound of max_p in the form of Floyd et al.; 0 in other forms.
     bottom: f64,
-    /// Time of the last change of max_p.
+    /// Time of the last change of max_p; in form "linux" of the last comparison with the average.
     adapted: Time,
+    /// Wait of the form "linux".
+    draw: Draw,
+}
+
+/// Wait for the next choice in form "linux" (`struct red_vars`).
+#[derive(Clone, Copy, Debug, Default)]
+struct Draw {
+    /// Packets since the last choice, or since the first packet between the thresholds (`qcount`).
+    count: u64,
+    /// Number drawn then, in the unit of `count` times packets (`qR`).
+    number: f64,
 }
 
 /// Keeps max_p if the old and the new parameters have an adaptation; an adaptation that begins with the change starts
@@ -68,6 +82,7 @@ impl Retune for Red {
             since: self.since,
             probability: self.probability,
             above_min: self.above_min,
+            draw: self.draw,
             ..fresh
         };
     }
@@ -90,7 +105,8 @@ impl Red {
         let (min, max) = params.thresholds(packets_per_second);
         let bottom = match &params.adaptive {
             Some(Adaptive::Floyd(floyd)) => {
-                floyd.bottom.map_or_else(|| f64::min(0.01, 80_000.0 / rate.0 as f64), |bottom| bottom.0)
+                let least = if params.form == Form::Linux { 0.01 } else { f64::min(0.01, 80_000.0 / rate.0 as f64) };
+                floyd.bottom.map_or(least, |bottom| bottom.0)
             }
             _ => 0.0,
         };
@@ -114,6 +130,10 @@ impl Red {
             above_min: false,
             side: Side::Between,
             adapted: Time::ZERO,
+            form: params.form,
+            draw: Draw::default(),
+            // One packet, or one byte if `count` is "bytes": ns-2.35 compares in the unit of the queue.
+            least: if params.form == Form::Linux { 0 } else { 2 },
         }
     }
 
@@ -124,8 +144,7 @@ impl Red {
         let waiting = self.observe(now, queue);
         self.since.packets += 1;
         self.since.bytes += u64::from(size);
-        // One packet, or one byte if `count` is "bytes": ns-2.35 compares in the unit of the queue.
-        if self.average() < self.min || waiting <= 1 {
+        if self.average() < self.min || waiting < self.least {
             self.above_min = false;
             self.probability = 0.0;
             return Decision::Pass;
@@ -136,6 +155,9 @@ impl Red {
     /// Decides about a packet that finds the average at or above `min`.
     #[inline(never)]
     fn choose(&mut self, size: u16, rng: &mut Rng) -> Decision {
+        if self.form == Form::Linux {
+            return if self.average() < self.max { self.count(rng) } else { self.exceed() };
+        }
         self.probability = self.p_b();
         // With a limit on marks, ns-2.35 makes the random choice here, too, with p_b = 1.
         if self.mark_limit.is_none() && self.average() >= self.certain_average() {
@@ -159,14 +181,78 @@ impl Red {
     #[inline]
     pub fn observe(&mut self, now: Time, queue: Backlog) -> u64 {
         let waiting = if self.count_bytes_of_queue { queue.bytes } else { queue.packets };
-        self.average.sample(now, waiting as f64);
         if self.adaptive.is_some() {
-            self.adapt(now);
+            self.sample_and_adapt(now, waiting);
+        } else {
+            self.average.sample(now, waiting as f64);
         }
         waiting
     }
+    #[inline(never)]
+    fn sample_and_adapt(&mut self, now: Time, waiting: u64) {
+        if self.form == Form::Linux {
+            self.adapt_by_timer(now);
+        }
+        self.average.sample(now, waiting as f64);
+        if self.form == Form::Published {
+            self.adapt(now);
+        }
+    }
+
+    /// Decides in form "linux" about a packet that finds the average between the thresholds (`red_action`).
+    pub(crate) fn count(&mut self, rng: &mut Rng) -> Decision {
+        self.probability = self.p_b();
+        if !self.above_min {
+            self.above_min = true;
+            self.draw = Draw { count: 0, number: self.drawn(rng) };
+            return Decision::Pass;
+        }
+        self.draw.count += 1;
+        // `red_mark_probability`: the excess is in whole packets or bytes.
+        let excess = (self.average() - self.min).floor();
+        if excess * (self.draw.count as f64) < self.draw.number {
+            return Decision::Pass;
+        }
+        self.draw = Draw { count: 0, number: self.drawn(rng) };
+        Decision::Early
+    }
+    /// Returns a random number from 0 to the range of the thresholds divided by max_p (`red_random`).
+    fn drawn(&self, rng: &mut Rng) -> f64 {
+        /// Largest value of the kernel's probabilities and random numbers, plus 1.
+        const WHOLE: f64 = 4_294_967_296.0;
+        let range = (self.max - self.min).floor().max(1.0);
+        let step = (self.max_p.min(1.0) * (WHOLE - 1.0) / range).floor().max(1.0);
+        (rng.uniform() * WHOLE / step).floor()
+    }
+    /// Decides in form "linux" about a packet that finds the average above the thresholds: every such packet is chosen,
+    /// and the next one between the thresholds is not.
+    pub(crate) fn exceed(&mut self) -> Decision {
+        self.probability = 1.0;
+        self.above_min = false;
+        if self.above_max == AboveMax::Mark { Decision::Early } else { Decision::Forced }
+    }
+    /// Notes in form "linux" that the average is below the thresholds.
+    pub(crate) fn fall_short(&mut self) {
+        self.probability = 0.0;
+        self.above_min = false;
+    }
+    /// Adapts max_p at each expiry of the timer until `now` (`red_adaptative_timer`).
+    fn adapt_by_timer(&mut self, now: Time) {
+        let Some(Adaptive::Floyd(floyd)) = self.adaptive.as_deref() else { return };
+        let fifth = (self.max - self.min) / 5.0;
+        while self.adapted + floyd.interval <= now {
+            self.adapted += floyd.interval;
+            let average = self.average.at(self.adapted);
+            if average > self.min + 3.0 * fifth && self.max_p <= floyd.top.0 {
+                self.max_p += f64::min(floyd.alpha, 0.25 * self.max_p);
+            } else if average < self.min + 2.0 * fifth && self.max_p >= self.bottom {
+                self.max_p *= floyd.beta;
+            }
+        }
+    }
 
     /// Notes a drop, also for another reason such as a full queue: restarts the count of packets since the last choice.
+    /// In form "linux" only choices restart the count.
     pub fn forced(&mut self) {
         self.since = Backlog::default();
     }
@@ -210,7 +296,11 @@ impl Red {
     }
     /// Returns the size of the variables in bytes.
     pub fn state_bytes(&self) -> usize {
-        bytes_of!(self; since, above_min) + self.average.state_bytes() + self.adaptation_bytes()
+        let count = match self.form {
+            Form::Published => bytes_of!(self; since),
+            Form::Linux => bytes_of!(self; draw),
+        };
+        count + bytes_of!(self; above_min) + self.average.state_bytes() + self.adaptation_bytes()
     }
     /// Reports the average queue, max_p and p_b.
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {

@@ -1,5 +1,6 @@
 //! The parameters of random early detection.
 
+use super::Form;
 use super::average::Idle;
 use crate::fifo::{Count, Victim};
 use crate::retune::{Fixed, fixed};
@@ -74,7 +75,7 @@ pub struct Params {
     #[serde(default)]
     pub victim: Victim,
     /// Ageing of the average by an idle time in which the link could have sent m mean packets:
-    /// "ns", by m + 1 empty samples, or "1993", by m. Default "ns".
+    /// "ns", by m + 1 empty samples, "1993", by m, or "none". Default "ns".
     #[serde(default)]
     #[schemars(extend("x-fixed" = IDLE_FIXED))]
     pub idle: Idle,
@@ -82,6 +83,14 @@ pub struct Params {
     /// adaptation.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub adaptive: Option<Adaptive>,
+    /// "published", or "linux": Linux 6.1 (`include/net/red.h`), in which a packet is chosen when the number of packets
+    /// since the last choice, times the probability, reaches a number drawn at that choice (`red_mark_probability`), the
+    /// first packet between the thresholds is never chosen (`red_action`), and max_p adapts every `interval`, to the
+    /// average that it then finds (`red_adaptative_algo`). Needs `gentle`, `wait` and `byte-mode` to be false, and `idle`
+    /// to be "1993" or "none". Default "published".
+    #[serde(default, skip_serializing_if = "Form::is_published")]
+    #[schemars(extend("x-fixed" = FORM_FIXED))]
+    pub form: Form,
 }
 
 /// Treatment of ECN-capable packets at an average at which every packet is signalled.
@@ -160,7 +169,7 @@ pub struct Floyd {
     /// Time between two changes, above 0s and at most 24h. Default 500ms.
     pub interval: Dur,
     /// Value of max_p at or below which it is not lowered further, above 0 and at most 1. Default: 0.01, or 80 kbit/s
-    /// divided by the link's rate if that is less.
+    /// divided by the link's rate if that is less; 0.01 in form "linux".
     #[serde(skip_serializing_if = "Option::is_none")]
     pub bottom: Option<Fraction>,
     /// Value of max_p at or above which it is not raised further, `bottom` to 1. Default 0.5.
@@ -222,6 +231,7 @@ impl Default for Params {
             victim: Victim::default(),
             idle: Idle::default(),
             adaptive: None,
+            form: Form::Published,
         }
     }
 }
@@ -252,9 +262,35 @@ impl Params {
         if let Some(limit) = self.mark_limit {
             check::positive_fraction("mark-limit", limit)?;
         }
+        self.check_form()?;
         match &self.adaptive {
             Some(adaptive) => tailback_document::Checked::check(adaptive).map_err(|e| e.within("adaptive")),
             None => Ok(()),
+        }
+    }
+
+    /// Refuses what the form does not have.
+    fn check_form(&self) -> Result<(), Invalid> {
+        if self.form == Form::Published {
+            return Ok(());
+        }
+        let refused = |field: &str, message: &str| Err(Invalid::new(field, message));
+        if self.gentle || self.wait || self.byte_mode || self.idle == Idle::Ns {
+            let cure = "`gentle = false`, `wait = false`, `byte-mode = false`, and `idle = \"1993\"` or `\"none\"`";
+            return refused("form", &format!("\"linux\" needs {cure}; write these, or `form = \"published\"`"));
+        }
+        if self.independent || self.victim != Victim::Tail || self.mark_limit.is_some() {
+            let message = "\"linux\" has no `independent`, `victim` and `mark-limit`; remove these, or write `form = \"published\"`";
+            return refused("form", message);
+        }
+        match &self.adaptive {
+            Some(Adaptive::Feng(_)) => {
+                refused("adaptive", "form \"linux\" adapts as `{ kind = \"floyd\" }`; write that, or leave it out")
+            }
+            Some(Adaptive::Floyd(floyd)) if floyd.interval < Dur::from_ms(1) => {
+                refused("adaptive.interval", "form \"linux\" needs at least 1ms; write that, or more")
+            }
+            _ => Ok(()),
         }
     }
 
@@ -294,10 +330,14 @@ const COUNT_FIXED: &str = "the average is kept in this unit";
 /// Reason why `idle` is fixed during a run.
 const IDLE_FIXED: &str = "it selects the event that the port reports";
 
+/// Reason why `form` is fixed during a run.
+const FORM_FIXED: &str = "the forms count the packets since the last choice differently";
+
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {
         fixed("count", self.count, to.count, COUNT_FIXED)?;
         fixed("idle", self.idle, to.idle, IDLE_FIXED)?;
+        fixed("form", self.form, to.form, FORM_FIXED)?;
         let tail = |params: &Params| params.victim == Victim::Tail;
         fixed("victim", tail(self), tail(to), "a port handles queues that drop waiting packets differently")?;
         if self.adaptive.is_some() && to.adaptive.is_some() {

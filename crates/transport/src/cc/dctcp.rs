@@ -1,12 +1,13 @@
 //! DCTCP: reduction of the window in proportion to the fraction of marked segments (RFC 8257).
 
 use super::reno::Growth;
-use super::whole::{Form, Whole, reduced};
+use super::whole::{Whole, reduced};
 use super::{
     Acked, BackOff, Build, Congestion, CongestionControl, CongestionEvent, EchoResponse, Feedback, Needs, Profile,
     Setup, Timer, Window,
 };
 use crate::check::number;
+use crate::params::Form;
 use crate::seq::before;
 use crate::wire::EcnEcho;
 use schemars::JsonSchema;
@@ -66,7 +67,7 @@ impl Params {
         number("byte-counting", self.byte_counting, 1, 1000)?;
         number("least-window", self.least_window, 1, 2)?;
         if self.form == Form::Linux && *self != (Params { form: self.form, ..Params::default() }) {
-            return Err(Invalid::new("form", "\"linux\" has no parameters; remove them"));
+            return Err(Invalid::new("form", "\"linux\" has no parameters; remove them, or write `form = \"rfc\"`"));
         }
         Ok(())
     }
@@ -136,7 +137,8 @@ impl Linux {
         // An estimate below 16/1024 becomes zero.
         self.alpha -= if decrease == 0 { self.alpha } else { decrease };
         if marked > 0 {
-            self.alpha = (self.alpha + (marked << 6) / acked.max(1)).min(1024);
+            let share = (u64::from(marked) << 6) / u64::from(acked.max(1));
+            self.alpha = (self.alpha + share as u32).min(1024);
         }
     }
 }
@@ -171,18 +173,15 @@ impl CongestionControl for Dctcp {
 
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
         if let Some(linux) = &mut self.linux {
-            linux.whole.reduced();
-            if event.sign == Congestion::Ecn {
+            let ssthresh = if event.sign == Congestion::Ecn {
                 // `dctcp_ssthresh`.
-                let cwnd = window.cwnd as u32;
-                let less = (u64::from(cwnd) * u64::from(linux.alpha)) >> 11;
-                window.ssthresh = f64::from((cwnd - less as u32).max(2));
-                window.cwnd = window.ssthresh.min(window.cwnd);
+                let cwnd = window.cwnd as u64;
+                (cwnd - ((cwnd * u64::from(linux.alpha)) >> 11)).max(2) as f64
             } else {
                 // `dctcp_react_to_loss`.
-                window.ssthresh = reduced(window.cwnd, 0.5);
-            }
-            return;
+                reduced(window.cwnd, 0.5)
+            };
+            return linux.whole.reduce(window, ssthresh, event.sign);
         }
         match event.sign {
             Congestion::Ecn => {
@@ -226,7 +225,7 @@ impl CongestionControl for Dctcp {
 
     fn on_timer(&mut self, _: &mut Window, _: Time, _: Timer) {
         if let Some(linux) = &mut self.linux {
-            linux.whole.reduced();
+            linux.whole.restart();
         }
     }
 

@@ -23,7 +23,7 @@ pub mod subtcp;
 pub mod swift;
 pub mod timely;
 pub mod user;
-pub mod whole;
+mod whole;
 
 use crate::line::{Hop, Line};
 use crate::wire::EcnEcho;

@@ -1,11 +1,12 @@
 //! Additive increase, multiplicative decrease (Jacobson 1988, RFC 5681).
 
 use super::hystart::HyStart;
-use super::whole::{Form, Whole, reduced};
+use super::whole::{Whole, reduced};
 use super::{
     Acked, Build, Congestion, CongestionControl, CongestionEvent, Profile, RecoveryWindow, Setup, Timer, Window,
 };
 use crate::check::{factor, number};
+use crate::params::Form;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -76,7 +77,8 @@ impl Params {
         number("byte-counting", self.byte_counting, 1, 1000)?;
         let fixed = Params { beta: self.beta, ecn_beta: self.ecn_beta, form: self.form, ..Params::default() };
         if self.form == Form::Linux && *self != fixed {
-            let message = "\"linux\" allows only `beta` and `ecn-beta`; remove the other parameters";
+            let message =
+                "\"linux\" allows only `beta` and `ecn-beta`; remove the other parameters, or write `form = \"rfc\"`";
             return Err(Invalid::new("form", message));
         }
         Ok(())
@@ -175,12 +177,8 @@ impl CongestionControl for Reno {
         };
         let ecn = event.sign == Congestion::Ecn;
         if let Some(whole) = self.tuned.as_mut().and_then(|tuned| tuned.whole.as_mut()) {
-            whole.reduced();
-            window.ssthresh = reduced(window.cwnd, if ecn { ecn_beta } else { beta });
-            if ecn {
-                window.cwnd = window.ssthresh.min(window.cwnd);
-            }
-            return;
+            let ssthresh = reduced(window.cwnd, if ecn { ecn_beta } else { beta });
+            return whole.reduce(window, ssthresh, event.sign);
         }
         let reduced = window.cwnd * if ecn { ecn_beta } else { beta };
         // RFC 5681 equation 4 uses FlightSize, which is less than the window if the sender has not filled the window.
@@ -199,7 +197,7 @@ impl CongestionControl for Reno {
 
     fn on_timer(&mut self, _: &mut Window, _: Time, _: Timer) {
         if let Some(whole) = self.tuned.as_mut().and_then(|tuned| tuned.whole.as_mut()) {
-            whole.reduced();
+            whole.restart();
         }
     }
 }

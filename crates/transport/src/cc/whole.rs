@@ -1,19 +1,6 @@
 //! Windows of whole segments, as in Linux (`form = "linux"`): Linux 6.1, `net/ipv4/tcp_cong.c`.
 
-use super::Window;
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
-
-/// Source of a congestion control's rules.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum Form {
-    /// The RFC or draft, with windows that may have fractions of a segment.
-    #[default]
-    Rfc,
-    /// Linux 6.1, with windows of whole segments.
-    Linux,
-}
+use super::{Congestion, Window};
 
 /// Growth of a window of whole segments by a count of acknowledged segments.
 #[derive(Clone, Copy, Debug, Default)]
@@ -55,9 +42,20 @@ impl Whole {
         }
     }
 
-    /// Processes a reduction (`tcp_init_cwnd_reduction`, `tcp_enter_loss`).
-    pub fn reduced(&mut self) {
+    /// Restarts the count, at a reduction or an expiry of the retransmission timer (`tcp_init_cwnd_reduction`,
+    /// `tcp_enter_loss`).
+    pub fn restart(&mut self) {
         self.count = 0;
+    }
+
+    /// Reduces the threshold and, at an echo, the window to it.
+    pub fn reduce(&mut self, window: &mut Window, ssthresh: f64, sign: Congestion) {
+        self.restart();
+        window.ssthresh = ssthresh;
+        if sign == Congestion::Ecn {
+            // After a timeout the window may be below the threshold; an echo must not raise it.
+            window.cwnd = ssthresh.min(window.cwnd);
+        }
     }
 }
 
@@ -94,7 +92,7 @@ mod tests {
         let (mut whole, mut window) = (Whole { count: 30 }, Window { cwnd: 10.0, ssthresh: 5.0 });
         whole.avoid(&mut window, 10, 1);
         assert_eq!((window.cwnd, whole.count), (11.0, 1));
-        whole.reduced();
+        whole.restart();
         whole.avoid(&mut window, 0, 2);
         assert_eq!((window.cwnd, whole.count), (13.0, 0));
     }

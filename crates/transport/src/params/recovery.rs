@@ -1,6 +1,6 @@
 //! Parameters of loss detection and recovery.
 
-use crate::cc::whole::Form;
+use super::form::Form;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
@@ -185,8 +185,7 @@ impl Sack {
         }
         let as_linux = self.prr && self.rack && self.pipe == Pipe::Rfc6675 && !self.forget;
         if self.form == Form::Linux && !as_linux {
-            let message =
-                "\"linux\" needs `prr` and `rack`, and the defaults of `pipe` and `forget`; remove those keys";
+            let message = "\"linux\" needs `prr` and `rack`, and the defaults of `pipe` and `forget`; remove those keys, or write `form = \"rfc\"`";
             return Err(Invalid::new("form", message));
         }
         Ok(())

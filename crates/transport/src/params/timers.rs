@@ -1,5 +1,6 @@
 //! Parameters of the retransmission timer and of delayed acknowledgements.
 
+use super::form::Form;
 use crate::check::{number, time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -55,19 +56,9 @@ pub struct DelayedAck {
     /// "rfc": the rules of RFC 5681; "linux": also those of Linux 6.1, by which the first 16 segments, and as many after
     /// a pause longer than the retransmission timeout or after a segment received twice, are acknowledged one by one,
     /// `timeout` (40 ms) is adapted to the time between segments up to 200 ms, and from the fourth on acknowledgements of
-    /// segments out of order are combined for up to 1 ms. Default "rfc".
-    pub form: AckForm,
-}
-
-/// Rules about when a receiver acknowledges.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "kebab-case")]
-pub enum AckForm {
-    /// RFC 5681 section 4.2.
-    #[default]
-    Rfc,
-    /// Linux 6.1: `tcp_event_data_recv`, `tcp_send_delayed_ack` and `__tcp_ack_snd_check`.
-    Linux,
+    /// segments out of order are combined for up to 1 ms (`tcp_event_data_recv`, `tcp_send_delayed_ack`,
+    /// `__tcp_ack_snd_check`). Default "rfc".
+    pub form: Form,
 }
 
 /// Start of the timeout of a delayed acknowledgement.
@@ -96,7 +87,7 @@ impl Default for Timers {
 }
 impl Default for DelayedAck {
     fn default() -> DelayedAck {
-        DelayedAck { every: 2, timeout: Dur::from_ms(40), clock: AckClock::Segment, form: AckForm::Rfc }
+        DelayedAck { every: 2, timeout: Dur::from_ms(40), clock: AckClock::Segment, form: Form::Rfc }
     }
 }
 
@@ -128,8 +119,11 @@ impl DelayedAck {
     pub fn check(&self) -> Result<(), Invalid> {
         number("every", self.every, 1, 1000)?;
         time("timeout", self.timeout, Dur::from_us(1), Dur::from_secs(10))?;
-        if self.form == AckForm::Linux && (self.timeout != Dur::from_ms(40) || self.clock != AckClock::Segment) {
-            return Err(Invalid::new("form", "\"linux\" needs `timeout = \"40ms\"` and `clock = \"segment\"`"));
+        if self.form == Form::Linux && (self.timeout != Dur::from_ms(40) || self.clock != AckClock::Segment) {
+            return Err(Invalid::new(
+                "form",
+                "\"linux\" adapts `timeout` and has no `clock`; remove these keys, or write `form = \"rfc\"`",
+            ));
         }
         Ok(())
     }

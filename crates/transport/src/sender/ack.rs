@@ -125,7 +125,9 @@ impl Sender {
         // As in ns-2, an acknowledgement with an echo does not open the window.
         let echoes = acked.ece && self.ecn_capable && (PLAIN || self.profile.echo != EchoResponse::Control);
         let control_owns = !PLAIN && self.owns_recovery();
-        if acked.delivered == 0 || (!control_owns && (acked.recovering || ended || echoes || self.ecn.is_gradual())) {
+        if acked.delivered == 0
+            || (!control_owns && (acked.recovering || ended || echoes || (!PLAIN && self.ecn.is_gradual())))
+        {
             return;
         }
         self.repair.lost = 0;

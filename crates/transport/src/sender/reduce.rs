@@ -4,9 +4,8 @@ use super::Sender;
 use super::cold::DsackWatch;
 use super::groups::Flavour;
 use super::state::State;
-use crate::cc::whole::Form;
 use crate::cc::{Congestion, CongestionControl, CongestionEvent, EchoResponse, RecoveryWindow, Window};
-use crate::params::{Recovery, SpuriousTimeout};
+use crate::params::{Form, Recovery, SpuriousTimeout};
 use tailback_units::Time;
 
 impl Sender {

@@ -10,6 +10,7 @@ mod key;
 mod new_old;
 mod round;
 mod tagged;
+mod turns;
 
 pub use buckets::Buckets;
 pub use conversation::{ByConversation, KeyBy};
@@ -19,3 +20,4 @@ pub use key::{ByFlow, Key, Weights, check_weights};
 pub use new_old::NewOld;
 pub use round::Round;
 pub use tagged::{Clock, Order, Tagged, Work};
+pub use turns::Turns;

@@ -3,7 +3,7 @@
 use super::feed::Feed;
 use super::params::{LIMIT, Params};
 use crate::classify::Classifier;
-use crate::discipline::classes::{Classes, Inside, site_within};
+use crate::discipline::classes::{Classes, Inside, as_classes, site_within};
 use crate::retune::Retune;
 use crate::state::bytes_of;
 use crate::{Accounting, Burst, Cx, Gate, Packet, Qdisc, Site};
@@ -418,15 +418,7 @@ impl Qdisc for Htb {
     fn idle(&mut self, now: Time, cx: &mut Cx<'_>) {
         self.classes.idle(now, cx);
     }
-    fn set_rate(&mut self, rate: Rate) {
-        self.classes.set_rate(rate);
-    }
-    fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
-        self.classes.probe(f);
-    }
-    fn each_user(&mut self, f: &mut dyn FnMut(&mut dyn tailback_user::Install)) {
-        self.classes.each_user(f);
-    }
+    as_classes!(inner);
     fn state_bytes(&self) -> usize {
         let node = |node: &Node| {
             let feeds: usize = node.feeds.iter().map(Feed::state_bytes).sum();

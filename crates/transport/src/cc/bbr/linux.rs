@@ -102,9 +102,10 @@ impl Linux {
         self.aggregation.acked = 0;
     }
 
-    /// Processes a loss that an expiry of the timer reports (`bbr_set_state`).
-    pub fn on_expiry(&mut self, at: Time, now: &Now) {
-        self.policer.update(at, 1, false, self.lost, &Now { round: true, ..*now });
+    /// Processes a loss that an expiry of the timer reports (`bbr_set_state`). Returns `true` if the use of the long-term
+    /// rate ends.
+    pub fn on_expiry(&mut self, at: Time, now: &Now) -> bool {
+        self.policer.update(at, 1, false, self.lost, &Now { round: true, ..*now })
     }
 
     /// Processes an undone recovery (`bbr_undo_cwnd`).
@@ -112,10 +113,14 @@ impl Linux {
         self.policer.reset(at, [delivered, self.lost]);
     }
 
+    /// Counts segments newly considered lost.
+    pub fn count_lost(&mut self, lost: u32) {
+        self.lost += u64::from(lost);
+    }
+
     /// Processes an acknowledgement with a valid sample, before the bandwidth is updated. Returns `true` if the use of
     /// the long-term rate ends, so that the cycle of ProbeBW begins again.
     pub fn on_sample(&mut self, acked: &Acked, sample: &RateSample, now: &Now) -> bool {
-        self.lost += u64::from(acked.lost);
         self.policer.update(acked.now, acked.lost, sample.app_limited, self.lost, now)
     }
 

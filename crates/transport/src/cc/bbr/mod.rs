@@ -4,12 +4,12 @@
 mod linux;
 
 use super::model::{self, HeldBack, MIN_PIPE, Repair, Rounds, Saved, WindowedMax};
-use super::whole::Form;
 use super::{
     Acked, Build, Congestion, CongestionControl, CongestionEvent, EchoResponse, Feedback, Pacing, Profile,
     RecoveryWindow, Sent, SentCalls, Setup, Window,
 };
 use crate::check::number;
+use crate::params::Form;
 use linux::Linux;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -217,10 +217,20 @@ impl Bbr {
     /// Updates the long-term rate, before the bandwidth (`bbr_update_bw`).
     fn sample_long_term(&mut self, window: &Window, acked: &Acked) {
         let now = self.now(window.cwnd);
-        let (Some(linux), Some(sample)) = (&mut self.linux, &acked.rate) else { return };
+        let Some(linux) = &mut self.linux else { return };
+        linux.count_lost(acked.lost);
+        let Some(sample) = &acked.rate else { return };
         if linux.on_sample(acked, sample, &now) {
             self.enter_probe_bw(acked.now);
+        } else if linux.is_policed() && self.mode == Mode::ProbeBw {
+            // `bbr_update_gains`.
+            self.pacing_gain = 1.0;
         }
+    }
+
+    /// Returns the factor of all pacing rates.
+    fn margin(&self) -> f64 {
+        if self.linux.is_some() { linux::MARGIN } else { 1.0 }
     }
 
     /// Updates the allowance for aggregated acknowledgements, after the bandwidth (`bbr_update_model`).
@@ -246,8 +256,7 @@ impl Bbr {
     /// Sets the pacing rate to `gain` times the bandwidth; until the pipe is full, the rate is never lowered
     /// (BBRSetPacingRateWithGain).
     fn pace(&mut self, gain: f64) {
-        let margin = if self.linux.is_some() { linux::MARGIN } else { 1.0 };
-        let rate = gain * margin * self.bandwidth();
+        let rate = gain * self.margin() * self.bandwidth();
         if self.full || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
@@ -432,8 +441,7 @@ impl CongestionControl for Bbr {
             // The first round-trip time gives a rate for the initial window.
             self.min_rtt = Some(acked.min_rtt);
             self.min_rtt_at = acked.now;
-            let margin = if self.linux.is_some() { linux::MARGIN } else { 1.0 };
-            self.pacing_rate = HIGH_GAIN * margin * self.initial / acked.srtt.as_secs();
+            self.pacing_rate = HIGH_GAIN * self.margin() * self.initial / acked.srtt.as_secs();
         }
         self.rounds.update(acked.rate.as_ref());
         if self.saved.follow_fast(window, acked, self.mode == Mode::ProbeRtt) {
@@ -464,7 +472,9 @@ impl CongestionControl for Bbr {
             if let Some(linux) = &mut self.linux {
                 // `bbr_set_state`.
                 self.full_bandwidth = 0.0;
-                linux.on_expiry(event.now, &now);
+                if linux.on_expiry(event.now, &now) {
+                    self.enter_probe_bw(event.now);
+                }
             }
             window.cwnd = 1.0;
         }

@@ -9,11 +9,11 @@ use tailback_units::{Dur, Time};
 /// Scale C of the cubic function in units of 1/1024 (`bic_scale`), times ten, since a segment is a tenth of its unit.
 const SCALE: u64 = 41 * 10;
 /// Factor of a reduction in units of 1/1024 (`beta`).
-const BETA: u32 = 717;
+const BETA: u64 = 717;
 /// Number of eighths of the window per segment of Reno's growth: 8·(1024 + 717) / (3·(1024 − 717)) (`beta_scale`).
-const RENO: u32 = 8 * (1024 + BETA) / 3 / (1024 - BETA);
+const RENO: u64 = 8 * (1024 + BETA) / 3 / (1024 - BETA);
 /// Largest period of growth before the first loss, segments acknowledged per segment.
-const STEADY: u32 = 20;
+const STEADY: u64 = 20;
 /// Smallest window at which slow start ends by HyStart, segments (`hystart_low_window`).
 const LOW_WINDOW: f64 = 16.0;
 /// Largest time between acknowledgements of a train (`hystart_ack_delta_us`).
@@ -48,16 +48,16 @@ pub(super) struct Linux {
 #[derive(Clone, Copy, Debug, Default)]
 struct Curve {
     /// Number of segments acknowledged per segment of growth (`cnt`).
-    per: u32,
+    per: u64,
     /// Window before the last reduction, or less with fast convergence; 0 before the first one and after a timeout
     /// (`last_max_cwnd`).
-    last_max: u32,
+    last_max: u64,
     /// Window for which `per` was computed (`last_cwnd`).
-    last_cwnd: u32,
+    last_cwnd: u64,
     /// Time at which `per` was computed (`last_time`).
     last_time: Time,
     /// Window of the plateau (`bic_origin_point`).
-    origin: u32,
+    origin: u64,
     /// Time from the start of the epoch to the plateau, units of 2^-10 s (`bic_K`).
     k: u64,
     /// Minimum round-trip time; zero before the first sample (`delay_min`).
@@ -65,9 +65,9 @@ struct Curve {
     /// Start of the epoch, shifted by idle times. `None`: the next acknowledgement in congestion avoidance starts one.
     epoch: Option<Time>,
     /// Number of segments acknowledged, for Reno's window (`ack_cnt`).
-    acked: u32,
+    acked: u64,
     /// Estimate of Reno's window (`tcp_cwnd`).
-    reno: u32,
+    reno: u64,
 }
 
 /// State of HyStart in a round trip.
@@ -152,8 +152,8 @@ impl Linux {
             count = Whole::slow_start(window, count);
         }
         if count > 0 {
-            self.update(window.cwnd as u32, count, acked.now);
-            self.whole.avoid(window, self.curve.per, count);
+            self.update(window.cwnd as u64, u64::from(count), acked.now);
+            self.whole.avoid(window, self.curve.per as u32, count);
         }
     }
 
@@ -200,7 +200,7 @@ impl Linux {
     }
 
     /// Computes the number of segments acknowledged per segment of growth (`bictcp_update`).
-    fn update(&mut self, cwnd: u32, acked: u32, now: Time) {
+    fn update(&mut self, cwnd: u64, acked: u64, now: Time) {
         self.curve.acked += acked;
         if self.curve.last_cwnd == cwnd && ticks(now) - ticks(self.curve.last_time) <= 1000 / 32 {
             return;
@@ -221,7 +221,7 @@ impl Linux {
     }
 
     /// Computes the growth by the cubic function.
-    fn follow_curve(&mut self, cwnd: u32, acked: u32, now: Time) {
+    fn follow_curve(&mut self, cwnd: u64, acked: u64, now: Time) {
         self.curve.last_cwnd = cwnd;
         self.curve.last_time = now;
         let epoch = if let Some(epoch) = self.curve.epoch {
@@ -233,7 +233,7 @@ impl Linux {
             if self.curve.last_max <= cwnd {
                 (self.curve.k, self.curve.origin) = (0, cwnd);
             } else {
-                self.curve.k = cubic_root((1 << 40) / SCALE * u64::from(self.curve.last_max - cwnd));
+                self.curve.k = cubic_root((1 << 40) / SCALE * (self.curve.last_max - cwnd));
                 self.curve.origin = self.curve.last_max;
             }
             now
@@ -241,7 +241,7 @@ impl Linux {
         let elapsed = ticks(now).saturating_sub(ticks(epoch)) + self.curve.min_rtt.0.div_ceil(Dur::from_ms(1).0);
         let t = (elapsed << 10) / 1000;
         let offset = u128::from(t.abs_diff(self.curve.k));
-        let delta = u32::try_from((u128::from(SCALE) * offset * offset * offset) >> 40).unwrap_or(u32::MAX);
+        let delta = u64::try_from((u128::from(SCALE) * offset * offset * offset) >> 40).unwrap_or(u64::MAX);
         let target = if t < self.curve.k {
             self.curve.origin.saturating_sub(delta)
         } else {
@@ -255,15 +255,11 @@ impl Linux {
 
     /// Processes a sign of congestion: sets the threshold (`cubictcp_recalc_ssthresh`) and, at an echo, the window.
     pub fn on_congestion(&mut self, window: &mut Window, sign: Congestion) {
-        let cwnd = window.cwnd as u32;
+        let cwnd = window.cwnd as u64;
         self.curve.epoch = None;
         self.curve.last_max =
             if cwnd < self.curve.last_max && self.fast_convergence { cwnd * (1024 + BETA) / (2 * 1024) } else { cwnd };
-        window.ssthresh = f64::from((cwnd * BETA / 1024).max(2));
-        self.whole.reduced();
-        if sign == Congestion::Ecn {
-            window.cwnd = window.ssthresh.min(window.cwnd);
-        }
+        self.whole.reduce(window, (cwnd * BETA / 1024).max(2) as f64, sign);
     }
 
     /// Processes an expiry of the retransmission timer (`cubictcp_state`).
@@ -272,7 +268,7 @@ impl Linux {
         self.curve = Curve::default();
         self.found = false;
         self.round = Round::starting(now, next);
-        self.whole.reduced();
+        self.whole.restart();
     }
 
     /// Processes a transmission; `idle`: no segment was outstanding, so that the epoch is shifted by the idle time
@@ -285,8 +281,8 @@ impl Linux {
     }
 
     pub fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
-        f("w-max", f64::from(self.curve.last_max));
-        f("w-est", f64::from(self.curve.reno));
+        f("w-max", self.curve.last_max as f64);
+        f("w-est", self.curve.reno as f64);
         f("k", self.curve.k as f64 / 1024.0);
     }
 }
@@ -420,5 +416,20 @@ mod tests {
         linux.on_sent(at(4_200), false);
         linux.on_sent(at(4_400), true);
         assert_eq!(linux.curve.epoch, Some(at(4_200)));
+    }
+
+    /// Windows above 2^32 / 1741 segments, at which the products of the kernel's 32 bits overflow.
+    #[test]
+    fn large_windows_do_not_overflow() {
+        let (mut linux, mut window) = (Linux::new(&setup(), true), Window { cwnd: 9e6, ssthresh: f64::INFINITY });
+        for cwnd in [9e6, 6e6] {
+            window.cwnd = cwnd;
+            linux.on_congestion(&mut window, Congestion::Loss);
+        }
+        // 6e6 · (1024 + 717) / 2048 and 6e6 · 717 / 1024, rounded down.
+        assert_eq!((linux.curve.last_max, window.ssthresh), (5_100_585, 4_201_171.0));
+        window.cwnd = window.ssthresh;
+        linux.on_ack(&mut window, &acked(100_000, 10, 100));
+        assert!(window.cwnd >= window.ssthresh);
     }
 }

@@ -4,12 +4,12 @@ mod linux;
 
 use super::hystart::HyStart;
 use super::reno::Growth;
-use super::whole::Form;
 use super::{
     Acked, Build, Congestion, CongestionControl, CongestionEvent, Feedback, Profile, Sent, SentCalls, Setup, Timer,
     Window,
 };
 use crate::check::{factor, number};
+use crate::params::Form;
 use linux::Linux;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -88,7 +88,8 @@ impl Params {
         number("byte-counting", self.byte_counting, 1, 1000)?;
         let fixed = Params { fast_convergence: self.fast_convergence, form: self.form, ..Params::default() };
         if self.form == Form::Linux && *self != fixed {
-            let message = "\"linux\" allows only `fast-convergence`; remove the other parameters";
+            let message =
+                "\"linux\" allows only `fast-convergence`; remove the other parameters, or write `form = \"rfc\"`";
             return Err(Invalid::new("form", message));
         }
         Ok(())

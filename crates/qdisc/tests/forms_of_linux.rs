@@ -1,0 +1,400 @@
+//! RED, CHOKe, PIE and SFQ in form "linux": transcriptions of the functions of Linux 6.1, and rules by hand.
+
+use crate::link;
+use serde_json::{Value, json};
+use tailback_document::{Checked, decode};
+use tailback_qdisc::law::pie::{Estimator, Params as PieParams, Pie};
+use tailback_qdisc::law::red::{AboveMax, Adaptive, Count, Floyd, Idle, Params, Red};
+use tailback_qdisc::law::{Arrival as Arriving, ArrivalLaw, Backlog, Decision, Form};
+use tailback_qdisc::{Ecn, Fate as Verdict, Packet, Reason, Site, Spec, Traits};
+use tailback_random::Rng;
+use tailback_units::{Amount, Dur, Fraction, Rate, Size, Time};
+
+fn ms(ms: u64) -> Time {
+    Time::ZERO + Dur::from_ms(ms)
+}
+
+fn packets(packets: u64) -> Backlog {
+    Backlog { packets, bytes: packets * 1000 }
+}
+
+/// Returns RED with thresholds of 10 and 30 packets, of which the average is the queue itself.
+fn red() -> Params {
+    Params {
+        min: Some(Amount::packets(10)),
+        max: Some(Amount::packets(30)),
+        max_p: Fraction(0.4),
+        weight: Some(1.0),
+        gentle: false,
+        wait: false,
+        byte_mode: false,
+        count: Count::Packets,
+        mean_packet: Size(1000),
+        above_max: AboveMax::Mark,
+        idle: Idle::None,
+        form: Form::Linux,
+        ..Params::default()
+    }
+}
+
+/// `struct red_parms` and `struct red_vars` of `include/net/red.h`, with `Wlog` of 0.
+struct Kernel {
+    qth_min: u64,
+    qth_max: u64,
+    max_p: u32,
+    qcount: i64,
+    q_r: u64,
+}
+
+impl Kernel {
+    fn red_random(&self, rng: &mut Rng) -> u64 {
+        let step = u64::from((self.max_p / (self.qth_max - self.qth_min) as u32).max(1));
+        ((rng.uniform() * 4_294_967_296.0) as u64) / step
+    }
+    fn red_action(&mut self, qavg: u64, rng: &mut Rng) -> Decision {
+        if qavg < self.qth_min {
+            self.qcount = -1;
+            return Decision::Pass;
+        }
+        if qavg >= self.qth_max {
+            self.qcount = -1;
+            return Decision::Early;
+        }
+        self.qcount += 1;
+        if self.qcount == 0 {
+            self.q_r = self.red_random(rng);
+            return Decision::Pass;
+        }
+        if (qavg - self.qth_min) * (self.qcount as u64) < self.q_r {
+            return Decision::Pass;
+        }
+        self.qcount = 0;
+        self.q_r = self.red_random(rng);
+        Decision::Early
+    }
+}
+
+#[test]
+fn red_chooses_as_red_action() {
+    let (mut ours, mut theirs) = (Rng::named(1, "red"), Rng::named(1, "red"));
+    let mut law = Red::new(&red(), Rate::mbit(10));
+    let max_p = (0.4 * f64::from(u32::MAX)) as u32;
+    let mut kernel = Kernel { qth_min: 10, qth_max: 30, max_p, qcount: -1, q_r: 0 };
+    let (mut walk, mut queue, mut chosen) = (Rng::named(2, "queue"), 15, 0);
+    for arrival in 0..50_000 {
+        queue = (queue + walk.below(3)).saturating_sub(1).clamp(5, 34);
+        let expected = kernel.red_action(queue, &mut theirs);
+        let found = law.arrive(ms(arrival), packets(queue), 1000, &mut ours);
+        assert_eq!(found, expected, "arrival {arrival}, queue {queue}");
+        chosen += usize::from(found == Decision::Early);
+        // A full queue does not restart the count.
+        if arrival % 97 == 0 {
+            law.forced();
+        }
+    }
+    assert!(chosen > 5_000, "{chosen}");
+}
+
+/// `red_adaptative_algo` every 500 ms, by hand: thresholds of 10 and 30 packets give a target of 18 to 22.
+#[test]
+fn max_p_adapts_at_each_expiry_to_the_average_of_that_time() {
+    let adaptive = Some(Adaptive::Floyd(Floyd::default()));
+    let mut law = Red::new(&Params { adaptive, max_p: Fraction(0.02), ..red() }, Rate::mbit(10));
+    let rng = &mut Rng::named(1, "adapt");
+    // The average is 25 from 100 ms on; the expiry at 500 ms raises max_p by a quarter, 0.005, at the next arrival.
+    law.arrive(ms(100), packets(25), 1000, rng);
+    assert_eq!(law.max_p(), 0.02);
+    law.arrive(ms(501), packets(20), 1000, rng);
+    assert_eq!(law.max_p(), 0.025);
+    // At 1000 ms the average is 20, in the target.
+    law.arrive(ms(1_001), packets(40), 1000, rng);
+    assert_eq!(law.max_p(), 0.025);
+    // At 1500, 2000 and 2500 ms it is 40: a quarter of 0.025, then of 0.03125, and 0.0097…, each below 0.01.
+    law.arrive(ms(2_600), packets(12), 1000, rng);
+    let raised = 0.025 * 1.25 * 1.25 * 1.25;
+    assert!((law.max_p() - raised).abs() < 1e-12, "{}", law.max_p());
+    // At 3000 and 3500 ms it is 12, below the target; the bound of 0.01 holds before the multiplication.
+    law.arrive(ms(3_500), packets(12), 1000, rng);
+    assert!((law.max_p() - raised * 0.81).abs() < 1e-12, "{}", law.max_p());
+    law.arrive(ms(60_000), packets(12), 1000, rng);
+    assert!((0.009..0.01).contains(&law.max_p()), "{}", law.max_p());
+}
+
+#[test]
+fn without_ageing_an_idle_time_leaves_the_average_as_it_is() {
+    let mut law = Red::new(&Params { weight: Some(0.5), ..red() }, Rate::mbit(10));
+    law.observe(ms(0), packets(16));
+    law.idle(ms(1));
+    law.observe(ms(9_000), packets(0));
+    assert_eq!(law.average(), 4.0);
+}
+
+/// Returns the error of a document.
+fn refused(document: Value) -> String {
+    decode::<Spec>(document)
+        .map_or_else(|e| e.to_string(), |spec| Checked::check(&spec).expect_err("refused").to_string())
+}
+
+#[test]
+fn a_form_of_linux_refuses_what_it_does_not_have_and_says_what_to_write() {
+    let red = |more: Value| {
+        let mut red = json!({ "kind": "red", "form": "linux", "gentle": false, "wait": false, "byte-mode": false, "idle": "none" });
+        red.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        red
+    };
+    assert!(Checked::check(&decode::<Spec>(red(json!({}))).unwrap()).is_ok());
+    for (document, word) in [
+        (red(json!({ "gentle": true })), "gentle = false"),
+        (red(json!({ "idle": "ns" })), "none"),
+        (red(json!({ "victim": "head" })), "victim"),
+        (red(json!({ "adaptive": { "kind": "feng" } })), "floyd"),
+        (red(json!({ "adaptive": { "kind": "floyd", "interval": "1us" } })), "1ms"),
+        (json!({ "kind": "choke", "form": "linux" }), "gentle = false"),
+        (json!({ "kind": "pie", "form": "linux", "derandomise": false }), "derandomise"),
+        (json!({ "kind": "fq-pie", "form": "linux", "pie": { "long-delay-step": false } }), "long-delay-step"),
+        (json!({ "kind": "sfq", "form": "linux", "victim": "random" }), "victim"),
+        (json!({ "kind": "sfq", "form": "linux", "overflow": "share" }), "longest"),
+    ] {
+        let message = refused(document.clone());
+        assert!(message.contains(word) && message.contains("write"), "{document}: {message}");
+    }
+}
+
+const SITE: Site = Site { bytes: u64::MAX, packets: 10_000, rate: Rate(10_000_000) };
+
+/// Returns the flows of the packets that leave, in order, and the numbers of the arrivals that are dropped. The packets
+/// have 1000 wire bytes, and all arrive before the first leaves.
+fn served(document: Value, limit: u64, flows: &[u32]) -> (Vec<u32>, Vec<usize>) {
+    let site = Site { packets: limit, ..SITE };
+    let arrival = |flow: &u32| link::Arrival { at: Time::ZERO, flow: *flow, bytes: 1000, ecn: Ecn::NotEct };
+    let arrivals: Vec<link::Arrival> = flows.iter().map(arrival).collect();
+    let log = link::run(&mut link::build(document, &site), &arrivals, SITE.rate, 1, ms(1_000));
+    (log.departed.iter().map(|d| d.flow).collect(), log.dropped.iter().map(|d| d.arrival).collect())
+}
+
+/// `choke_enqueue`: the average, here the queue itself, must exceed the threshold of one packet before a packet is
+/// compared. Of one flow the first two packets wait; then each second arrival and a waiting packet are dropped.
+#[test]
+fn choke_compares_above_its_threshold() {
+    let red = json!({ "gentle": false, "wait": false, "byte-mode": false, "idle": "none", "count": "packets",
+                      "min": "1packets", "max": "1001packets", "max-p": 1e-6, "weight": 1.0 });
+    let (left, dropped) = served(json!({ "kind": "choke", "form": "linux", "red": red }), 1_000, &[0; 10]);
+    assert_eq!((left.len(), dropped.len()), (2, 8));
+}
+
+/// `sfq_dequeue`: with 1514 B per round a queue sends two packets of 1000 B and owes 486 B, which its next turn pays.
+#[test]
+fn sfq_sends_while_the_allotment_is_positive() {
+    let document = |form: &str| json!({ "kind": "sfq", "buckets": "per-flow", "quantum": "1514B", "form": form });
+    let flows = [0, 0, 0, 1, 1, 1];
+    assert_eq!(served(document("linux"), 100, &flows).0, [0, 0, 1, 1, 0, 1]);
+    assert_eq!(served(document("published"), 100, &flows).0, [0, 1, 0, 0, 1, 1]);
+}
+
+/// `sfq_drop`: the longest queue is that with the most packets, of equal ones the last that reached its length; if all
+/// have one packet, the queue whose turn it is loses it.
+#[test]
+fn sfq_drops_from_the_queue_with_the_most_packets() {
+    let linux = |victim: &str| json!({ "kind": "sfq", "buckets": "per-flow", "form": "linux", "victim": victim });
+    for (victim, limit, flows, dropped) in [
+        ("tail", 4, &[0, 0, 1, 1, 2][..], 3),
+        ("head", 4, &[0, 0, 1, 1, 2], 2),
+        ("tail", 5, &[0, 0, 0, 1, 1, 2], 2),
+        ("tail", 2, &[0, 1, 2], 0),
+    ] {
+        assert_eq!(served(linux(victim), limit, flows).1, [dropped], "{victim} {limit} {flows:?}");
+    }
+}
+
+/// `struct pie_vars` with the functions of `net/sched/sch_pie.c`; times are in ticks of 64 ns.
+#[derive(Default)]
+struct Sch {
+    qdelay: u64,
+    qdelay_old: u64,
+    burst_time: u64,
+    /// `u64::MAX`: invalid.
+    dq_tstamp: u64,
+    prob: u64,
+    accu_prob: u64,
+    /// -1: invalid.
+    dq_count: i64,
+    avg_dq_rate: u64,
+    dq_rate_estimator: bool,
+}
+
+const MAX_PROB: u64 = u64::MAX >> 8;
+const TARGET: u64 = 15_000_000 / 64;
+const MTU: u64 = 1514;
+
+impl Sch {
+    fn init(&mut self) {
+        (self.burst_time, self.dq_tstamp, self.accu_prob) = (150_000_000 / 64, u64::MAX, 0);
+        (self.dq_count, self.avg_dq_rate) = (-1, 0);
+    }
+    fn drop_early(&mut self, backlog: u64, rng: &mut Rng) -> bool {
+        if self.burst_time > 0 || (self.qdelay < TARGET / 2 && self.prob < MAX_PROB / 5) || backlog < 2 * MTU {
+            return false;
+        }
+        self.accu_prob = if self.prob == 0 { 0 } else { self.accu_prob + self.prob };
+        if self.accu_prob < (MAX_PROB / 100) * 85 {
+            return false;
+        }
+        if self.accu_prob >= (MAX_PROB / 2) * 17 {
+            return true;
+        }
+        if rng.uniform() * (MAX_PROB as f64) < self.prob as f64 {
+            self.accu_prob = 0;
+            return true;
+        }
+        false
+    }
+    fn process_dequeue(&mut self, now: u64, enqueued: u64, len: u64, backlog: u64) {
+        let mut dtime = 0;
+        if self.dq_rate_estimator {
+            if backlog >= 16_384 && self.dq_count == -1 {
+                (self.dq_tstamp, self.dq_count) = (now, 0);
+            }
+            if self.dq_count == -1 {
+                return;
+            }
+            self.dq_count += len as i64;
+            dtime = now - self.dq_tstamp;
+            if self.dq_count < 16_384 || dtime == 0 {
+                return;
+            }
+            let count = ((self.dq_count as u64) << 8) / dtime;
+            self.avg_dq_rate =
+                if self.avg_dq_rate == 0 { count } else { self.avg_dq_rate - (self.avg_dq_rate >> 3) + (count >> 3) };
+            if backlog < 16_384 {
+                self.dq_count = -1;
+            } else {
+                (self.dq_count, self.dq_tstamp) = (0, now);
+            }
+        } else {
+            self.qdelay = if backlog > 0 { now - enqueued } else { 0 };
+            if self.dq_tstamp != u64::MAX {
+                dtime = now - self.dq_tstamp;
+            }
+            self.dq_tstamp = now;
+        }
+        self.burst_time = self.burst_time.saturating_sub(dtime);
+    }
+    fn calculate_probability(&mut self, backlog: u64) {
+        let (qdelay, qdelay_old) = if self.dq_rate_estimator {
+            let old = self.qdelay;
+            self.qdelay_old = old;
+            (if self.avg_dq_rate > 0 { (backlog << 8) / self.avg_dq_rate } else { 0 }, old)
+        } else {
+            (self.qdelay, self.qdelay_old)
+        };
+        let mut update_prob = !(qdelay == 0 && backlog != 0);
+        let (mut alpha, mut beta) = ((2 * (MAX_PROB / 15_625_000)) >> 4, (20 * (MAX_PROB / 15_625_000)) >> 4);
+        if self.prob < MAX_PROB / 10 {
+            (alpha, beta) = (alpha >> 1, beta >> 1);
+            let mut power = 100;
+            while self.prob < MAX_PROB / power && power <= 1_000_000 {
+                (alpha, beta, power) = (alpha >> 2, beta >> 2, power * 10);
+            }
+        }
+        let mut delta =
+            (alpha as i64) * (qdelay as i64 - TARGET as i64) + (beta as i64) * (qdelay as i64 - qdelay_old as i64);
+        let oldprob = self.prob;
+        if delta > (MAX_PROB / 50) as i64 && self.prob >= MAX_PROB / 10 {
+            delta = ((MAX_PROB / 100) * 2) as i64;
+        }
+        if qdelay > 250_000_000 / 64 {
+            delta += (MAX_PROB / 50) as i64;
+        }
+        self.prob = self.prob.wrapping_add(delta as u64);
+        if delta > 0 {
+            if self.prob < oldprob {
+                self.prob = MAX_PROB;
+                update_prob = false;
+            }
+        } else if self.prob > oldprob {
+            self.prob = 0;
+        }
+        if qdelay == 0 && qdelay_old == 0 && update_prob {
+            self.prob -= self.prob / 64;
+        }
+        self.qdelay = qdelay;
+        let measured = !self.dq_rate_estimator || self.avg_dq_rate > 0;
+        if self.qdelay < TARGET / 2 && self.qdelay_old < TARGET / 2 && self.prob == 0 && measured {
+            self.init();
+        }
+        if !self.dq_rate_estimator {
+            self.qdelay_old = qdelay;
+        }
+    }
+}
+
+/// Returns the numbers of packets that join, are marked and are dropped by PIE, after a comparison of each fate with
+/// that of the transcription. A queue of 1000 B packets is served at 8 Mbit/s, and loaded more and less in turns.
+fn compared(estimator: Estimator, ecn: bool) -> [usize; 3] {
+    let params = PieParams { form: Form::Linux, ecn, estimator, ..PieParams::default() };
+    let mut law = Pie::new(&params);
+    let mut kernel = Sch { dq_rate_estimator: estimator == Estimator::DepartureRate, ..Sch::default() };
+    kernel.init();
+    let (mut ours, mut theirs, mut load) = (Rng::named(1, "pie"), Rng::named(1, "pie"), Rng::named(2, "load"));
+    let (mut queue, mut found) = (std::collections::VecDeque::new(), [0; 3]);
+    // Times are multiples of 64 ns.
+    for tick in 1..400_000_u64 {
+        let now = Time::ZERO + Dur::from_us(64 * tick);
+        let now_ticks = 1_000 * tick;
+        if law.next_update().expect("PIE has a timer") <= now {
+            let backlog = packets(queue.len() as u64);
+            law.update(now, backlog);
+            kernel.calculate_probability(backlog.bytes);
+            let p = kernel.prob as f64 / MAX_PROB as f64;
+            assert!((law.probability() - p.min(1.0)).abs() < 1e-5, "{tick}: {} {p}", law.probability());
+        }
+        let share = [0.03, 0.066, 0.02, 0.09][(tick / 20_000 % 4) as usize];
+        if load.chance(share) {
+            let code = if ecn { Ecn::Ect0 } else { Ecn::NotEct };
+            let mut packet = Packet::new(0, Traits::data(0, true).with_ecn(code), Time::ZERO, 0, 1);
+            packet.set_lengths(1000, 1000);
+            packet.at = now;
+            let backlog = packets(queue.len() as u64);
+            let fate = law.judge(&Arriving { now, packet: &packet, queue: backlog, full: false }, &mut ours);
+            let expected = if !kernel.drop_early(backlog.bytes, &mut theirs) {
+                Verdict::Joins
+            } else if ecn && kernel.prob <= MAX_PROB / 10 {
+                Verdict::Marked
+            } else {
+                kernel.accu_prob = 0;
+                Verdict::Dropped(Reason::Early)
+            };
+            assert_eq!(fate, expected, "{tick}");
+            found[match fate {
+                Verdict::Joins => 0,
+                Verdict::Marked => 1,
+                Verdict::Dropped(_) => 2,
+            }] += 1;
+            if !matches!(fate, Verdict::Dropped(_)) {
+                queue.push_back(packet);
+            }
+        }
+        // A packet leaves every 1.024 ms.
+        if tick % 16 == 0
+            && let Some(packet) = queue.pop_front()
+        {
+            let left = packets(queue.len() as u64);
+            law.depart(now, &packet, left);
+            kernel.process_dequeue(now_ticks, packet.at.0 / 64_000, 1000, left.bytes);
+        }
+    }
+    found
+}
+
+#[test]
+fn pie_decides_as_sch_pie() {
+    for (estimator, ecn) in [
+        (Estimator::Timestamp, false),
+        (Estimator::Timestamp, true),
+        (Estimator::DepartureRate, false),
+        (Estimator::DepartureRate, true),
+    ] {
+        let [joined, marked, dropped] = compared(estimator, ecn);
+        assert!(joined > 10_000 && dropped > 1_000 && (marked > 50) == ecn, "{joined} {marked} {dropped}");
+    }
+}
