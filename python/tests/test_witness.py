@@ -305,7 +305,7 @@ def comparison() -> Iterator[ModuleType]:
 def test_recorded_results_of_the_kernel_are_met_as_documented(comparison: ModuleType) -> None:
     record = comparison.read_record()
     cases = comparison.cases
-    known = {case.name: case for case in [*cases.CASES, *cases.drawn()]}
+    known = {case.name: case for case in [*cases.CASES, *cases.TREES, *cases.drawn()]}
     assert set(cases.KNOWN) <= set(record["cases"]) <= set(known)
     assert len(record["cases"]) >= comparison.SAMPLE
     # The first of the record: the others are compared by `make validate`.
@@ -315,8 +315,8 @@ def test_recorded_results_of_the_kernel_are_met_as_documented(comparison: Module
 
 def test_all_cases_can_be_run_by_the_guest(comparison: ModuleType) -> None:
     cases = comparison.cases
-    every = [*cases.CASES, *cases.drawn()]
-    assert len({one.name for one in every}) == len(every) == 139
+    every = [*cases.CASES, *cases.TREES, *cases.drawn()]
+    assert len({one.name for one in every}) == len(every) == 153
     for one in every[::9]:
         case(cases.scenario(one)).script(1)
 
