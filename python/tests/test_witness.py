@@ -171,6 +171,222 @@ def test_what_the_kernel_does_otherwise_is_noted() -> None:
     assert case(two).notes[-1].startswith("delays are not compared")
 
 
+def below(discipline: dict[str, object], buffer: str = "unlimited") -> tuple[str, ...]:
+    """Return a discipline with classes, and the commands below it."""
+    link = case(dumbbell(buffer, discipline=discipline)).links[0]
+    return link.disciplines[0], *link.below[0]
+
+
+def htb(*leaves: dict[str, object], **parameters: object) -> dict[str, object]:
+    """Return HTB with leaves below a class of 10 Mbit/s."""
+    classes = [{"name": "all", "rate": "10Mbit/s"}, *({"parent": "all", **leaf} for leaf in leaves)]
+    return tb.discipline("htb", classes=classes, **parameters)
+
+
+VOICE = {"name": "voice", "match": {"dscp": "ef"}, "rate": "1Mbit/s"}
+REST = {"name": "rest", "rate": "4Mbit/s", "ceil": "10Mbit/s"}
+
+
+def test_htb_has_classes_filters_and_disciplines_of_its_leaves() -> None:
+    voice = VOICE | {"burst": "8000B", "cburst": "16ms", "limit": "20packets"}
+    rest = REST | {"prio": 3, "quantum": "3000B", "limit": "500packets", "discipline": tb.discipline("codel", ecn=True)}
+    assert below(htb(voice, rest, default="rest", r2q=5)) == (
+        "htb default 3 r2q 5 direct_qlen 1000",
+        # 1 ms at 10 Mbit/s has 1250 B.
+        "class parent 10: classid 10:1 htb rate 10000000bit ceil 10000000bit burst 2850 cburst 2850",
+        # 16 ms at 1 Mbit/s have 2000 B.
+        "class parent 10:1 classid 10:2 htb rate 1000000bit ceil 1000000bit burst 8000 cburst 2000 prio 0",
+        # 1 ms at 4 Mbit/s has 500 B; without a match the class is that of packets without a filter.
+        "class parent 10:1 classid 10:3 htb rate 4000000bit ceil 10000000bit burst 2100 cburst 2850 prio 3 "
+        "quantum 3000",
+        # ef is 46, which the upper six bits of the field hold: 0xb8.
+        "filter parent 10: protocol ip prio 1 u32 match ip dsfield 0xb8 0xfc flowid 10:2",
+        "qdisc parent 10:2 handle 11: pfifo limit 20",
+        "qdisc parent 10:3 handle 12: codel limit 500 target 5000us interval 100000us ecn",
+    )
+
+
+def test_priority_has_a_band_for_each_level_and_all_other_packets_in_the_default_one() -> None:
+    levels = [
+        {"name": "first", "match": {"dscp": ["ef", "va"]}, "limit": "20packets"},
+        {"name": "normal", "match": {"precedence": 1}, "discipline": tb.discipline("pie", update="20ms")},
+        {"name": "last", "limit": "9000B"},
+    ]
+    assert below(tb.discipline("priority", levels=levels)) == (
+        # The default level is the one of this name, the second.
+        "prio bands 3 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
+        "filter parent 10: protocol ip prio 1 u32 match ip dsfield 0xb0 0xfc flowid 10:1",
+        "filter parent 10: protocol ip prio 1 u32 match ip dsfield 0xb8 0xfc flowid 10:1",
+        "filter parent 10: protocol ip prio 1 u32 match ip dsfield 0x20 0xe0 flowid 10:2",
+        "qdisc parent 10:1 handle 11: pfifo limit 20",
+        "qdisc parent 10:2 handle 12: pie limit 64 target 15000us tupdate 10000us alpha 2 beta 20 noecn nobytemode "
+        "no_dq_rate_estimator",
+        "qdisc parent 10:3 handle 13: bfifo limit 9000",
+    )
+    named = below(tb.discipline("priority", levels=levels, default="last"))
+    assert named[0] == "prio bands 3 priomap 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2"
+    # The four levels of a discipline without any, of which `normal` is the third.
+    assert below(tb.discipline("priority")) == (
+        "prio bands 4 priomap 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2 2",
+        *(f"qdisc parent 10:{band} handle 1{band}: pfifo limit {20 * band}" for band in range(1, 5)),
+    )
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [
+        # A packet belongs to the first class that matches: code point 8 to the first, 9 to 15 to the second.
+        ({"dscp": 8}, {"precedence": 1}, ("0x20 0xfc 1", "0x24 0xfc 2", "0x28 0xf8 2", "0x30 0xf0 2")),
+        ([{"dscp": 1}, {"exp": 7}], {"dscp": 1}, ("0x04 0xfc 1", "0xe0 0xe0 1")),
+        (
+            {"precedence": 0, "dscp": [0, 8]},
+            {},
+            ("0x00 0xfc 1", "0x04 0xfc 2", "0x08 0xf8 2", "0x10 0xf0 2", "0x20 0xe0 2", "0x40 0xc0 2", "0x80 0x80 2"),
+        ),
+        ({"not": {"any": [{"precedence": [0, 1, 2, 3]}, {"precedence": 5}]}}, None, ("0x80 0xe0 1", "0xc0 0xc0 1")),
+        ({"all": [{"precedence": 4}, {"dscp": ["cs4", "cs5"]}]}, None, ("0x80 0xfc 1",)),
+    ],
+)
+def test_filters_have_the_code_points_of_which_a_match_is_the_first(
+    first: object, second: object, expected: tuple[str, ...]
+) -> None:
+    levels = [{"match": first}, *([{"match": second}] if second is not None else []), {"name": "rest"}]
+    filters = [one.split() for one in below(tb.discipline("priority", levels=levels)) if one.startswith("filter")]
+    assert tuple(f"{words[-4]} {words[-3]} {words[-1].removeprefix('10:')}" for words in filters) == expected
+
+
+def test_trees_nest_and_numbers_of_disciplines_and_classes_are_hexadecimal() -> None:
+    inner = tb.discipline("priority", levels=[{"match": {"dscp": "ef"}}, {"name": "other"}])
+    leaves = [{"name": f"c{i}", "match": {"dscp": i}, "rate": "1Mbit/s"} for i in range(1, 9)]
+    leaves.append({"name": "two", "match": {"dscp": ["ef", "cs2"]}, "rate": "1Mbit/s", "discipline": inner})
+    found = below(htb(*leaves, default="two"))
+    assert found[0] == "htb default a r2q 10 direct_qlen 1000"
+    # The leaves have the handles 11: to 18: and 19:, the levels of the last one 1a: and 1b:.
+    assert found[-4:] == (
+        "qdisc parent 10:a handle 19: prio bands 2 priomap 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1 1",
+        "filter parent 19: protocol ip prio 1 u32 match ip dsfield 0xb8 0xfc flowid 19:1",
+        "qdisc parent 19:1 handle 1a: pfifo limit 64",
+        "qdisc parent 19:2 handle 1b: pfifo limit 64",
+    )
+
+
+def test_commands_of_a_tree_are_those_of_the_device() -> None:
+    script = case(dumbbell("unlimited", discipline=htb(VOICE, REST, default="rest"))).script(1)
+    lines = [line for line in script.splitlines() if " l0 parent 10:" in line]
+    assert [line.split()[:6] for line in lines] == [
+        *[["class", "add", "dev", "l0", "parent", parent] for parent in ("10:", "10:1", "10:1")],
+        ["filter", "add", "dev", "l0", "parent", "10:"],
+        *[["qdisc", "add", "dev", "l0", "parent", parent] for parent in ("10:2", "10:3")],
+    ]
+    # Below the shaper of the link.
+    assert "qdisc add dev l0 parent 1:1 handle 10: htb default 3 r2q 10 direct_qlen 1000\nclass add" in script
+
+
+def test_adaptive_red_adapts_below_a_class_too() -> None:
+    red = tb.discipline("red", min="20packets", max="60packets", adaptive=tb.kind("floyd"), **RED)
+    made = case(dumbbell("unlimited", discipline=htb(VOICE, REST | {"discipline": red}, default="rest")))
+    assert [line for line in made.script(1).splitlines() if " adapt " in line] == [
+        f"inside n{made.nodes.index('r0')} $traffic adapt l0 12 || failed 'the adaptation of RED at r0'"
+    ]
+
+
+def test_buckets_of_htb_count_what_the_scenario_says() -> None:
+    def counted(**accounting: object) -> list[str]:
+        """Return the parameters of the two leaves after `prio 0`."""
+        leaves = (VOICE | {"accounting": {"bytes": "44B", "least": "64B", "cells": True}}, REST)
+        made = below(htb(*leaves, default="rest", **accounting))
+        return [one.partition(" prio 0")[2] for one in made[2:4]]
+
+    assert counted() == [" overhead 44 mpu 64 linklayer atm", ""]
+    assert counted(accounting="18B") == [" overhead 44 mpu 64 linklayer atm", " overhead 18"]
+    # Frames have 18 B in buffers and 38 B in the guest.
+    framed = dumbbell("unlimited", discipline=htb(VOICE, REST, default="rest", accounting="24B")).set(
+        {"network.framing": "ethernet"}
+    )
+    assert case(framed).links[0].below[0][1].endswith(" prio 0 overhead 4")
+
+
+def test_a_bucket_that_tc_rounds_down_is_noted() -> None:
+    # 36 B take 9.6 us at 30 Mbit/s; 9 us are 140 ticks of 64 ns, in which 33.6 B are sent.
+    rounded = htb(VOICE | {"ceil": "30Mbit/s", "cburst": "36B"}, REST, default="rest")
+    assert case(dumbbell("unlimited", discipline=rounded)).notes[0] == (
+        "htb: the cburst of `voice` has 34 B in Linux 6.1, not 36 B (ticks of 64 ns, of which tc takes those in whole "
+        "microseconds)"
+    )
+    exact = case(dumbbell("unlimited", discipline=htb(VOICE, REST, default="rest"))).notes
+    assert not any(note.startswith("htb") for note in exact)
+
+
+def test_htb_without_a_default_class_has_none_on_linux() -> None:
+    assert below(htb(VOICE, REST))[0] == "htb r2q 10 direct_qlen 1000"
+    assert below(tb.discipline("htb")) == ("htb r2q 10 direct_qlen 1000",)
+
+
+def levels(*matches: object, limit: str = "64packets") -> dict[str, object]:
+    """Return priority queueing with levels of these matches, and a level for other packets."""
+    entries = [*({"match": match, "limit": limit} for match in matches), {"name": "rest", "limit": limit}]
+    return tb.discipline("priority", levels=entries)
+
+
+@pytest.mark.parametrize(
+    ("discipline", "buffer", "message"),
+    [
+        (levels({"flows": "tcp"}), "unlimited", "priority: the guest finds classes by code points, not by `flow"),
+        (levels({"class": 1}), "unlimited", "by code points, not by `class`"),
+        (levels({"not": {"colour": "red"}}), "unlimited", "by code points, not by `colour`"),
+        (levels(), "unlimited", r"2 to 16 bands \(prio_tune\), not 1"),
+        (levels(*({"dscp": i} for i in range(16))), "unlimited", "not 17"),
+        (levels({"dscp": 1}), "127packets", "priority: Linux 6.1 has no limit of all classes together"),
+        (levels({"dscp": 1}), "1MB", "a sum of at most 1MB"),
+        (htb(VOICE, REST, default="rest"), "1999packets", "htb: Linux 6.1 has no limit of all classes together"),
+        (htb(VOICE, REST), "2999packets", "a sum of at most 2999packets"),
+        (
+            htb(VOICE | {"limit": "60packets", "discipline": levels({"dscp": 1})}, REST),
+            "unlimited",
+            "priority: .* 60packets",
+        ),
+        (htb(VOICE, REST, accounting="-8B"), "unlimited", "`accounting` must be at least 0B"),
+        (htb(VOICE | {"discipline": tb.discipline("blue")}, REST), "unlimited", "no discipline such as `blue`"),
+        (
+            htb(VOICE | {"limit": "9kB", "discipline": tb.discipline("codel")}, REST),
+            "unlimited",
+            "codel: .* in packets",
+        ),
+        (htb(VOICE | {"discipline": tb.discipline("red", weight=0.002)}, REST), "unlimited", "red: `byte-mode = true`"),
+    ],
+)
+def test_what_classes_of_the_kernel_do_not_have_is_refused(
+    discipline: dict[str, object], buffer: str, message: str
+) -> None:
+    with pytest.raises(Refused, match=message):
+        case(dumbbell(buffer, discipline=discipline))
+
+
+def test_a_common_limit_that_the_classes_cannot_reach_is_accepted() -> None:
+    assert below(levels({"dscp": 1}), "128packets") == below(levels({"dscp": 1}))
+    assert below(htb(VOICE, REST), "3000packets") == below(htb(VOICE, REST))
+
+
+def test_frames_that_the_guest_counts_longer_than_buffers_need_an_accounting() -> None:
+    framed = dumbbell("unlimited", discipline=htb(VOICE, REST, default="rest")).set({"network.framing": "ethernet"})
+    with pytest.raises(Refused, match="the guest counts 20 B more than buffers do"):
+        case(framed)
+
+
+def test_acknowledgements_whose_class_the_guest_would_not_find_are_refused() -> None:
+    def made(port: str, dscp: str) -> tb.Scenario:
+        tree = {"buffer": "unlimited", "discipline": levels({"dscp": "ef"})}
+        return dumbbell().set(
+            {f"switches.{port}.ports": {"r0" if port == "r1" else "r1": tree}, "flows[tcp].dscp": dscp}
+        )
+
+    # The tree is on the path of data packets, which have their code point; on that of acknowledgements, which have 0.
+    assert case(made("r0", "ef")).flows[0].code_point == 46
+    with pytest.raises(Refused, match=r"flows\.tcp: its acknowledgements have the code point 0 .* not 46, .* r1->r0"):
+        case(made("r1", "ef"))
+    assert case(made("r1", "cs0")).flows[0].code_point == 0
+
+
 def test_sfb_has_the_increments_of_the_kernel_instead_of_those_of_tc() -> None:
     # sfb_default_ops in sch_sfb.c, in units of 1/65535: (65535 + 500) / 1000 = 66 and (65535 + 3000) / 6000 = 11.
     expected = f"sfb limit 100 max 25 target 20 increment {66 / 65535:.9f} decrement {11 / 65535:.9f}"
@@ -305,7 +521,7 @@ def comparison() -> Iterator[ModuleType]:
 def test_recorded_results_of_the_kernel_are_met_as_documented(comparison: ModuleType) -> None:
     record = comparison.read_record()
     cases = comparison.cases
-    known = {case.name: case for case in [*cases.CASES, *cases.drawn()]}
+    known = {case.name: case for case in [*cases.CASES, *cases.TREES, *cases.drawn()]}
     assert set(cases.KNOWN) <= set(record["cases"]) <= set(known)
     assert len(record["cases"]) >= comparison.SAMPLE
     # The first of the record: the others are compared by `make validate`.
@@ -315,8 +531,8 @@ def test_recorded_results_of_the_kernel_are_met_as_documented(comparison: Module
 
 def test_all_cases_can_be_run_by_the_guest(comparison: ModuleType) -> None:
     cases = comparison.cases
-    every = [*cases.CASES, *cases.drawn()]
-    assert len({one.name for one in every}) == len(every) == 139
+    every = [*cases.CASES, *cases.TREES, *cases.drawn()]
+    assert len({one.name for one in every}) == len(every) == 153
     for one in every[::9]:
         case(cases.scenario(one)).script(1)
 

@@ -1,4 +1,4 @@
-"""Dumbbells of the comparison with the TCP and the disciplines of Linux: a list, and cases drawn from a seed.
+"""Dumbbells of the comparison with the TCP and the disciplines of Linux: lists, and cases drawn from a seed.
 
 The cases and the tolerances (`METRICS` in tailback.witness.outcome) were written before the first comparison.
 """
@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import math
 import random
-from dataclasses import dataclass, fields
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
 
 import tailback as tb
 
@@ -66,9 +68,98 @@ class Dumbbell:
     @property
     def times_s(self) -> tuple[float, float]:
         """Warm-up and length of the run, seconds: about 60 000 full packets are measured, within 15 to 60 s."""
-        measured = min(max(round(60_000 * 8 * (self.segment + 52) / (self.rate * 1e6)), 15), 60)
-        warmup = min(max(round(100 * self.rtt[1] * 1e-3), 10), 20)
-        return warmup, warmup + measured
+        return _times_s(self.rate, self.rtt[1], self.segment)
+
+
+def _times_s(rate: float, rtt: float, segment: int) -> tuple[float, float]:
+    """Return the warm-up and the length of a run, seconds."""
+    measured = min(max(round(60_000 * 8 * (segment + 52) / (rate * 1e6)), 15), 60)
+    warmup = min(max(round(100 * rtt * 1e-3), 10), 20)
+    return warmup, warmup + measured
+
+
+@dataclass(frozen=True)
+class Leaf:
+    """A class of a tree without classes below it, with its packets."""
+
+    point: str
+    """Code point of its packets, which is also the name of the class."""
+    htb: Mapping[str, object] = field(default_factory=dict)
+    """Other parameters of its class of HTB: rate, ceiling, parent, priority, quantum."""
+    flows: int = 0
+    """Number of endless transfers, from a host of their own."""
+    control: str = "reno"
+    """Congestion control."""
+    rtt: float = 40
+    """Round-trip time of the transfers without queues, ms."""
+    onoff: float = 0
+    """Rate of a source of packets of 1000 B, without TCP, while it is on, Mbit/s."""
+    periods_s: tuple[float, float] = (0.5, 0.5)
+    """Means of its exponential on and off periods, seconds."""
+    queue: int = 100
+    """Packets that may wait."""
+    aqm: str = "drop-tail"
+    """Discipline: one of `Dumbbell.aqm`."""
+    ecn: bool = False
+    """Whether the transfers and the discipline use ECN."""
+
+
+@dataclass(frozen=True)
+class Tree:
+    """A dumbbell whose bottleneck has classes of HTB or of priority, with the traffic of each, and a probe."""
+
+    about: str
+    """Classes and traffic."""
+    leaves: tuple[Leaf | tuple[Leaf, ...], ...]
+    """Leaves in the order of the classes; several in one entry have priority queueing in a class of HTB, whose other
+    parameters are those of the first."""
+    probe: str
+    """Code point of the probe's packets."""
+    rate: float = 10
+    """Rate of the bottleneck, Mbit/s."""
+    above: tuple[Mapping[str, object], ...] = ()
+    """Classes of HTB that have others below them, parents first; none: the tree is one of priority queueing."""
+
+    @property
+    def name(self) -> str:
+        """Name of the case."""
+        return f"{'htb' if self.above else 'priority'} {self.rate:g} Mbit/s: {self.about}; probe {self.probe}"
+
+    @property
+    def every(self) -> list[Leaf]:
+        """All leaves."""
+        return [leaf for entry in self.leaves for leaf in (entry if isinstance(entry, tuple) else (entry,))]
+
+    @property
+    def times_s(self) -> tuple[float, float]:
+        """Warm-up and length of the run, seconds."""
+        return _times_s(self.rate, max(leaf.rtt for leaf in self.every), 1448)
+
+    def discipline(self, preset: bool) -> dict[str, object]:
+        """Return the table of the bottleneck's discipline."""
+
+        def inside(leaf: Leaf) -> dict[str, object]:
+            own = discipline(
+                Dumbbell(leaf.flows, self.rate, (leaf.rtt,) * 2, leaf.queue, leaf.aqm, ecn=leaf.ecn), preset
+            )
+            return {"match": {"dscp": leaf.point}, "limit": f"{leaf.queue}packets", "discipline": own}
+
+        def levels(leaves: tuple[Leaf, ...]) -> dict[str, object]:
+            own = [{"name": leaf.point, **inside(leaf)} for leaf in leaves]
+            return dict(tb.discipline("priority", levels=own, default=leaves[-1].point))
+
+        if not self.above:
+            return levels(tuple(self.every))
+        classes: list[Mapping[str, object]] = [*self.above]
+        for entry in self.leaves:
+            first = entry[0] if isinstance(entry, tuple) else entry
+            own: dict[str, object] = {"name": first.point, **first.htb}
+            if isinstance(entry, tuple):
+                match = {"dscp": [leaf.point for leaf in entry]}
+                classes.append(own | {"match": match, "limit": "1000packets", "discipline": levels(entry)})
+            else:
+                classes.append(own | inside(entry))
+        return dict(tb.discipline("htb", classes=classes, default=classes[-1]["name"]))
 
 
 def _red(adaptive: bool = False) -> dict[str, object]:
@@ -123,19 +214,21 @@ def discipline(case: Dumbbell, preset: bool = False) -> dict[str, object]:
     raise ValueError(case.aqm)
 
 
-def scenario(case: Dumbbell, preset: bool = False) -> tb.Scenario:
+def _transport(case: Dumbbell | Leaf, segment: int, preset: bool) -> Any:
+    own = {"preset": "linux-6.1"} if preset else {}
+    control, ecn = tb.kind(case.control), "classic" if case.ecn else "off"
+    return tb.tcp(segment=f"{segment}B", header="52B", congestion_control=control, ecn=ecn, **own)
+
+
+def scenario(case: Dumbbell | Tree, preset: bool = False) -> tb.Scenario:
     """Return a case as a scenario, with Tailback's default transport apart from the sizes of packets.
 
     With `preset` it has the defaults of Linux 6.1 instead, and disciplines have the form "linux".
     """
+    if isinstance(case, Tree):
+        return _tree(case, preset)
     warmup, end = case.times_s
-    transport = tb.tcp(
-        segment=f"{case.segment}B",
-        header="52B",
-        congestion_control=tb.kind(case.control),
-        ecn="classic" if case.ecn else "off",
-        **({"preset": "linux-6.1"} if preset else {}),
-    )
+    transport = _transport(case, case.segment, preset)
     near, far = ((rtt / 2 - 1.0) for rtt in case.rtt)
     access = "1Gbit/s"
     port: dict[str, object] = {"buffer": f"{case.queue}packets", "discipline": discipline(case, preset)}
@@ -180,6 +273,38 @@ def scenario(case: Dumbbell, preset: bool = False) -> tb.Scenario:
             start_spread="1s", transport=transport,
         )  # fmt: skip
     return made
+
+
+def _tree(case: Tree, preset: bool) -> tb.Scenario:
+    """Return a case with classes as a scenario."""
+    warmup, end = case.times_s
+    access = "1Gbit/s"
+    port: dict[str, object] = {"buffer": "unlimited", "discipline": case.discipline(preset)}
+    made = (
+        tb.Scenario(duration=f"{end}s", warmup=f"{warmup}s", framing="none", buffer="unlimited")
+        .host("p")
+        .host("q")
+        .switch("r0", ports={"r1": port})
+        .switch("r1", ports={"r0": {"buffer": "1000packets"}})
+        .link(["r0", "r1"], rate=f"{case.rate:g}Mbit/s", delay="500us")
+        .link(["p", "r0"], rate=access, delay="1ms")
+        .link(["r1", "q"], rate=access, delay="1ms")
+    )
+    for leaf in case.every:
+        name = leaf.point
+        if leaf.flows:
+            made = made.host(f"s-{name}").host(f"t-{name}")
+            made = made.link([f"s-{name}", "r0"], rate=access, delay=f"{leaf.rtt / 2 - 1:g}ms")
+            made = made.link(["r1", f"t-{name}"], rate=access, delay="500us")
+            made = made.flow(
+                f"tcp-{name}", f"s-{name}", f"t-{name}", tb.source("bulk"), count=leaf.flows, start_spread="1s",
+                dscp=name, transport=_transport(leaf, 1448, preset),
+            )  # fmt: skip
+        if leaf.onoff:
+            on, off = (f"{one:g}s" for one in leaf.periods_s)
+            source = tb.source("on-off", packet="1000B", rate=f"{leaf.onoff:g}Mbit/s", on=on, off=off)
+            made = made.flow(f"onoff-{name}", "p", "q", source, dscp=name)
+    return made.flow("probe", "p", "q", tb.source("poisson", packet="100B", rate="40kbit/s"), dscp=case.probe)
 
 
 SHORT, MIDDLE, LONG, SPREAD = (10, 10), (40, 80), (200, 200), (20, 200)
@@ -234,6 +359,111 @@ CASES = [
     Dumbbell(2, 10, MIDDLE, 100, control="bbr", loss=0.01),
 ]
 """Listed cases."""
+
+
+def _rates(rate: str, ceil: str = "10Mbit/s", **more: object) -> dict[str, object]:
+    """Return the parameters of a class of HTB below the class `all`."""
+    return {"parent": "all", "rate": rate, "ceil": ceil, **more}
+
+
+_ALL: tuple[Mapping[str, object], ...] = ({"name": "all", "rate": "10Mbit/s"},)
+_SITES: tuple[Mapping[str, object], ...] = (
+    *_ALL,
+    {"name": "one", "parent": "all", "rate": "6Mbit/s", "ceil": "10Mbit/s"},
+    {"name": "two", "parent": "all", "rate": "4Mbit/s", "ceil": "10Mbit/s"},
+)
+TREES = [
+    # HTB: rates and ceilings, a class that is idle at times, turns of a quantum.
+    Tree(
+        "3 + 7, 4 reno each",
+        (Leaf("af11", _rates("3Mbit/s"), 4), Leaf("cs0", _rates("7Mbit/s"), 4)),
+        "af11",
+        above=_ALL,
+    ),
+    Tree(
+        "2 (at most 4) + 4, 4 cubic each",
+        (Leaf("af11", _rates("2Mbit/s", "4Mbit/s"), 4, "cubic"), Leaf("cs0", _rates("4Mbit/s"), 4, "cubic", 80)),
+        "af11",
+        above=_ALL,
+    ),
+    Tree(
+        "2 + 6 of 8, 2 cubic and 4 reno",
+        (Leaf("af11", _rates("2Mbit/s", "8Mbit/s"), 2, "cubic"), Leaf("cs0", _rates("6Mbit/s", "8Mbit/s"), 4)),
+        "cs0",
+        above=({"name": "all", "rate": "8Mbit/s"},),
+    ),
+    Tree(
+        "4 with on-off 5 (2 s, 2 s) first + 6 with 4 reno",
+        (
+            Leaf("ef", _rates("4Mbit/s", prio=0), onoff=5, periods_s=(2, 2)),
+            Leaf("cs0", _rates("6Mbit/s", prio=1), 4, rtt=20),
+        ),
+        "cs0",
+        above=_ALL,
+    ),
+    Tree(
+        "1 + 1 with quanta 1500 + 4500, 4 reno each",
+        (Leaf("af11", _rates("1Mbit/s", quantum="1500B"), 4), Leaf("cs0", _rates("1Mbit/s", quantum="4500B"), 4)),
+        "af11",
+        above=_ALL,
+    ),
+    # HTB: other disciplines in the classes.
+    Tree(
+        "3 drop-tail + 7 fq-codel, 4 cubic each",
+        (
+            Leaf("af11", _rates("3Mbit/s"), 4, "cubic", queue=60),
+            Leaf("cs0", _rates("7Mbit/s"), 4, "cubic", 80, queue=500, aqm="fq-codel"),
+        ),
+        "cs0",
+        above=_ALL,
+    ),
+    Tree(
+        "5 codel + 5 codel ecn, 4 reno and 4 cubic",
+        (
+            Leaf("af11", _rates("5Mbit/s"), 4, queue=500, aqm="codel"),
+            Leaf("cs0", _rates("5Mbit/s"), 4, "cubic", queue=500, aqm="codel", ecn=True),
+        ),
+        "af11",
+        above=_ALL,
+    ),
+    # HTB of three levels: two sites with two classes each.
+    Tree(
+        "sites of 6 and 4, 2 reno and 2 cubic in each",
+        (
+            Leaf("af21", _rates("2Mbit/s", prio=0) | {"parent": "one"}, 2),
+            Leaf("af11", _rates("4Mbit/s", prio=1) | {"parent": "one"}, 2, "cubic"),
+            Leaf("af31", _rates("1Mbit/s", prio=0) | {"parent": "two"}, 2),
+            Leaf("cs0", _rates("3Mbit/s", prio=1) | {"parent": "two"}, 2, "cubic"),
+        ),
+        "af11",
+        above=_SITES,
+    ),
+    # Priority queueing in a class of HTB.
+    Tree(
+        "4 of (on-off 2 before 4 reno) + 6 with 4 reno",
+        ((Leaf("ef", _rates("4Mbit/s"), onoff=2), Leaf("af11", flows=4)), Leaf("cs0", _rates("6Mbit/s"), 4)),
+        "af11",
+        above=_ALL,
+    ),
+    # Priority queueing.
+    Tree("on-off 4 before 4 reno", (Leaf("ef", onoff=4), Leaf("cs0", flows=4)), "cs0"),
+    Tree("on-off 4 before 4 cubic", (Leaf("ef", onoff=4), Leaf("cs0", flows=4, control="cubic", rtt=80)), "ef"),
+    Tree(
+        "on-off 3 before on-off 6 before 4 cubic",
+        (Leaf("ef", onoff=3), Leaf("af11", onoff=6), Leaf("cs0", flows=4, control="cubic")),
+        "af11",
+    ),
+    Tree("on-off 3 before 8 reno red", (Leaf("ef", onoff=3), Leaf("cs0", flows=8, queue=120, aqm="red")), "cs0"),
+    Tree(
+        "on-off 3 before 4 cubic fq-codel",
+        (Leaf("ef", onoff=3), Leaf("cs0", flows=4, control="cubic", queue=500, aqm="fq-codel")),
+        "cs0",
+    ),
+]
+"""Listed cases with classes of HTB or of priority queueing.
+
+Numbers in their names are assured rates, and rates of on-off sources while on, Mbit/s.
+"""
 KNOWN: dict[str, tuple[set[str], set[str]]] = {
     "32 reno drop-tail 10 Mbit/s 40-80 ms q=100": ({"loss"}, set()),
     "200 cubic drop-tail 100 Mbit/s 40-80 ms q=400": ({"jain"}, set()),

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import cases
-from cases import Dumbbell
+from cases import Dumbbell, Tree
 from compare import rewrite
 
 from tailback.scenario import Scenario
@@ -45,7 +45,7 @@ SAMPLE = 12
 class Row:
     """Comparison of a case."""
 
-    case: Dumbbell
+    case: Dumbbell | Tree
     kernel: list[Outcome]
     """Results of the kernel by seed."""
     defaults: list[Line]
@@ -65,7 +65,7 @@ def misses(lines: list[Line]) -> list[str]:
     return [f"{line.metric} {line.verdict}" for line in lines if line.verdict not in ("inside", "none")]
 
 
-def with_preset(case: Dumbbell, runs: list[Outcome]) -> list[Line]:
+def with_preset(case: Dumbbell | Tree, runs: list[Outcome]) -> list[Line]:
     """Compare a case with the preset with the outcomes of the kernel, with all of its seeds."""
     found, _, _ = compare(
         cases.scenario(case, preset=True), case_of(cases.scenario(case)), lambda seed: runs[seed - 1],
@@ -74,7 +74,7 @@ def with_preset(case: Dumbbell, runs: list[Outcome]) -> list[Line]:
     return found
 
 
-def measured(case: Dumbbell, scenario: Scenario, answers: Answers, least: int, most: int) -> Row:
+def measured(case: Dumbbell | Tree, scenario: Scenario, answers: Answers, least: int, most: int) -> Row:
     """Compare a case with the kernel, with so many seeds that no metric is undecided in either form, or with `most`."""
     while True:
         found, runs, _ = compare(scenario, case_of(scenario), answers, least=least, most=most)
@@ -96,7 +96,7 @@ def outcome(values: dict[str, float | None]) -> Outcome:
     return Outcome(**{key: float("nan") if value is None else value for key, value in values.items()})  # type: ignore[arg-type]
 
 
-def recorded(case: Dumbbell, record: dict[str, Any]) -> Row:
+def recorded(case: Dumbbell | Tree, record: dict[str, Any]) -> Row:
     """Compare a case with the recorded results of the kernel, with all recorded seeds."""
     runs = [outcome(one) for one in record["cases"][case.name]]
     scenario = cases.scenario(case)
@@ -104,7 +104,7 @@ def recorded(case: Dumbbell, record: dict[str, Any]) -> Row:
     return Row(case, runs, found, with_preset(case, runs))
 
 
-def sample(known: list[Dumbbell], count: int = SAMPLE) -> list[Dumbbell]:
+def sample(known: list[Dumbbell | Tree], count: int = SAMPLE) -> list[Dumbbell | Tree]:
     """Return `count` of the cases, evenly spread over the list."""
     count = min(count, len(known))
     return [known[i * len(known) // count] for i in range(count)]
@@ -178,7 +178,9 @@ def main() -> int:
     parser.add_argument("--record", action="store_true", help="add the results of the kernel to the recorded ones")
     parser.add_argument("--page", type=Path, help="page whose marked region the tables replace")
     options = parser.parse_args()
-    known = [*cases.CASES, *cases.drawn()] if options.draw is None else cases.drawn(*options.draw)
+    known: list[Dumbbell | Tree] = (
+        [*cases.CASES, *cases.TREES, *cases.drawn()] if options.draw is None else [*cases.drawn(*options.draw)]
+    )
     if options.sample:
         known = sample(known)
     chosen = [case for case in known if re.search(options.cases, case.name)]

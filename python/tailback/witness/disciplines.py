@@ -12,7 +12,7 @@ from typing import Any
 
 from tailback import _native
 
-__all__ = ["Refused", "command"]
+__all__ = ["Options", "Refused", "command"]
 
 Table = Mapping[str, Any]
 
@@ -34,7 +34,7 @@ def command(discipline: Table, buffer: str, rate_bps: int) -> tuple[str, list[st
     made = _KINDS.get(kind)
     if made is None:
         raise Refused(f"Linux 6.1 has no discipline such as `{kind}`")
-    options = _Options(kind, {key: value for key, value in discipline.items() if key != "kind"})
+    options = Options(kind, {key: value for key, value in discipline.items() if key != "kind"})
     text = made(options, buffer, rate_bps)
     options.finish()
     return text, options.notes
@@ -44,7 +44,7 @@ TICK_PS = 10_000_000_000
 """Tick of the guest's timers, picoseconds (`HZ` of 100, which User-Mode Linux fixes)."""
 
 
-class _Options:
+class Options:
     """Parameters of a discipline; notes which have been read."""
 
     def __init__(self, kind: str, table: Table) -> None:
@@ -118,13 +118,13 @@ def _flag(value: Any, name: str, otherwise: str = "") -> str:
     return f" {word}" if word else ""
 
 
-def _drop_tail(_options: _Options, buffer: str, _rate_bps: int) -> str:
+def _drop_tail(_options: Options, buffer: str, _rate_bps: int) -> str:
     if buffer == "unlimited" or buffer.endswith("packets"):
         return f"pfifo limit {_packets('drop-tail', buffer)}"
     return f"bfifo limit {_native.parse_bytes(buffer)}"
 
 
-def _codel(options: _Options, buffer: str, _rate_bps: int) -> str:
+def _codel(options: Options, buffer: str, _rate_bps: int) -> str:
     options.fixed("codel_change: the device's MTU", mtu="1514B")
     options.codel()
     threshold = options.take("ce-threshold")
@@ -135,7 +135,7 @@ def _codel(options: _Options, buffer: str, _rate_bps: int) -> str:
     )
 
 
-def _fq_codel(options: _Options, buffer: str, _rate_bps: int) -> str:
+def _fq_codel(options: Options, buffer: str, _rate_bps: int) -> str:
     options.fixed("fq_codel_init: the device's MTU", mtu="1514B")
     options.codel()
     buckets = options.take("buckets")
@@ -151,7 +151,7 @@ def _fq_codel(options: _Options, buffer: str, _rate_bps: int) -> str:
     )
 
 
-def _pie_law(options: _Options) -> str:
+def _pie_law(options: Options) -> str:
     """Return the parameters of PIE's control law."""
     options.fixed("pie_calculate_probability: 150 ms", burst="150ms")
     options.fixed("pie_drop_early: accu_prob", derandomise=True)
@@ -176,18 +176,18 @@ def _pie_law(options: _Options) -> str:
     )
 
 
-def _pie(options: _Options, buffer: str, _rate_bps: int) -> str:
+def _pie(options: Options, buffer: str, _rate_bps: int) -> str:
     options.fixed("pie_drop_early: a tenth", mark_limit=0.1)
     options.form("measures the burst allowance by departures")
     return f"pie limit {_packets('pie', buffer)} {_pie_law(options)}"
 
 
-def _fq_pie(options: _Options, buffer: str, _rate_bps: int) -> str:
+def _fq_pie(options: Options, buffer: str, _rate_bps: int) -> str:
     buckets = options.take("buckets")
     if not isinstance(buckets, int):
         raise Refused("fq-pie: Linux 6.1 assigns flows to queues by a hash; write a number of `buckets`")
     options.form("removes a new queue that runs empty from its lists if there are no old queues")
-    law = _Options("fq-pie", options.take("pie"))
+    law = Options("fq-pie", options.take("pie"))
     law.take("form")  # It is that of the discipline.
     limit = law.take("mark-limit")
     percent = 100 * limit
@@ -240,7 +240,7 @@ def burst(weight: float, minimum: float) -> int:
     return low
 
 
-def _red_law(options: _Options, count: str = "bytes") -> tuple[int, int, int, str]:
+def _red_law(options: Options, count: str = "bytes") -> tuple[int, int, int, str]:
     """Return the thresholds and the mean packet, bytes, and the parameters after them; `count` is the kernel's unit."""
     mean = _native.parse_bytes(options.take("mean-packet"))
     options.other("count", count, f"averages the queue in {count}")
@@ -278,7 +278,7 @@ def _red_law(options: _Options, count: str = "bytes") -> tuple[int, int, int, st
     )
 
 
-def _red(options: _Options, buffer: str, rate_bps: int) -> str:
+def _red(options: Options, buffer: str, rate_bps: int) -> str:
     options.form("chooses by a number drawn at the last choice")
     low, high, mean, rest = _red_law(options)
     if buffer == "unlimited":
@@ -290,10 +290,10 @@ def _red(options: _Options, buffer: str, rate_bps: int) -> str:
     return f"red limit {limit} min {low} max {high} avpkt {mean} bandwidth {rate_bps}bit {rest}"
 
 
-def _choke(options: _Options, buffer: str, rate_bps: int) -> str:
+def _choke(options: Options, buffer: str, rate_bps: int) -> str:
     options.fixed("choke_peek_random: one packet", candidates=1)
     options.form("compares before RED counts, and chooses by a number drawn at the last choice")
-    law = _Options("choke", options.take("red"))
+    law = Options("choke", options.take("red"))
     law.take("form")  # It is that of the discipline.
     # choke_enqueue passes the number of waiting packets to red_calc_qavg.
     low, high, mean, rest = _red_law(law, "packets")
@@ -306,7 +306,7 @@ def _choke(options: _Options, buffer: str, rate_bps: int) -> str:
     )
 
 
-def _sfq(options: _Options, buffer: str, _rate_bps: int) -> str:
+def _sfq(options: Options, buffer: str, _rate_bps: int) -> str:
     options.fixed("sfq_drop: the longest queue", overflow="longest")
     linux = options.form("serves a queue while its bytes last, and drops from the queue with the most packets")
     head = {"tail": "", "head": " headdrop"}.get(victim := options.take("victim"))
@@ -331,7 +331,7 @@ def _sfq(options: _Options, buffer: str, _rate_bps: int) -> str:
     )
 
 
-def _sfb(options: _Options, buffer: str, _rate_bps: int) -> str:
+def _sfb(options: Options, buffer: str, _rate_bps: int) -> str:
     options.fixed("sch_sfb.c", form="linux")
     options.fixed("sfb_enqueue: ECN-capable packets are marked", ecn=True)
     options.fixed("SFB_NUMBUCKETS", bins=16, levels=8)
@@ -346,7 +346,7 @@ def _sfb(options: _Options, buffer: str, _rate_bps: int) -> str:
     return "sfb " + " ".join(words)
 
 
-_KINDS: dict[str, Callable[[_Options, str, int], str]] = {
+_KINDS: dict[str, Callable[[Options, str, int], str]] = {
     "drop-tail": _drop_tail,
     "red": _red,
     "choke": _choke,

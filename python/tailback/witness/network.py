@@ -17,8 +17,9 @@ from typing import Any
 from tailback import _native
 from tailback.bounds.port import code_point
 from tailback.scenario import Scenario
-from tailback.witness.disciplines import UNLIMITED_PACKETS, Refused, command
+from tailback.witness.disciplines import UNLIMITED_PACKETS, Refused
 from tailback.witness.kernel import PORT, START_S
+from tailback.witness.trees import ROOT, translated
 
 __all__ = ["Case", "Flows", "Link", "case"]
 
@@ -45,6 +46,15 @@ class Link:
     """Discipline of the port at each end, in the syntax of tc."""
     notes: tuple[str, ...] = ()
     """What the kernel's disciplines do otherwise than those of the scenario."""
+    below: tuple[tuple[str, ...], tuple[str, ...]] = ((), ())
+    """Classes, filters and disciplines below the discipline at each end, as in `Translation.below`."""
+
+    def adaptive(self, end: int) -> list[str]:
+        """Return the major numbers of the disciplines at an end, 0 or 1, that adapt RED, hexadecimal."""
+        majors = [f"{ROOT:x}"] if " adaptive" in self.disciplines[end] else []
+        return majors + [
+            one.partition(" handle ")[2].partition(":")[0] for one in self.below[end] if " adaptive" in one
+        ]
 
     def address(self, end: int) -> str:
         """Return the address of an end, 0 or 1."""
@@ -128,10 +138,12 @@ def case(scenario: Scenario, port: tuple[str, str] | None = None) -> Case:
     known = {"buffer", "classes", "discipline", "framing", "routing"}
     _only(network, known, "network")
     _equal(network, "network", classes=1)
-    overhead = {"none": 0, "ethernet": 38}.get(str(network.get("framing", "ethernet")))
+    framing = str(network.get("framing", "ethernet"))
+    overhead = {"none": 0, "ethernet": 38}.get(framing)
     if overhead is None:
         raise Refused(f"the guest has no framing such as `{network['framing']}`")
-    links = tuple(_links(document, drawn, network))
+    # Buffers count Ethernet's header and check sequence, the guest the preamble and the gap, too.
+    links = tuple(_links(document, drawn, network, {"none": 0, "ethernet": 20}[framing]))
     flows, notes = _flows(document, drawn)
     run = document["run"]
     if run["warmup"] == "auto":
@@ -150,7 +162,22 @@ def case(scenario: Scenario, port: tuple[str, str] | None = None) -> Case:
         tuple(dict.fromkeys([*(note for link in links for note in link.notes), *notes])),
     )
     made.watched()
+    _acknowledged(made)
     return made
+
+
+def _acknowledged(made: Case) -> None:
+    """Refuse trees on the paths of acknowledgements with another code point than in the scenario."""
+    for flow in made.flows:
+        if flow.model not in ("tcp", "transfers") or not flow.code_point:
+            continue
+        for link, end in _path(made.links, made.nodes, flow.receiver, flow.sender):
+            if link.below[end]:
+                port = f"{link.ends[end]}->{link.ends[1 - end]}"
+                raise Refused(
+                    f"flows.{flow.group}: its acknowledgements have the code point 0 in the guest, not "
+                    f"{flow.code_point}, by which the port {port} finds their class"
+                )
 
 
 def _only(table: Table, known: set[str], where: str) -> None:
@@ -168,7 +195,8 @@ def _equal(table: Table, where: str, **values: Any) -> None:
             raise Refused(f"{where}: the guest has only `{key} = {value!r}`, not {table[key]!r}")
 
 
-def _links(document: Table, drawn: Table, network: Table) -> Iterator[Link]:
+def _links(document: Table, drawn: Table, network: Table, beyond: int) -> Iterator[Link]:
+    """Yield the links; the guest counts `beyond` bytes per packet more than the scenario's buffers."""
     for number, link in enumerate(drawn["links"]):
         first, second = link["ends"]
         written = _written(document["links"], first, second)
@@ -178,9 +206,9 @@ def _links(document: Table, drawn: Table, network: Table) -> Iterator[Link]:
         loss = written.get("loss", 0.0)
         if not isinstance(jitter, str) or not isinstance(loss, int | float):
             raise Refused(f"link {first}, {second}: the guest has one `jitter` and one `loss` for both directions")
-        translated = tuple(
-            command(*_port(document, network, node, other), rate)
-            for node, other, rate in ((first, second, rates[0]), (second, first, rates[1]))
+        one, other = (
+            translated(*_port(document, network, *ends), rate, beyond)
+            for ends, rate in (((first, second), rates[0]), ((second, first), rates[1]))
         )
         yield Link(
             number,
@@ -189,8 +217,9 @@ def _links(document: Table, drawn: Table, network: Table) -> Iterator[Link]:
             link["delay_s"],
             _native.parse_duration(jitter) * 1e-12,
             loss,
-            (translated[0][0], translated[1][0]),
-            (*translated[0][1], *translated[1][1]),
+            (one.root, other.root),
+            (*one.notes, *other.notes),
+            (one.below, other.below),
         )
 
 
@@ -409,8 +438,9 @@ def _script(case: Case, seed: int) -> Iterator[str]:
         yield from _disciplines(case, node)
         yield "END"
         for link in case.links:
-            if node in link.ends and " adaptive" in link.disciplines[link.ends.index(node)]:
-                yield f"inside {name} $traffic adapt {link.device()} 10 || failed 'the adaptation of RED at {node}'"
+            for major in link.adaptive(link.ends.index(node)) if node in link.ends else ():
+                adapt = f"$traffic adapt {link.device()} {major}"
+                yield f"inside {name} {adapt} || failed 'the adaptation of RED at {node}'"
     start, last = START_S, START_S + case.end_s
     warm = START_S + case.warmup_s
     for node in sorted({flow.receiver for flow in case.flows}):
@@ -481,7 +511,8 @@ def _disciplines(case: Case, node: str) -> Iterator[str]:
             yield f"qdisc add dev {device} root handle 1: stab overhead {correction} htb default 1"
             bucket = f"rate {rate}bit ceil {rate}bit burst 1 cburst 1 quantum 1600"
             yield f"class add dev {device} parent 1: classid 1:1 htb {bucket}"
-            yield f"qdisc add dev {device} parent 1:1 handle 10: {link.disciplines[end]}"
+            yield f"qdisc add dev {device} parent 1:1 handle {ROOT:x}: {link.disciplines[end]}"
+            yield from (one.replace(" ", f" add dev {device} ", 1) for one in link.below[end])
         netem = _netem(case, link, node)
         if netem:
             inner = f"i{link.number}"
