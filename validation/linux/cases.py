@@ -464,17 +464,6 @@ TREES = [
 
 Numbers in their names are assured rates, and rates of on-off sources while on, Mbit/s.
 """
-KNOWN: dict[str, tuple[set[str], set[str]]] = {
-    "32 reno drop-tail 10 Mbit/s 40-80 ms q=100": ({"loss"}, set()),
-    "200 cubic drop-tail 100 Mbit/s 40-80 ms q=400": ({"jain"}, set()),
-    "1 cubic drop-tail 100 Mbit/s 20 ms q=200": ({"p50_s"}, set()),
-    "2 bbr drop-tail 10 Mbit/s 40 ms q=120": ({"p50_s", "p99_s", "queue_bytes"}, set()),
-    "4 cubic fq-codel 10 Mbit/s 40-80 ms q=500": ({"queue_bytes", "utilisation"}, set()),
-}
-"""Metrics of recorded cases that are not inside the tolerances: with the defaults, and with the preset.
-
-docs/witness.md has what is known of the causes.
-"""
 DRAWN = 70
 """Number of drawn cases."""
 SEED = 20_261_128

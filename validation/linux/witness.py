@@ -1,14 +1,14 @@
 """Comparison of dumbbells on an unmodified Linux kernel and on Tailback (`tailback.witness`).
 
     python validation/linux/witness.py [--cases REGEX | --draw COUNT SEED] [--seeds 5] [--most 20] [--kernel PROGRAM]
-                                       [--out FOLDER] [--record] [--page PAGE]
+                                       [--out FOLDER] [--record] [--accept] [--page PAGE]
 
 The cases are those of cases.py, all with the same settings; no case is fitted. Each is compared twice: with Tailback's
 defaults, and with `preset = "linux-6.1"` and disciplines in form "linux". A case is inside if all its metrics are
 inside the tolerances; one with an interval that is wider than its tolerance is undecided. Results of the kernel are
 kept in FOLDER/witness, and with `--record` also in recorded.json.xz, with which `--recorded` compares without a kernel.
 
-Exits with 1 if the guest fails, or with `--recorded` if other metrics are inside than cases.py lists; with 0, after a
+Exits with 1 if the guest fails, or with `--recorded` if other metrics are inside than known.json lists; with 0, after a
 line that begins with SKIPPED, if the kernel or a tool is missing.
 """
 
@@ -35,7 +35,13 @@ from tailback.witness.network import case as case_of
 from tailback.witness.outcome import Outcome
 
 RECORDED = Path(__file__).resolve().with_name("recorded.json.xz")
-"""Results of the kernel by case, with the hash of the kernel and the command that made them."""
+"""Results of the kernel by case, with the hash of the kernel and the command that made them, and with `Answers.key` of
+the first seed of each case: with another key the results are those of another guest, and are not used again."""
+KNOWN = Path(__file__).resolve().with_name("known.json")
+"""Metrics of recorded cases that are not inside the tolerances, by case: with the defaults, and with the preset.
+
+docs/witness.md has what is known of the causes. `--accept` writes the file.
+"""
 BEGIN, END = "<!-- validation/linux/witness.py writes from here -->", "<!-- to here -->"
 SAMPLE = 12
 """Number of cases of `--sample`, which `make witness` and `make test` compare."""
@@ -74,10 +80,23 @@ def with_preset(case: Dumbbell | Tree, runs: list[Outcome]) -> list[Line]:
     return found
 
 
-def measured(case: Dumbbell | Tree, scenario: Scenario, answers: Answers, least: int, most: int) -> Row:
-    """Compare a case with the kernel, with so many seeds that no metric is undecided in either form, or with `most`."""
+def measured(
+    case: Dumbbell | Tree, scenario: Scenario, answers: Answers, record: dict[str, Any], least: int, most: int
+) -> Row:
+    """Compare a case with the kernel, with so many seeds that no metric is undecided in either form, or with `most`.
+
+    Recorded results of the same guest are used again.
+    """
+    made = case_of(scenario)
+    valid = record["keys"].get(case.name) == answers.key(made, 1)
+    old = [outcome(one) for one in record["cases"].get(case.name, [])] if valid else []
+    least = min(most, max(least, len(old)))
+
+    def ask(seed: int) -> Outcome:
+        return old[seed - 1] if seed <= len(old) else answers.of(made, seed)
+
     while True:
-        found, runs, _ = compare(scenario, case_of(scenario), answers, least=least, most=most)
+        found, runs, _ = compare(scenario, made, ask, least=least, most=most)
         preset = with_preset(case, runs)
         if len(runs) >= most or all(line.verdict != "undecided" for line in preset):
             return Row(case, runs, found, preset)
@@ -143,15 +162,27 @@ def summary(rows: list[Row]) -> str:
     return f"Of {len(rows)} cases {counted(defaults)} with the defaults, and {counted(preset)} with the preset."
 
 
-def unexpected(row: Row) -> str | None:
-    """Return what differs from `cases.KNOWN`; `None`: nothing."""
-    known = cases.KNOWN.get(row.case.name, (set(), set()))
-    found = [
-        {line.metric for line in lines if line.verdict not in ("inside", "none")}
+def not_inside(row: Row) -> list[list[str]]:
+    """Return the metrics that are not inside, with the defaults and with the preset."""
+    return [
+        sorted({line.metric for line in lines if line.verdict not in ("inside", "none")})
         for lines in (row.defaults, row.preset)
     ]
+
+
+def accept(rows: list[Row]) -> None:
+    """Write what is not inside into `KNOWN`, for the compared cases."""
+    known = json.loads(KNOWN.read_text(encoding="utf-8")) | {row.case.name: not_inside(row) for row in rows}
+    lines = [f"{json.dumps(name)}: {json.dumps(found)}" for name, found in known.items() if any(found)]
+    KNOWN.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+
+
+def unexpected(row: Row) -> str | None:
+    """Return what differs from `KNOWN`; `None`: nothing."""
+    known = json.loads(KNOWN.read_text(encoding="utf-8")).get(row.case.name, [[], []])
+    found = not_inside(row)
     changes = [
-        f"{form}: not inside are {sorted(now)}, not {sorted(before)}"
+        f"{form}: not inside are {now}, not {before}"
         for form, now, before in zip(("defaults", "preset"), found, known, strict=True)
         if now != before
     ]
@@ -176,6 +207,7 @@ def main() -> int:
     parser.add_argument("--kernel", type=Path, help="program built by build_kernel.sh; default: OUT/kernel/linux")
     parser.add_argument("--recorded", action="store_true", help="compare with the recorded results, without a kernel")
     parser.add_argument("--record", action="store_true", help="add the results of the kernel to the recorded ones")
+    parser.add_argument("--accept", action="store_true", help="write what is not inside into known.json")
     parser.add_argument("--page", type=Path, help="page whose marked region the tables replace")
     options = parser.parse_args()
     known: list[Dumbbell | Tree] = (
@@ -193,27 +225,29 @@ def main() -> int:
                 say(rows[-1])
         changes = [change for change in map(unexpected, rows) if change]
         for change in changes:
-            print(f"other than listed in cases.py: {change}", file=sys.stderr)
-        failed = bool(changes)
+            print(f"other than listed in known.json: {change}", file=sys.stderr)
+        failed = bool(changes) and not options.accept
     else:
         answers = options.out / "witness"
         kernel = Kernel.found(options.kernel or options.out / "kernel" / "linux", answers)
         if isinstance(kernel, str):
             print(f"SKIPPED: {kernel}")
             return 0
-        record = {"kernel": kernel.identity(), "command": " ".join(sys.argv), "cases": {}}
-        if options.record and RECORDED.exists() and read_record()["kernel"] == record["kernel"]:
-            record["cases"] = read_record()["cases"]
+        record = {"kernel": kernel.identity(), "command": " ".join(sys.argv), "cases": {}, "keys": {}}
+        if RECORDED.exists() and read_record()["kernel"] == record["kernel"]:
+            record |= {key: read_record()[key] for key in ("cases", "keys")}
         failed = False
         for case in chosen:
             scenario, begin = cases.scenario(case), time.monotonic()
             try:
-                rows.append(measured(case, scenario, Answers(kernel, answers), options.seeds, options.most))
+                ask = Answers(kernel, answers)
+                rows.append(measured(case, scenario, ask, record, options.seeds, options.most))
             except GuestError as error:
                 print(f"{case.name}: {error}", file=sys.stderr)
                 failed = True
                 continue
             record["cases"][case.name] = [without_probes(one) for one in rows[-1].kernel]
+            record["keys"][case.name] = ask.key(case_of(scenario), 1)
             seconds = time.monotonic() - begin
             say(rows[-1], f" ({len(rows[-1].kernel)} seeds, {seconds:.0f} s)")
             if options.record:
@@ -221,6 +255,8 @@ def main() -> int:
                     json.dump(record, file)
     if rows:
         print(summary(rows))
+    if options.accept:
+        accept(rows)
     if options.page:
         rewrite(options.page, (BEGIN, END), markdown(rows))
     return 1 if failed else 0

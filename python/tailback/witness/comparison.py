@@ -33,11 +33,15 @@ class Answers:
     kernel: Kernel
     folder: Path
 
-    def of(self, case: Case, seed: int) -> Outcome:
-        """Return the results of a case for a seed, from the folder if they are there; raises GuestError."""
+    def key(self, case: Case, seed: int) -> str:
+        """Return a hash of what determines the results: the kernel, the guest's programs, the case and the seed."""
         sources = [(GUEST / name).read_text(encoding="utf-8") for name in ("init.sh", "traffic.c")]
         question = "\n".join([self.kernel.identity(), *sources, case.script(seed), repr(case.port)])
-        answer = self.folder / f"{hashlib.sha256(question.encode()).hexdigest()[:32]}.json"
+        return hashlib.sha256(question.encode()).hexdigest()[:32]
+
+    def of(self, case: Case, seed: int) -> Outcome:
+        """Return the results of a case for a seed, from the folder if they are there; raises GuestError."""
+        answer = self.folder / f"{self.key(case, seed)}.json"
         if not answer.exists():
             found = on_kernel(self.kernel, case, seed, answer.with_suffix(".log"))
             new = answer.with_suffix(".new")

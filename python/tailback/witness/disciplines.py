@@ -324,8 +324,9 @@ def _sfq(options: Options, buffer: str, _rate_bps: int) -> str:
     if quantum is None and not linux:
         options.notes.append("sfq: Linux 6.1 serves 1514 B per round instead of a packet")
     perturb = options.take("perturb")
+    # With one flow more than packets a packet of a new flow always finds a queue, and another packet is dropped for it.
     return (
-        f"sfq limit {limit} depth {limit} flows {limit} divisor {buckets}{head}"
+        f"sfq limit {limit} depth {limit} flows {limit + 1} divisor {buckets}{head}"
         + ("" if quantum is None else f" quantum {_native.parse_bytes(quantum)}")
         + ("" if perturb is None else f" perturb {_native.parse_duration(perturb) * 1e-12:.0f}")
     )

@@ -300,7 +300,7 @@ impl Transports {
                 to: flow.from,
                 class: flow.class,
                 code: flow.code,
-                ecn: if tcp.takes_turns { Ecn::Ect0 } else { Ecn::NotEct },
+                ecn: super::transport::codepoint(tcp.control_ecn()),
                 size: size as u16,
                 wire: wire as u16,
                 group: group as u32,

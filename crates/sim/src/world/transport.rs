@@ -12,7 +12,7 @@ use crate::hints::unlikely;
 use crate::port::Queue;
 use tailback_qdisc::{Ecn, Packet, Reason, Traits};
 use tailback_random::Rng;
-use tailback_transport::{Ack, Segment};
+use tailback_transport::Ack;
 use tailback_units::{Dur, Time};
 
 impl World {
@@ -227,7 +227,7 @@ impl World {
                 telemetry.sent(out.flow, segment.seq);
             }
             let (size, wire) = self.plan.framing.lengths(u32::from(segment.payload) + u32::from(out.header));
-            let traits = Traits::data(out.class, measured).with_ecn(ecn(&segment)).with_echo(segment.cwr);
+            let traits = Traits::data(out.class, measured).with_ecn(codepoint(segment.ecn)).with_echo(segment.cwr);
             let mut packet = Packet::new(out.flow, traits, now, segment.seq, out.to);
             packet.payload = segment.payload;
             packet.code = out.code;
@@ -387,8 +387,9 @@ fn is_late(number: u32, first: &mut u32, next: u32) -> bool {
     !long
 }
 
-fn ecn(segment: &Segment) -> Ecn {
-    match segment.ecn {
+/// Returns the code point in a packet.
+pub(super) fn codepoint(ecn: tailback_transport::Ecn) -> Ecn {
+    match ecn {
         tailback_transport::Ecn::NotEct => Ecn::NotEct,
         tailback_transport::Ecn::Ect0 => Ecn::Ect0,
         tailback_transport::Ecn::Ect1 => Ecn::Ect1,

@@ -175,7 +175,8 @@ impl Saved {
                 self.repair = Repair::None;
                 self.restore(window);
             }
-            (Repair::None, true) => {
+            // A retransmission after a timeout is lost; only with Linux's rules (`bbr_set_cwnd_to_recover_or_restore`).
+            (Repair::None | Repair::TimedOut | Repair::Until(_), true) => {
                 self.save(window, disturbed);
                 self.repair = Repair::Fast;
                 return true;

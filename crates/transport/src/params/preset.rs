@@ -52,8 +52,10 @@ fn linux(table: &Map<String, Value>) -> Map<String, Value> {
         // `tcp_cong_control`.
         "congestion-control": { "kind": control },
     });
-    // `tcp_ecn_send`: DCTCP's retransmissions are ECN-capable.
-    defaults["ecn-retransmissions"] = (control == "dctcp").into();
+    // `tcp_ecn_send`, `tcp_ecn_send_syn`: all packets of DCTCP are ECN-capable, apart from SYN-ACKs.
+    for key in ["ecn-retransmissions", "ecn-control"] {
+        defaults[key] = (control == "dctcp").into();
+    }
     if CONTROLS.contains(&control.as_str()) {
         defaults["congestion-control"]["form"] = "linux".into();
     }
@@ -126,7 +128,7 @@ mod tests {
             }
             let tcp = connection(written);
             assert_eq!(tcp.congestion_control.kind(), *control);
-            assert_eq!(tcp.ecn_retransmissions, *control == "dctcp");
+            assert_eq!([tcp.ecn_retransmissions, tcp.ecn_control], [*control == "dctcp"; 2]);
         }
         for recovery in Recovery::NAMES {
             let tcp = connection(json!({ "recovery": { "kind": recovery } }));

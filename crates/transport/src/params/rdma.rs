@@ -100,6 +100,7 @@ impl Rdma {
             // An adapter sets ECT in all packets, and a queue that marks must not drop retransmissions. RFC 3168
             // section 6.1.5 forbids ECT there for TCP, where a retransmission may be forged by an attacker.
             ecn_retransmissions: true,
+            ecn_control: true,
             // RFC 3168's wait for the timer at a window of one segment is part of TCP; an adapter responds to marks
             // only by its congestion control.
             ecn_floor: EcnFloor::None,

@@ -80,6 +80,10 @@ pub struct Tcp {
     /// `true` if a retransmitted SYN does not ask for ECN, so that a connection whose first SYN was lost does not use it
     /// (RFC 3168 section 6.1.1.1; `tcp_ecn_fallback` of Linux). Default false.
     pub ecn_fallback: bool,
+    /// `true` if SYN, SYN-ACK and pure acknowledgements of a connection that asks for ECN are ECN-capable, which RFC 3168
+    /// forbids; Linux does so with DCTCP, except for the SYN-ACK (`tcp_ecn_send_syn`, `tcp_ecn_send`). Default false.
+    #[serde(skip_serializing_if = "is_false")]
+    pub ecn_control: bool,
     /// `true` if retransmissions are ECN-capable and may carry CWR, which RFC 3168 forbids and ns-2
     /// does. Default false.
     pub ecn_retransmissions: bool,
@@ -121,6 +125,10 @@ pub enum EcnMode {
     Off,
     /// RFC 3168.
     Classic,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// Code point of ECN-capable segments.
@@ -191,6 +199,7 @@ impl Default for Tcp {
             ecn_echo: None,
             ecn_floor: EcnFloor::Rfc3168,
             ecn_fallback: false,
+            ecn_control: false,
             ecn_retransmissions: false,
             handshake: true,
             pacing: false,
@@ -204,6 +213,10 @@ impl Default for Tcp {
 }
 
 impl Tcp {
+    /// Returns the code point of SYN, SYN-ACK and pure acknowledgements.
+    pub fn control_ecn(&self) -> Ecn {
+        if self.ecn_control && self.ecn != EcnMode::Off { self.ect.codepoint() } else { Ecn::NotEct }
+    }
     /// Checks ranges and combinations of parameters.
     ///
     /// # Errors

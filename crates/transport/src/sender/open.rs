@@ -32,7 +32,8 @@ impl Sender {
         // The timeout is doubled only if a SYN was lost before.
         let retransmission = self.timers.rtt.is_backed_off();
         let cwr = self.tcp.ecn != EcnMode::Off && !(self.tcp.ecn_fallback && retransmission);
-        Some(Segment { seq: SYN, payload: 0, ecn: Ecn::NotEct, cwr, retransmission, marked: None })
+        let ecn = if cwr { self.tcp.control_ecn() } else { Ecn::NotEct };
+        Some(Segment { seq: SYN, payload: 0, ecn, cwr, retransmission, marked: None })
     }
 
     /// Processes an expiry of the retransmission timer before the SYN is acknowledged.

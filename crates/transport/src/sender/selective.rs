@@ -73,10 +73,16 @@ impl Sender {
 
     /// Detects losses, enters recovery if there are any, and sets the window by proportional rate reduction.
     fn repair_losses(&mut self, now: Time, advanced: u32, delivered: u32) {
+        let retransmitted = self.board().retransmitted;
         self.detect_losses(now);
         let lost = std::mem::take(&mut self.board().newly_lost);
         self.count_lost(lost);
-        if self.state == State::Open && self.board().lost() > 0 && self.repair.f_rto == FRto::Off {
+        // Linux leaves the state after a timeout when a retransmission is lost (`tcp_fastretrans_alert`).
+        let lost_again = self.state == State::Loss && self.board().retransmitted < retransmitted && self.is_as_linux();
+        if lost_again {
+            self.repair.f_rto = FRto::Off;
+        }
+        if lost_again || (self.state == State::Open && self.board().lost() > 0 && self.repair.f_rto == FRto::Off) {
             self.enter_recovery(now, delivered);
         }
         if self.state == State::Recovery && delivered > 0 && self.uses_prr() {
@@ -171,10 +177,13 @@ impl Sender {
                 self.detect_losses(now);
                 let lost = std::mem::take(&mut self.board().newly_lost);
                 self.count_lost(lost);
-                if self.state == State::Open && lost > 0 {
+                // Linux does so after a timeout, too, and counts a segment as delivered (`tcp_rack_reo_timeout`).
+                let as_linux = self.is_as_linux();
+                if lost > 0 && (self.state == State::Open || (self.state == State::Loss && as_linux)) {
+                    self.repair.f_rto = FRto::Off;
                     self.enter_recovery(now, 0);
                     if self.uses_prr() {
-                        self.set_window_by_prr(0, false);
+                        self.set_window_by_prr(u32::from(as_linux), false);
                     }
                 }
             }

@@ -336,3 +336,25 @@ fn a_change_of_the_rate_moves_the_next_segment() {
         assert!(time.since(*expected).max(expected.since(*time)) <= Dur(10), "{time:?} instead of {expected:?}");
     }
 }
+
+/// `tcp_fastretrans_alert`: with Linux's rules a retransmission that is lost after a timeout begins a recovery, in which a
+/// delivered segment releases one segment; RFC 6675 stays in slow start, with a window of two.
+#[test]
+fn with_linuxs_rules_a_lost_retransmission_after_a_timeout_begins_a_recovery() {
+    for (form, state, sent_again) in [("linux", State::Recovery, vec![2]), ("rfc", State::Loss, vec![2, 4])] {
+        let recovery = serde_json::json!({ "kind": "sack", "form": form, "tlp": false });
+        let mut sender = sent(10, &serde_json::json!({ "recovery": recovery, "spurious-timeout": "off" }));
+        sender.on_ack(at_ms(100), &ack(1, &[]), None);
+        let segments = |sender: &mut Sender, ms| -> Vec<u32> {
+            std::iter::from_fn(|| sender.poll(at_ms(ms))).map(|segment| segment.seq).collect()
+        };
+        segments(&mut sender, 100);
+        sender.on_expiry(at_ms(1_000));
+        assert_eq!(segments(&mut sender, 1_000), [1]);
+        sender.on_ack(at_ms(1_100), &Ack { echo: at_ms(1_000), ..ack(2, &[]) }, None);
+        assert_eq!(segments(&mut sender, 1_100), [2, 3]);
+        // Segment 3 arrives, and 2, sent before it, does not.
+        sender.on_ack(at_ms(1_200), &Ack { echo: at_ms(1_100), ..ack(2, &[(3, 4)]) }, None);
+        assert_eq!((sender.state, segments(&mut sender, 1_200)), (state, sent_again), "{form}");
+    }
+}
