@@ -532,7 +532,7 @@ def test_recorded_results_of_the_kernel_are_met_as_documented(comparison: Module
 
 
 def test_recorded_results_are_used_again_only_for_the_same_guest(comparison: ModuleType) -> None:
-    """Seeds of the record are not asked for again, unless the key of the guest is another one."""
+    """Seeds of the record are not run again, unless the key of the guest is another one."""
     record = comparison.read_record()
     known = [*comparison.cases.CASES, *comparison.cases.TREES, *comparison.cases.drawn()]
     chosen = next(one for one in known if one.name in record["cases"])

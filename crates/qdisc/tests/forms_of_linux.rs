@@ -283,7 +283,7 @@ impl Sch {
         let (qdelay, qdelay_old) = if self.dq_rate_estimator {
             let old = self.qdelay;
             self.qdelay_old = old;
-            (if self.avg_dq_rate > 0 { (backlog << 8) / self.avg_dq_rate } else { 0 }, old)
+            ((backlog << 8).checked_div(self.avg_dq_rate).unwrap_or(0), old)
         } else {
             (self.qdelay, self.qdelay_old)
         };

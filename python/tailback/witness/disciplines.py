@@ -269,6 +269,11 @@ def _red_law(options: Options, count: str = "bytes") -> tuple[int, int, int, str
     limit = options.take("mark-limit")
     if limit is not None:
         raise Refused("red: Linux 6.1 has no `mark-limit`")
+    if adaptive is not None:
+        options.notes.append(
+            "red: the guest starts the timer of the adaptation itself, which tc of iproute2 5.7 or later "
+            "does not start on Linux 6.1"
+        )
     return (
         low,
         high,

@@ -4,7 +4,7 @@
 //! accounted separately.
 
 use super::World;
-use super::connections::{LONG, Transports, Write};
+use super::connections::{LONG, Transports, Write, codepoint};
 use crate::conditioning::NONE;
 use crate::drop_causes::DropCause;
 use crate::event_queue::{Key, Kind};
@@ -385,15 +385,6 @@ fn is_late(number: u32, first: &mut u32, next: u32) -> bool {
         *first = next.wrapping_sub(1 << 29);
     }
     !long
-}
-
-/// Returns the code point in a packet.
-pub(super) fn codepoint(ecn: tailback_transport::Ecn) -> Ecn {
-    match ecn {
-        tailback_transport::Ecn::NotEct => Ecn::NotEct,
-        tailback_transport::Ecn::Ect0 => Ecn::Ect0,
-        tailback_transport::Ecn::Ect1 => Ecn::Ect1,
-    }
 }
 
 #[cfg(test)]

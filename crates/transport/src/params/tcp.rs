@@ -80,7 +80,7 @@ pub struct Tcp {
     /// `true` if a retransmitted SYN does not ask for ECN, so that a connection whose first SYN was lost does not use it
     /// (RFC 3168 section 6.1.1.1; `tcp_ecn_fallback` of Linux). Default false.
     pub ecn_fallback: bool,
-    /// `true` if SYN, SYN-ACK and pure acknowledgements of a connection that asks for ECN are ECN-capable, which RFC 3168
+    /// `true` if SYN, SYN-ACK and pure acknowledgements of a connection that uses ECN are ECN-capable, which RFC 3168
     /// forbids; Linux does so with DCTCP, except for the SYN-ACK (`tcp_ecn_send_syn`, `tcp_ecn_send`). Default false.
     #[serde(skip_serializing_if = "is_false")]
     pub ecn_control: bool,
