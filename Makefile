@@ -204,7 +204,7 @@ $(OUT)/validation/kernel/linux:
 witness: $(VENV)/.installed ## Compare 12 dumbbells with a Linux kernel in virtual time, which is built first (25 minutes on 2 cores)
 	@code=0; python/tailback/witness/guest/build_kernel.sh $(OUT)/validation/kernel || code=$$?; \
 	if [ $$code = 3 ]; then echo "SKIPPED: see the reason above"; exit 0; fi; \
-	[ $$code = 0 ] && $(BIN)/python validation/linux/witness.py --sample --out $(OUT)/validation
+	[ $$code = 0 ] && $(BIN)/python validation/linux/witness.py --sample --most 10 --out $(OUT)/validation
 
 # The same command resumes an interrupted run.
 .PHONY: coverage

@@ -206,7 +206,9 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=Path("out/validation"), help="folder; default out/validation")
     parser.add_argument("--kernel", type=Path, help="program built by build_kernel.sh; default: OUT/kernel/linux")
     parser.add_argument("--recorded", action="store_true", help="compare with the recorded results, without a kernel")
-    parser.add_argument("--record", action="store_true", help="add the results of the kernel to the recorded ones")
+    parser.add_argument(
+        "--record", action="store_true", help="add the results of the kernel to the recorded ones, which are used again"
+    )
     parser.add_argument("--accept", action="store_true", help="write what is not inside into known.json")
     parser.add_argument("--page", type=Path, help="page whose marked region the tables replace")
     options = parser.parse_args()
@@ -234,7 +236,7 @@ def main() -> int:
             print(f"SKIPPED: {kernel}")
             return 0
         record = {"kernel": kernel.identity(), "command": " ".join(sys.argv), "cases": {}, "keys": {}}
-        if RECORDED.exists() and read_record()["kernel"] == record["kernel"]:
+        if options.record and RECORDED.exists() and read_record()["kernel"] == record["kernel"]:
             record |= {key: read_record()[key] for key in ("cases", "keys")}
         failed = False
         for case in chosen:
