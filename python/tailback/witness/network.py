@@ -413,7 +413,8 @@ def _script(case: Case, seed: int) -> Iterator[str]:
         yield f"pair {a} {link.device()} {link.address(0)} {b} {link.device()} {link.address(1)}"
     if any(flow.control == "dctcp" for flow in tcp):
         # A namespace can have DCTCP by default only if every process may use it (tcp_set_default_congestion_control).
-        yield "echo reno cubic dctcp >/proc/sys/net/ipv4/tcp_allowed_congestion_control"
+        allowed = " ".join(dict.fromkeys(["reno", "cubic", *(flow.control for flow in tcp)]))
+        yield f"echo {allowed} >/proc/sys/net/ipv4/tcp_allowed_congestion_control"
     goals = sorted({node for flow in case.flows for node in (flow.sender, flow.receiver)})
     routes: dict[str, list[str]] = {node: [] for node in case.nodes}
     addresses = {}

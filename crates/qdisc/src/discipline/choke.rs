@@ -1,7 +1,7 @@
 //! CHOKe: an arriving packet and a random packet of the queue are both dropped if they belong to the same flow.
 
 use super::fair::Fifos;
-use crate::law::red::{self, Red};
+use crate::law::red::{self, FORM_FIXED, Red};
 use crate::law::{Backlog, Decision, Form};
 use crate::retune::{Fixed, Retune, fixed};
 use crate::signals::{Signals, Threshold, inside};
@@ -56,8 +56,7 @@ impl Params {
     }
     /// Returns the parameters of RED in the form of the discipline.
     fn law(&self) -> red::Params {
-        let form = if self.form == Form::Linux { Form::Linux } else { self.red.form };
-        red::Params { form, ..self.red.clone() }
+        red::Params { form: self.form.of_law(self.red.form), ..self.red.clone() }
     }
     /// Refuses parameters out of range, a victim of RED other than the arriving packet, and what the form does not have.
     ///
@@ -166,9 +165,6 @@ impl Retune for Choke {
         (self.candidates, self.site) = (fresh.candidates, fresh.site);
     }
 }
-
-/// Reason why `form` is fixed during a run.
-const FORM_FIXED: &str = "the forms count the packets since the last choice differently";
 
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {

@@ -61,8 +61,7 @@ impl Params {
     }
     /// Returns the parameters of PIE in the form of the discipline.
     fn law(&self) -> pie::Params {
-        let form = if self.form == Form::Linux { Form::Linux } else { self.pie.form };
-        pie::Params { form, ..self.pie.clone() }
+        pie::Params { form: self.form.of_law(self.pie.form), ..self.pie.clone() }
     }
     /// Refuses parameters out of range.
     ///

@@ -19,4 +19,9 @@ impl Form {
     pub fn is_published(&self) -> bool {
         *self == Form::Published
     }
+    /// Returns the form of a law inside a discipline of this form, if its own is `own`: form "linux" holds inside, too.
+    #[must_use]
+    pub fn of_law(self, own: Form) -> Form {
+        if self == Form::Linux { Form::Linux } else { own }
+    }
 }

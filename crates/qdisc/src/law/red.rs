@@ -7,6 +7,7 @@
 
 pub use super::average::Idle;
 use super::average::{Average, ramp, uniform_gaps};
+pub(crate) use super::red_params::FORM_FIXED;
 pub use super::red_params::{AboveMax, Adaptive, Feng, Floyd, Params};
 use super::{Backlog, Decision, Form};
 pub use crate::fifo::Count;

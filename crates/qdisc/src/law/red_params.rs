@@ -331,7 +331,7 @@ const COUNT_FIXED: &str = "the average is kept in this unit";
 const IDLE_FIXED: &str = "it selects the event that the port reports";
 
 /// Reason why `form` is fixed during a run.
-const FORM_FIXED: &str = "the forms count the packets since the last choice differently";
+pub(crate) const FORM_FIXED: &str = "the forms count the packets since the last choice differently";
 
 impl Fixed for Params {
     fn check_retune(&self, to: &Params) -> Result<(), Invalid> {

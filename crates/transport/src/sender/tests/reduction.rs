@@ -1,6 +1,7 @@
 //! Reductions of the window, timeouts and undone reductions, step by step.
 
 use super::*;
+use crate::Ecn;
 
 /// At most the integer part of the window and the inflation may be outstanding, at least one segment at windows of one
 /// segment and more. Below one segment, and while an echo holds the sender, it waits.
@@ -356,5 +357,25 @@ fn with_linuxs_rules_a_lost_retransmission_after_a_timeout_begins_a_recovery() {
         // Segment 3 arrives, and 2, sent before it, does not.
         sender.on_ack(at_ms(1_200), &Ack { echo: at_ms(1_100), ..ack(2, &[(3, 4)]) }, None);
         assert_eq!((sender.state, segments(&mut sender, 1_200)), (state, sent_again), "{form}");
+    }
+}
+
+/// `tcp_ecn_send_syn`, `tcp_ecn_clear_syn`: with `ecn-control` a SYN that requests ECN is ECN-capable, and with
+/// `ecn-fallback` the second SYN does not request it.
+#[test]
+fn a_syn_is_ecn_capable_only_if_control_packets_are_and_it_requests_ecn() {
+    for (control, fallback, first, second) in [
+        (false, false, Ecn::NotEct, Ecn::NotEct),
+        (true, false, Ecn::Ect0, Ecn::Ect0),
+        (true, true, Ecn::Ect0, Ecn::NotEct),
+    ] {
+        let mut sender =
+            sender(serde_json::json!({ "ecn": "classic", "ecn-control": control, "ecn-fallback": fallback }));
+        sender.offer(Time::ZERO, u64::MAX);
+        let syn = sender.poll(Time::ZERO).expect("a SYN");
+        let expiry = sender.deadline();
+        sender.on_timer(expiry);
+        let again = sender.poll(expiry).expect("a second SYN");
+        assert_eq!(([syn.ecn, again.ecn], again.retransmission), ([first, second], true), "{control} {fallback}");
     }
 }
