@@ -15,6 +15,8 @@ import tailback as tb
 
 SENDERS = 4
 """Largest number of sending hosts, which share the flows: many network namespaces take long to set up."""
+TICK = "10ms"
+"""Length of a tick of the guest's timers: User-Mode Linux fixes `HZ` to 100."""
 
 
 @dataclass(frozen=True)
@@ -215,7 +217,7 @@ def discipline(case: Dumbbell, preset: bool = False) -> dict[str, object]:
 
 
 def _transport(case: Dumbbell | Leaf, segment: int, preset: bool) -> Any:
-    own = {"preset": "linux-6.1"} if preset else {}
+    own: dict[str, object] = {"preset": "linux-6.1", "timers": {"tick": TICK}} if preset else {}
     control, ecn = tb.kind(case.control), "classic" if case.ecn else "off"
     return tb.tcp(segment=f"{segment}B", header="52B", congestion_control=control, ecn=ecn, **own)
 

@@ -22,6 +22,7 @@ mod registry;
 mod rtt;
 mod sender;
 mod seq;
+mod tick;
 mod wire;
 
 pub use line::{Hop, Line};

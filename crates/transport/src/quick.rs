@@ -23,6 +23,12 @@ const AT_ONCE: u32 = 3;
 const COMBINED: u32 = 44;
 /// Maximum delay of a combined acknowledgement (`tcp_comp_sack_delay_ns`).
 const COMBINES: Dur = Dur::from_ms(1);
+/// Half of the largest window that a receiver advertises with Linux's default buffer, 128 KiB: an endless transfer sets
+/// the flag PSH when it has written more (`forced_push`), and a receiver acknowledges a full segment with PSH at once
+/// (`tcp_measure_rcv_mss`, `tcp_cleanup_rbuf`).
+const PUSH: u32 = 65_535 / 2;
+/// Time by which an idle system's timer of a combined acknowledgement is late (`tcp_comp_sack_slack_ns`).
+const SLACK: Dur = Dur::from_us(100);
 
 /// State of a receiver with Linux's rules.
 #[derive(Clone, Copy, Debug)]
@@ -47,11 +53,13 @@ pub(crate) struct Quick {
     repeated: u32,
     /// Number of acknowledgements that are combined into the next one (`compressed_ack`).
     combined: u32,
+    /// Length of a tick of the timers; `None`: times are exact.
+    tick: Option<Dur>,
 }
 
 impl Quick {
     /// Returns the state before the handshake.
-    pub fn new() -> Quick {
+    pub fn new(tick: Option<Dur>) -> Quick {
         Quick {
             at_once: 0,
             delay: Dur::ZERO,
@@ -62,7 +70,18 @@ impl Quick {
             demands: false,
             repeated: 0,
             combined: 0,
+            tick,
         }
+    }
+
+    /// Returns the length of a tick; `None`: times are exact.
+    pub fn tick(&self) -> Option<Dur> {
+        self.tick
+    }
+
+    /// Returns a time in whole ticks, rounded down (`tcp_jiffies32`).
+    fn whole(&self, time: Dur) -> Dur {
+        self.tick.map_or(time, |tick| Dur(time.0 - time.0 % tick.0))
     }
 
     /// Processes the arrival of the SYN.
@@ -75,7 +94,8 @@ impl Quick {
     fn measure(&mut self, now: Time) {
         if let Some(opened) = self.opened.take() {
             self.rtt = now.since(opened);
-            self.rto = self.rtt + (self.rtt * 2).max(VARIATION);
+            let rto = self.rtt + (self.rtt * 2).max(VARIATION);
+            self.rto = self.tick.map_or(rto, |tick| Dur(rto.0.div_ceil(tick.0) * tick.0));
         }
     }
 
@@ -84,14 +104,14 @@ impl Quick {
     /// of the segment before; `None`: the echo is classic. Returns `true` if it is acknowledged at once.
     pub fn in_order(&mut self, now: Time, marked: bool, cwr: bool, changed: Option<bool>) -> bool {
         self.measure(now);
-        let pause = now.since(self.last);
+        let pause = self.whole(now.since(Time::ZERO)) - self.whole(self.last.since(Time::ZERO));
         if self.delay == Dur::ZERO {
             self.at_once = MOST;
             self.delay = LEAST;
         } else if pause <= LEAST / 2 {
-            self.delay = self.delay / 2 + LEAST / 2;
+            self.delay = self.whole(self.delay / 2) + LEAST / 2;
         } else if pause < self.delay {
-            self.delay = (self.delay / 2 + pause).min(self.rto);
+            self.delay = (self.whole(self.delay / 2) + pause).min(self.rto);
         } else if pause > self.rto {
             self.at_once = self.at_once.max(MOST);
         }
@@ -112,6 +132,20 @@ impl Quick {
         now || self.at_once > 0
     }
 
+    /// Processes an acknowledgement of a segment in order while later ones are held: it is sent at once, and counts among
+    /// those out of order (`__tcp_ack_snd_check`).
+    pub fn fills_partly(&mut self) {
+        if self.at_once == 0 {
+            self.repeated = 1;
+        }
+    }
+
+    /// Returns `true` if segment `seq` with `payload` bytes has the flag PSH, and is acknowledged at once.
+    pub fn is_pushed(seq: u32, payload: u16) -> bool {
+        let period = PUSH / u32::from(payload.max(1)) + 1;
+        seq % period == period - 1
+    }
+
     /// Acknowledges the next `count` segments at once (`tcp_enter_quickack_mode`).
     fn hurry(&mut self, count: u32) {
         self.at_once = self.at_once.max(count);
@@ -126,7 +160,7 @@ impl Quick {
 
     /// Processes a segment out of order. Returns the delay of its acknowledgement (`__tcp_ack_snd_check`): zero for the
     /// first three since the last advance; then acknowledgements are combined for 5 % of the round-trip time, at most 1
-    /// ms.
+    /// ms, plus [`SLACK`].
     pub fn out_of_order(&mut self, now: Time) -> Dur {
         self.measure(now);
         if self.at_once > 0 || self.combined >= COMBINED {
@@ -138,7 +172,7 @@ impl Quick {
         }
         self.combined += 1;
         // Without a round-trip time of its own the receiver takes the upper bound.
-        if self.rtt == Dur::ZERO { COMBINES } else { COMBINES.min(self.rtt / 20) }
+        SLACK + if self.rtt == Dur::ZERO { COMBINES } else { COMBINES.min(self.rtt / 20) }
     }
 
     /// Processes the transmission of an acknowledgement (`tcp_event_ack_sent`, `tcp_dec_quickack_mode`).
@@ -183,7 +217,7 @@ mod tests {
     /// Returns a receiver with a handshake of 60 ms, which has acknowledged the first 16 segments, one each ms from 60
     /// ms on.
     fn settled() -> Quick {
-        let mut quick = Quick::new();
+        let mut quick = Quick::new(None);
         quick.open(at(0));
         for i in 0..16 {
             assert!(quick.in_order(at(60 + i), false, false, None), "segment {i}");
@@ -256,16 +290,16 @@ mod tests {
             quick.sent();
         }
         for _ in 0..44 {
-            assert_eq!(quick.out_of_order(at(81)), MS(1));
+            assert_eq!(quick.out_of_order(at(81)), MS(1) + SLACK);
         }
         assert_eq!(quick.out_of_order(at(81)), Dur::ZERO);
         quick.sent();
-        assert_eq!(quick.out_of_order(at(82)), MS(1));
+        assert_eq!(quick.out_of_order(at(82)), MS(1) + SLACK);
         quick.in_order(at(83), false, false, None);
         assert_eq!(quick.out_of_order(at(84)), Dur::ZERO);
         quick.rtt = MS(10);
         quick.repeated = 3;
-        assert_eq!(quick.out_of_order(at(85)), Dur::from_us(500));
+        assert_eq!(quick.out_of_order(at(85)), Dur::from_us(500) + SLACK);
     }
 
     /// `tcp_data_queue`: a segment that had been received leads to 16 quick acknowledgements.

@@ -4,6 +4,7 @@ use crate::params::{AckClock, EcnMode, Form, Recovery, Tcp};
 use crate::quick::Quick;
 use crate::reassembly::Reassembly;
 use crate::seq::before;
+use crate::tick;
 use crate::wire::{Ack, Block, EcnEcho};
 use tailback_units::{Dur, Time};
 
@@ -95,7 +96,7 @@ impl Receiver {
     pub fn new(tcp: &Tcp) -> Receiver {
         let (ecn, needs) = (tcp.ecn != EcnMode::Off, tcp.congestion_control.needs());
         let notification = needs.notification.map(|interval| Notification { interval, earliest: Time::ZERO });
-        let quick = (tcp.delayed_ack.form == Form::Linux).then(Quick::new);
+        let quick = (tcp.delayed_ack.form == Form::Linux).then(|| Quick::new(tcp.timers.tick));
         let special = Special { ecn, measures: needs.delay, delay: Dur::ZERO, notification, quick };
         let special = (needs.delay || notification.is_some() || quick.is_some()).then(|| Box::new(special));
         Receiver {
@@ -136,7 +137,7 @@ impl Receiver {
         if !before(self.acknowledged, seq) {
             self.recent = sent;
         }
-        let early = self.observe(now, seq, sent, ce, cwr);
+        let early = self.observe(now, (seq, payload), sent, ce, cwr);
         self.next = seq.wrapping_add(1);
         self.delivered += u64::from(payload);
         self.pending += 1;
@@ -170,7 +171,7 @@ impl Receiver {
         if earliest {
             self.recent = sent;
         }
-        let early = self.observe(now, seq, sent, ce, cwr);
+        let early = self.observe(now, (seq, payload), sent, ce, cwr);
         let mut duplicate = Block::default();
         let mut due = None;
         let mut at_once = true;
@@ -189,6 +190,13 @@ impl Receiver {
             }
             self.pending += 1;
             at_once |= self.pending >= self.every.into() || self.eager;
+            let one = self.next.wrapping_sub(self.acknowledged) < self.every.into();
+            if self.held.is_some()
+                && one
+                && let Some(quick) = self.quick()
+            {
+                quick.fills_partly();
+            }
         } else if before(seq, self.next) || (self.out_of_order != OutOfOrder::Discarded && !self.hold(seq, payload)) {
             self.duplicates += 1;
             duplicate = Block { start: seq, end: seq.wrapping_add(1) };
@@ -227,7 +235,11 @@ impl Receiver {
     /// Returns the deadline of an acknowledgement whose delay begins now.
     #[inline]
     fn due(&self, now: Time) -> Time {
-        if self.heartbeat { Time((now.0 / self.timeout.0 + 1) * self.timeout.0) } else { now + self.timeout }
+        if self.heartbeat {
+            return Time((now.0 / self.timeout.0 + 1) * self.timeout.0);
+        }
+        let tick = self.special.as_ref().and_then(|special| special.quick.as_ref()?.tick());
+        tick::expiry(now, self.timeout, tick)
     }
 
     /// Returns the time of the next call of [`Receiver::on_timer`]; [`Time::NEVER`] if no acknowledgement is delayed.
@@ -261,16 +273,16 @@ impl Receiver {
     /// the mark differs from that of the last segment, returns an acknowledgement of the pending segments before this
     /// one (RFC 8257 section 3.2).
     #[inline]
-    fn observe(&mut self, now: Time, seq: u32, sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
+    fn observe(&mut self, now: Time, segment: (u32, u16), sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
         if !self.observes {
             return None;
         }
-        if self.special.is_some() { self.observe_specially(now, seq, sent, ce, cwr) } else { self.process_ecn(ce, cwr) }
+        if self.special.is_some() { self.observe_specially(now, segment, sent, ce, cwr) } else { self.process_ecn(ce, cwr) }
     }
 
     /// Processes a segment as [`Receiver::observe`], with special state.
     #[inline(never)]
-    fn observe_specially(&mut self, now: Time, seq: u32, sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
+    fn observe_specially(&mut self, now: Time, (seq, payload): (u32, u16), sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
         let special = self.special.as_mut()?;
         if let Some(notification) = special.notification.as_mut().filter(|_| special.ecn) {
             self.ece = ce && now >= notification.earliest;
@@ -290,7 +302,8 @@ impl Receiver {
         }
         if let Some(quick) = special.quick.as_mut().filter(|_| seq == next) {
             let [ce, cwr] = [ce, cwr].map(|flag| flag && echoes);
-            self.eager = quick.in_order(now, ce, cwr, accurate.then_some(echoes && ce != before));
+            self.eager = quick.in_order(now, ce, cwr, accurate.then_some(echoes && ce != before))
+                || Quick::is_pushed(seq, payload);
             self.timeout = quick.delay();
         }
         early

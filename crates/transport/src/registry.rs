@@ -54,6 +54,9 @@ macro_rules! controls {
             fn on_delay(&mut self, now: Time, delay: Dur) {
                 match self { $(Control::$variant(c) => c.on_delay(now, delay),)+ }
             }
+            fn on_round_trip(&mut self, window: &mut Window, now: Time, rtt: Dur) {
+                match self { $(Control::$variant(c) => c.on_round_trip(window, now, rtt),)+ }
+            }
             #[inline]
             fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
                 match self { $(Control::$variant(c) => c.on_ack(window, acked),)+ }

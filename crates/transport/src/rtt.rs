@@ -26,6 +26,50 @@ pub(crate) struct Rtt {
     doublings: u8,
 }
 
+/// Smoothed round-trip time, and deviations from it by round trip, in Linux's integers (Linux 6.1,
+/// `tcp_rtt_estimator`).
+#[derive(Debug, Default)]
+pub(crate) struct Rounds {
+    /// Eight times the smoothed round-trip time, microseconds (`srtt_us`); zero before the first sample.
+    srtt: i64,
+    /// Four times the smoothed deviation, microseconds (`mdev_us`).
+    deviation: i64,
+    /// Largest `deviation` of this round trip, at least `granularity`, microseconds (`mdev_max_us`).
+    largest: i64,
+    /// Four times RTTVAR, microseconds (`rttvar_us`).
+    variation: i64,
+    /// Segment whose acknowledgement ends the round trip (`rtt_seq`).
+    end: u32,
+}
+
+impl Rounds {
+    /// Processes a round-trip time, microseconds. `least`: `granularity`, microseconds; `una`: first segment not
+    /// acknowledged; `next`: first segment never transmitted.
+    fn sample(&mut self, rtt: i64, least: i64, una: u32, next: u32) {
+        if self.srtt == 0 {
+            let variation = (2 * rtt).max(least);
+            *self = Rounds { srtt: 8 * rtt, deviation: 2 * rtt, largest: variation, variation, end: next };
+            return;
+        }
+        let error = rtt - (self.srtt >> 3);
+        self.srtt = (self.srtt + error).max(1);
+        let mut change = error.abs() - (self.deviation >> 2);
+        if error < 0 && change > 0 {
+            change >>= 3;
+        }
+        self.deviation += change;
+        if self.deviation > self.largest {
+            self.largest = self.deviation;
+            self.variation = self.variation.max(self.largest);
+        }
+        if before(self.end, una) {
+            self.variation -= (self.variation - self.largest).max(0) >> 2;
+            self.end = next;
+            self.largest = least;
+        }
+    }
+}
+
 impl Rtt {
     pub(crate) fn new(timers: &Timers) -> Rtt {
         let (base, timed_at) = (timers.initial_rto, Time::NEVER);
@@ -74,6 +118,27 @@ impl Rtt {
         self.base = rto.max(timers.min_rto).min(timers.max_rto);
     }
 
+    /// Updates the estimates and the timeout with a round-trip time, with `form = "linux"` (`tcp_rtt_estimator`).
+    /// `newest`: round-trip time of the newest segment, for the minimum (`tcp_update_rtt_min`); `una`: first segment not
+    /// acknowledged; `next`: first segment never transmitted.
+    pub(crate) fn sample_by_round(
+        &mut self,
+        rtt: Dur,
+        newest: Dur,
+        rounds: &mut Rounds,
+        (una, next): (u32, u32),
+        timers: &Timers,
+    ) {
+        let us = |time: Dur| (time.0 / Dur::from_us(1).0) as i64;
+        self.min = if self.min == Dur::ZERO { newest } else { self.min.min(newest) };
+        rounds.sample(us(rtt).max(1), us(timers.granularity), una, next);
+        self.srtt = Dur::from_us(rounds.srtt as u64 >> 3).0.max(1);
+        // `__tcp_set_rto`, in whole ticks.
+        let rto = Dur::from_us(((rounds.srtt >> 3) + rounds.variation) as u64);
+        let rto = Dur(timers.tick.map_or(rto.0, |tick| rto.0.div_ceil(tick.0) * tick.0));
+        self.base = rto.max(timers.min_rto).min(timers.max_rto);
+    }
+
     /// Updates the estimates (RFC 6298 sections 2.2 and 2.3). Returns the timeout before it is limited by `min-rto` and
     /// `max-rto`.
     fn fine_sample(&mut self, rtt: u64, tick: Dur) -> Dur {
@@ -119,6 +184,10 @@ impl Rtt {
     /// Returns `true` if the timeout is doubled.
     pub(crate) fn is_backed_off(&self) -> bool {
         self.doublings > 0
+    }
+    /// Returns the number of doublings of the timeout, 0 to 20.
+    pub(crate) fn doublings(&self) -> u8 {
+        self.doublings
     }
     /// Sets the timeout for data to 3 s, after a lost SYN (RFC 6298 section 5.7).
     pub(crate) fn after_lost_syn(&mut self, timers: &Timers) {

@@ -40,6 +40,7 @@ impl Bench {
             initial_window: 4,
             initial_ssthresh: None,
             max_rto: Dur::from_secs(60),
+            tick: None,
             pacing: false,
             selective,
             line: Line::default(),
@@ -109,7 +110,7 @@ impl Bench {
         self.control.pacing().rate.expect("BBR paces")
     }
     fn idle(&mut self) {
-        let sent = Sent { now: Time::ZERO + Dur::from_ms(self.now), idle: true, was_marked: None };
+        let sent = Sent { now: Time::ZERO + Dur::from_ms(self.now), idle: true, was_marked: None, release: Time::ZERO };
         assert!(!self.control.on_sent(&mut self.window, &sent), "BBR marks no segment");
     }
     fn congestion(&mut self, sign: Congestion, in_flight: u32) {

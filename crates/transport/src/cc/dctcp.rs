@@ -201,18 +201,18 @@ impl CongestionControl for Dctcp {
 
     #[inline]
     fn on_feedback(&mut self, _: &mut Window, feedback: &Feedback<'_>) {
+        self.acked += feedback.advanced;
+        if feedback.ece {
+            self.marked += feedback.advanced;
+        }
         if let Some(linux) = &mut self.linux
             && !before(feedback.una, self.window_end)
         {
-            // The segments of this acknowledgement belong to the next window of data.
+            // `tcp_in_ack_event` follows `tcp_clean_rtx_queue`: the segments of this acknowledgement are counted.
             linux.update(self.marked, self.acked);
             self.window_end = feedback.next;
             self.acked = 0;
             self.marked = 0;
-        }
-        self.acked += feedback.advanced;
-        if feedback.ece {
-            self.marked += feedback.advanced;
         }
         if self.linux.is_none() && before(self.window_end, feedback.una) && self.acked > 0 {
             let fraction = f64::from(self.marked) / f64::from(self.acked);

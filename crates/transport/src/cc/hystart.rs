@@ -149,6 +149,7 @@ mod tests {
             initial_window: 10,
             initial_ssthresh: None,
             max_rto: Dur::from_secs(60),
+            tick: None,
             pacing: false,
             selective: true,
             line: crate::Line::default(),

@@ -45,6 +45,8 @@ pub struct Setup {
     pub initial_ssthresh: Option<u32>,
     /// Maximum retransmission timeout.
     pub max_rto: Dur,
+    /// Length of a tick of the system's clock; `None`: timers are exact.
+    pub tick: Option<Dur>,
     /// `true` if the sender paces segments at a multiple of the window per round trip, whatever the control.
     pub pacing: bool,
     /// `true` if acknowledgements are selective, so that several losses per round trip are detected.
@@ -341,6 +343,8 @@ pub struct Sent {
     /// With [`SentCalls::Marks`], `true` if the segment was marked when it was last sent. `None`: it is sent for the
     /// first time.
     pub was_marked: Option<bool>,
+    /// Earliest time of the next segment, if segments are paced; otherwise earlier than `now`.
+    pub release: Time,
 }
 
 /// Timer of the sender that has expired.
@@ -368,6 +372,9 @@ pub trait CongestionControl {
     /// arrives at `now`; called for every acknowledgement, duplicates included, before
     /// [`CongestionControl::on_feedback`]. Only with [`Needs::delay`].
     fn on_delay(&mut self, _now: Time, _delay: Dur) {}
+    /// Processes the round-trip time of an acknowledgement, in recovery too, before losses are detected and before
+    /// [`CongestionControl::on_ack`]; only with `timers.form = "linux"` (`pkts_acked` of `tcp_congestion_ops`).
+    fn on_round_trip(&mut self, _window: &mut Window, _now: Time, _rtt: Dur) {}
     /// Processes an acknowledgement that delivered at least one segment. Called outside loss recovery only or, with
     /// [`RecoveryWindow::Control`], always.
     fn on_ack(&mut self, window: &mut Window, acked: &Acked);

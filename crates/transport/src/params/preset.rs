@@ -41,8 +41,10 @@ fn linux(table: &Map<String, Value>) -> Map<String, Value> {
         "window-validation": "round",
         // `tcp_event_data_recv`, `tcp_send_delayed_ack`, `__tcp_ack_snd_check`.
         "delayed-ack": { "form": "linux" },
-        // `tcp_rtt_estimator`: four variations are at least `TCP_RTO_MIN`; `TCP_TIMEOUT_INIT`; `TCP_RTO_MAX`.
-        "timers": { "granularity": "200ms", "min-rto": "200ms", "initial-rto": "1s", "max-rto": "120s" },
+        // `tcp_rtt_estimator`: four variations are at least `TCP_RTO_MIN`; `TCP_TIMEOUT_INIT`; `TCP_RTO_MAX`; `HZ` is 250
+        // in most distributions.
+        "timers": { "form": "linux", "granularity": "200ms", "min-rto": "200ms", "initial-rto": "1s", "max-rto": "120s",
+            "tick": "4ms" },
         // `tcp_ecn_clear_syn`.
         "ecn-fallback": true,
         // `tcp_enter_cwr`: the threshold is at least 2, so that an echo does not lead to a window of 1.

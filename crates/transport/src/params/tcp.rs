@@ -288,6 +288,7 @@ impl Tcp {
             initial_window: self.initial_window(),
             initial_ssthresh: self.initial_ssthresh,
             max_rto: self.timers.max_rto,
+            tick: self.timers.tick,
             pacing: self.pacing,
             selective: matches!(self.recovery, Recovery::Sack(_)),
             line: self.line.unwrap_or_default(),

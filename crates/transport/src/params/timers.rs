@@ -26,6 +26,16 @@ pub struct Timers {
     /// Maximum retransmission timeout, at least `min-rto` and `initial-rto`, at most 24 h (RFC 6298: at least 60 s).
     /// Default 60 s.
     pub max_rto: Dur,
+    /// Length of a tick of the system's clock, 1 ms to 100 ms (Linux: 1/`HZ`; 4 ms in most distributions). The timers of
+    /// retransmissions, of tail loss probes and of reordering, and with `delayed-ack.form = "linux"` those of
+    /// acknowledgements, then expire at a tick: up to a tick later than they are set to, and up to an eighth later if
+    /// that is 63 ticks or more (`calc_wheel_index`). Default null: timers are exact.
+    pub tick: Option<Dur>,
+    /// Estimate of RTTVAR: "rfc": RFC 6298; "linux": that of Linux 6.1 (`tcp_rtt_estimator`), the largest smoothed
+    /// deviation of a round trip, at least `granularity`, which falls by a quarter of the difference once per round trip;
+    /// a deviation below SRTT counts an eighth; segments that are acknowledged selectively are measured, too. Needs a
+    /// "fine" `clock`. Default "rfc".
+    pub form: Form,
 }
 
 /// Clock of round-trip times.
@@ -82,6 +92,8 @@ impl Default for Timers {
             min_rto: Dur::from_ms(200),
             initial_rto: Dur::from_secs(1),
             max_rto: Dur::from_secs(60),
+            tick: None,
+            form: Form::Rfc,
         }
     }
 }
@@ -106,6 +118,12 @@ impl Timers {
                 let message = format!("{} is below `{name}`; write at least {minimum}", self.max_rto);
                 return Err(Invalid::new("max-rto", message));
             }
+        }
+        if let Some(tick) = self.tick {
+            time("tick", tick, Dur::from_ms(1), Dur::from_ms(100))?;
+        }
+        if self.form == Form::Linux && self.clock == Clock::Coarse {
+            return Err(Invalid::new("form", "\"linux\" measures exactly; write `clock = \"fine\"`"));
         }
         Ok(())
     }

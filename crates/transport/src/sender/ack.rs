@@ -5,7 +5,7 @@ use super::groups::{Flavour, Urgent};
 use super::state::State;
 use crate::cc::{Acked, CongestionControl, EchoResponse, Feedback};
 use crate::line::Hop;
-use crate::params::WindowValidation;
+use crate::params::{Form, WindowValidation};
 use crate::seq::{before, later};
 use crate::wire::{Ack, Block};
 use tailback_units::{Dur, Time};
@@ -75,8 +75,14 @@ impl Sender {
         if !PLAIN && self.ecn.is_gradual() && self.state == State::Open && delivery.delivered > 0 {
             self.set_window_by_prr(delivery.delivered, advanced > 0);
         }
-        let rtt = if advanced > 0 { self.sample_rtt(now, ack) } else { None };
-        let rtt = if !PLAIN && self.board.is_some() { delivery.newest.map(|sent| now.since(sent)) } else { rtt };
+        let rtt = match &self.board {
+            Some(_) if !PLAIN && self.tcp.timers.form == Form::Linux => delivery.rtt,
+            board => {
+                let scoreboard = !PLAIN && board.is_some();
+                let rtt = if advanced > 0 { self.sample_rtt(now, ack) } else { None };
+                if scoreboard { delivery.newest.map(|sent| now.since(sent)) } else { rtt }
+            }
+        };
         let round = advanced > 0 && before(self.seq.round_end, self.seq.una);
         if round {
             self.seq.round_end = self.seq.max;
@@ -99,11 +105,13 @@ impl Sender {
         };
         self.report_delivery::<PLAIN>(acked, delivery.ended);
         if waits {
-            self.timers.expiry = now + self.rto();
+            self.timers.expiry = self.expiry(now, self.rto());
+        } else if !PLAIN && self.is_as_linux() {
+            self.restart_single_timer(now, &delivery, advanced);
         } else if advanced > 0 {
             self.restart_timer::<PLAIN>(now, delivery.keep_timer);
-            self.ecn.at_floor &= ack.ece;
         }
+        self.ecn.at_floor &= ack.ece || advanced == 0;
     }
 
     /// Takes a sample of the round-trip time, by the echoed timestamp (RFC 7323 section 4.1) or by the timed segment
@@ -111,11 +119,37 @@ impl Sender {
     fn sample_rtt(&mut self, now: Time, ack: &Ack) -> Option<Dur> {
         let rtt = &mut self.timers.rtt;
         let sent = if self.tcp.timestamps { ack.echo } else { rtt.take_timed(ack.next)? };
-        rtt.sample(now, sent, self.tcp.timestamps, &self.tcp.timers);
+        self.measure(now, sent);
         if !(self.ecn.at_floor && ack.ece) {
-            rtt.reset_back_off();
+            self.timers.rtt.reset_back_off();
         }
         Some(now.since(sent))
+    }
+
+    /// Updates the round-trip time and the timeout with a segment that was sent at `sent`.
+    #[inline]
+    pub(super) fn measure(&mut self, now: Time, sent: Time) {
+        if self.tcp.timers.form == Form::Rfc {
+            self.timers.rtt.sample(now, sent, self.tcp.timestamps, &self.tcp.timers);
+        } else {
+            let rtt = now.since(sent).max(Dur(1));
+            self.sample_by_round(Some((rtt, rtt)));
+        }
+    }
+
+    /// Updates them with `timers.form = "linux"`, by the round-trip times for the timeout and for the congestion
+    /// control; returns the latter.
+    pub(super) fn sample_by_round(&mut self, round_trips: Option<(Dur, Dur)>) -> Option<Dur> {
+        let (rtt, newest) = round_trips?;
+        let range = (self.seq.una, self.seq.max);
+        let cold = self.cold.get_or_insert_default();
+        self.timers.rtt.sample_by_round(rtt, newest, &mut cold.rounds, range, &self.tcp.timers);
+        self.timers.rtt.reset_back_off();
+        let min = self.timers.rtt.min();
+        if let Some(rack) = self.board.as_mut().and_then(|board| board.rack.as_mut()) {
+            rack.observe(min);
+        }
+        Some(newest)
     }
 
     /// Reports deliveries to the congestion control: outside recovery or, if the control sets the window in recovery,
@@ -124,6 +158,8 @@ impl Sender {
     fn report_delivery<const PLAIN: bool>(&mut self, mut acked: Acked, ended: bool) {
         // As in ns-2, an acknowledgement with an echo does not open the window.
         let echoes = acked.ece && self.ecn_capable && (PLAIN || self.profile.echo != EchoResponse::Control);
+        // In Linux only the reduction that an echo starts keeps the window (`tcp_cong_control`).
+        let echoes = echoes && (PLAIN || !self.is_as_linux());
         let control_owns = !PLAIN && self.owns_recovery();
         if acked.delivered == 0
             || (!control_owns && (acked.recovering || ended || echoes || (!PLAIN && self.ecn.is_gradual())))
@@ -143,16 +179,16 @@ impl Sender {
     /// Restarts or stops the retransmission timer (RFC 6298 sections 5.2 and 5.3).
     #[inline]
     fn restart_timer<const PLAIN: bool>(&mut self, now: Time, keep: bool) {
-        let rto = || if PLAIN { self.plain_rto() } else { self.rto() };
+        let expiry = || if PLAIN { now + self.plain_rto() } else { self.expiry(now, self.rto()) };
         if self.seq.is_idle() {
             // A sender that waits for its timer at a window of one segment continues to wait.
             if self.window.cwnd < 1.0 {
-                self.timers.expiry = now + rto();
+                self.timers.expiry = expiry();
             } else if !self.ecn.held {
                 self.timers.expiry = Time::NEVER;
             }
         } else if !keep && !self.ecn.held {
-            self.timers.expiry = now + rto();
+            self.timers.expiry = expiry();
         }
         if !PLAIN {
             self.arm_probe(now);

@@ -6,7 +6,7 @@ use super::sampler::Sampler;
 use crate::seq::{before, later};
 use crate::wire::{Ack, Block};
 use std::collections::VecDeque;
-use tailback_units::Time;
+use tailback_units::{Dur, Time};
 
 /// Flag of a segment that is selectively acknowledged.
 pub(super) const SACKED: u8 = 1;
@@ -45,12 +45,68 @@ pub(super) struct BoardUpdate {
     /// Transmission time of the delivered segment that was sent last. `None`: no segment was delivered, or that segment
     /// was retransmitted.
     pub newest: Option<Time>,
+    /// Transmission times that Linux measures.
+    pub spans: Spans,
+    /// `true` if a segment was selectively acknowledged.
+    pub selective: bool,
     /// `true` if a delivered segment below the recovery point was never retransmitted (RFC 5682).
     pub original: bool,
     /// `true` if a delivered segment is at or above the recovery point.
     pub beyond: bool,
     /// Duplicate that the acknowledgement reports (RFC 2883); `None`: it reports none.
     pub duplicate: Option<Block>,
+}
+
+/// Transmission times of the segments of an acknowledgement, of those never retransmitted (Linux 6.1,
+/// `tcp_clean_rtx_queue`, `tcp_sacktag_one`).
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Spans {
+    /// Times of the first and of the last segment acknowledged cumulatively, and not selectively before. `None`: none.
+    pub acked: Option<(Time, Time)>,
+    /// Number and time of the first and of the last segment acknowledged selectively. `None`: none.
+    pub sacked: Option<[(u32, Time); 2]>,
+    /// `true` if a segment acknowledged cumulatively was ever retransmitted.
+    pub retransmitted: bool,
+}
+
+impl Spans {
+    /// Records a segment that is acknowledged cumulatively; `slot` was its state.
+    fn acked(&mut self, slot: Slot) {
+        if slot.has(EVER_RETRANSMITTED) {
+            self.retransmitted = true;
+        } else if !slot.has(SACKED) {
+            let (first, _) = self.acked.unwrap_or((slot.sent, slot.sent));
+            self.acked = Some((first, slot.sent));
+        }
+    }
+
+    /// Records a segment that is acknowledged selectively; `slot` was its state.
+    fn sacked(&mut self, slot: Slot, seq: u32) {
+        if slot.has(EVER_RETRANSMITTED) {
+            return;
+        }
+        let own = (seq, slot.sent);
+        let [first, last] = self.sacked.unwrap_or([own; 2]);
+        self.sacked = Some([if before(seq, first.0) { own } else { first }, if before(last.0, seq) { own } else { last }]);
+    }
+
+    /// Returns the round-trip times at `now` for the timeout and for the congestion control; `None`: there is none.
+    /// `echo`: time that the acknowledgement echoes, if it advances (`tcp_ack_update_rtt`).
+    pub fn round_trips(&self, now: Time, echo: Option<Time>) -> Option<(Dur, Dur)> {
+        let [first, last] = match (self.acked.filter(|_| !self.retransmitted), self.sacked) {
+            (Some((first, _)), Some([_, (_, last)])) | (None, Some([(_, first), (_, last)])) => [first, last],
+            (Some((first, last)), None) => [first, last],
+            (None, None) => {
+                let ms = |time: Time| time.0 / Dur::from_ms(1).0;
+                let echoed = Dur::from_ms(ms(now).saturating_sub(ms(echo?)).max(1));
+                return Some((echoed, echoed));
+            }
+        };
+        // `tcp_stamp_us_delta`.
+        let us = |time: Time| time.0 / Dur::from_us(1).0;
+        let since = |sent: Time| Dur::from_us(us(now).saturating_sub(us(sent)).max(1));
+        Some((since(first), since(last)))
+    }
 }
 
 /// Timer for tail loss probes and reordering of a sender with a scoreboard.
@@ -124,6 +180,11 @@ pub(super) struct Board {
     pub rack: Option<Box<Rack>>,
     /// Timer of a tail loss probe or of reordering.
     pub probe: Probe,
+    /// With Linux's rules, `true` if the next transmission is a tail loss probe.
+    pub probing: bool,
+    /// With Linux's rules, `true` if the last dubious acknowledgement left segments that are SACKed, lost or
+    /// retransmitted, outside of a recovery.
+    pub disordered: bool,
     pub prr: Prr,
 }
 
@@ -150,6 +211,8 @@ impl Board {
             counted: None,
             rack: rack.map(Box::new),
             probe: Probe::default(),
+            probing: false,
+            disordered: false,
             prr: Prr::default(),
         }
     }
@@ -199,6 +262,18 @@ impl Board {
     pub fn lost(&self) -> u32 {
         self.lost
     }
+    /// Forgets an outstanding tail loss probe (`tcp_init_cwnd_reduction`).
+    pub fn forget_probe(&mut self) {
+        if let Some(rack) = &mut self.rack {
+            rack.probe = None;
+        }
+    }
+    /// Returns `true` if a segment is SACKed, lost or retransmitted, or the first one was ever retransmitted
+    /// (`tcp_try_keep_open`, `tcp_any_retrans_done`).
+    pub fn is_disordered(&self) -> bool {
+        let first = self.slots.front().is_some_and(|slot| slot.has(EVER_RETRANSMITTED));
+        self.sacked + self.lost + self.retransmitted > 0 || first
+    }
 
     /// Adds the next new segment, transmitted at `now`.
     pub fn push(&mut self, now: Time) {
@@ -239,6 +314,7 @@ impl Board {
             let Some(slot) = self.slots.pop_front() else { break };
             let seq = self.base;
             self.base = seq.wrapping_add(1);
+            update.spans.acked(slot);
             if slot.has(SACKED) {
                 self.sacked -= 1;
                 self.above -= u32::from(!before(seq, self.edge));
@@ -249,10 +325,17 @@ impl Board {
         for pointer in [&mut self.hint, &mut self.highest, &mut self.edge, &mut self.high_rxt] {
             *pointer = later(*pointer, self.base);
         }
-        for block in &ack.sack[skip..] {
-            if block.start != block.end {
-                self.sack_block(*block, &mut context, &mut update, &mut sampler);
-            }
+        let cumulative = self.rack.as_mut().and_then(|rack| rack.last.take());
+        // In ascending order (RFC 8985 section 6.2): a lower block after a higher one would look like reordering.
+        let mut blocks = ack.sack;
+        let blocks = &mut blocks[skip..];
+        let base = self.base;
+        blocks.sort_unstable_by_key(|block| block.start.wrapping_sub(base));
+        for block in blocks.iter().filter(|block| block.start != block.end) {
+            self.sack_block(*block, &mut context, &mut update, &mut sampler);
+        }
+        if let Some(rack) = &mut self.rack {
+            rack.end_acknowledgement(cumulative);
         }
         if skip < ack.sack.len() && ack.has_sack() {
             self.seen = ack.sack;
@@ -287,8 +370,10 @@ impl Board {
                 self.slots[i].flags = (slot.flags | SACKED) & !(LOST | RETRANSMITTED);
                 self.sacked += 1;
                 self.above += u32::from(!before(seq, self.edge));
+                update.selective = true;
                 self.deliver(slot, seq, context, update, sampler);
                 self.highest = later(self.highest, seq.wrapping_add(1));
+                update.spans.sacked(slot, seq);
             }
             seq = seq.wrapping_add(1);
         }

@@ -4,6 +4,7 @@ use super::reserve::{Marks, Reserve};
 use super::sampler::Sampler;
 use super::state::RareCounts;
 use crate::cc::{Profile, Window};
+use crate::rtt::Rounds;
 use crate::seq::before;
 use crate::wire::Block;
 use std::collections::VecDeque;
@@ -40,6 +41,8 @@ pub(super) struct ColdState {
     pub eifel: Option<Time>,
     /// Retransmissions since the last reduction, for `dsack-undo`. `None`: duplicates undo nothing.
     pub dsack_watch: Option<DsackWatch>,
+    /// Deviations of the round-trip time, for `timers.form = "linux"`.
+    pub rounds: Rounds,
     /// Use of the window, for `window-validation = "round"`.
     pub window_use: WindowUse,
     /// Counts of rare events.

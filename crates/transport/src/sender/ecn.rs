@@ -14,12 +14,15 @@ impl Sender {
     /// timeout either (`tcp_fastretrans_alert`). Returns `true` if the next
     /// segment has to wait for the retransmission timer.
     pub(super) fn on_echo(&mut self, now: Time) -> bool {
-        let repairs = self.state == State::Recovery || (self.state == State::Loss && self.is_as_linux());
-        if repairs || !before(self.ecn.reduced_at, self.seq.una) {
+        let as_linux = self.is_as_linux();
+        let repairs = self.state == State::Recovery || (self.state == State::Loss && as_linux);
+        // In Linux also the acknowledgement that ends a recovery starts a reduction (`tcp_try_to_open`).
+        let reduces = if as_linux { self.ecn.is_gradual() } else { !before(self.ecn.reduced_at, self.seq.una) };
+        if repairs || reduces {
             return false;
         }
         // Until CWR is sent, the receiver repeats an echo to which the sender has already responded.
-        if self.ecn.cwr && self.tcp.echo() == EcnEcho::Classic {
+        if self.ecn.cwr && self.tcp.echo() == EcnEcho::Classic && !as_linux {
             return false;
         }
         self.ecn.cwr = true;
@@ -37,7 +40,7 @@ impl Sender {
             cold.prior = None;
             cold.dsack_watch = None;
         }
-        if self.is_as_linux() && !self.owns_recovery() {
+        if as_linux && !self.owns_recovery() {
             self.begin_gradual(prior);
         }
         self.respond_at_floor(prior)
@@ -50,6 +53,7 @@ impl Sender {
         self.ecn.last = Reduction::Gradual;
         if let Some(board) = &mut self.board {
             board.prr = Prr::begin(prior as u32);
+            board.forget_probe();
         }
     }
 

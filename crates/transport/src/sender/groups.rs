@@ -1,10 +1,11 @@
 //! Groups of a sender's state: recovery, ECN and timers. The sequence space is in `sequence`, the scoreboard in
 //! `board`.
 
+use super::board::Spans;
 use crate::params::Timers as Params;
 use crate::rtt::Rtt;
 use crate::seq::{before, later};
-use tailback_units::Time;
+use tailback_units::{Dur, Time};
 
 /// State of loss detection and recovery without a scoreboard, and of the recovery after timeouts.
 #[derive(Clone, Copy, Debug)]
@@ -168,8 +169,14 @@ pub(super) struct Delivery {
     /// Transmission time of the delivered segment that was sent last. `None`: that segment was sent more than once, no
     /// segment was delivered, or there is no scoreboard.
     pub newest: Option<Time>,
+    /// Transmission times that Linux measures.
+    pub spans: Spans,
+    /// Round-trip time for the congestion control, with `timers.form = "linux"`. `None`: there is none, or another form.
+    pub rtt: Option<Dur>,
     /// `true` if the acknowledgement ended a recovery or undid a reduction, which set the window.
     pub ended: bool,
+    /// `true` if Linux's rules have started a wait for reordered segments.
+    pub waits: bool,
     /// `true` if the retransmission timer must not be restarted.
     pub keep_timer: bool,
 }

@@ -277,16 +277,16 @@ mod tests {
     fn rack_waits_for_the_last_of_the_segments_sent_before_the_delivered_one() {
         let window = MS(98) / 4;
         // Segment 2 arrives 98 ms after its transmission at 2 ms; segments 0 and 1 were sent before.
-        let mut first = board(6, Some(Rack::new()));
+        let mut first = board(6, Some(Rack::new(false)));
         acknowledge(&mut first, 100, 0, &[(2, 3)]);
         let due = |sent: u64| (at(sent) + MS(98) + window).since(at(100));
         assert_eq!(first.mark_by_time(at(100), MS(100), false), due(1));
         // Segments 1 and 2 arrive; only segment 0 is missing.
-        let mut second = board(6, Some(Rack::new()));
+        let mut second = board(6, Some(Rack::new(false)));
         acknowledge(&mut second, 100, 0, &[(1, 3)]);
         assert_eq!(second.mark_by_time(at(100), MS(100), false), due(0));
         // Segment 1 and segment 3, which took 97 ms, arrive; segments 0 and 2 are missing.
-        let mut third = board(6, Some(Rack::new()));
+        let mut third = board(6, Some(Rack::new(false)));
         acknowledge(&mut third, 100, 0, &[(1, 2), (3, 4)]);
         let wait = (at(2) + MS(97) + MS(97) / 4).since(at(100));
         assert_eq!(third.mark_by_time(at(100), MS(100), false), wait);
@@ -312,7 +312,7 @@ mod tests {
     /// reordering window before.
     #[test]
     fn at_an_expiry_rack_spares_segments_sent_recently() {
-        let mut board = board(8, Some(Rack::new()));
+        let mut board = board(8, Some(Rack::new(false)));
         acknowledge(&mut board, 100, 2, &[(5, 6)]);
         // Segment 3 arrives after segment 5, which is reordering. Its round trip is longer than the minimum, 95 ms.
         acknowledge(&mut board, 101, 2, &[(3, 4), (5, 6)]);
@@ -332,7 +332,7 @@ mod tests {
     /// segments by the times of their transmissions.
     #[test]
     fn segments_that_were_not_lost_are_in_the_network_again_in_the_order_of_their_transmissions() {
-        let mut board = board(6, Some(Rack::new()));
+        let mut board = board(6, Some(Rack::new(false)));
         acknowledge(&mut board, 100, 0, &[(3, 4)]);
         board.mark_by_timeout(at(200), MS(100));
         assert_eq!(counts(&board), [1, 5, 5, 5, 0]);

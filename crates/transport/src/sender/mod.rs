@@ -35,6 +35,7 @@ mod selective;
 mod send;
 mod sequence;
 mod show;
+mod single;
 mod state;
 #[cfg(test)]
 mod tests;
@@ -43,8 +44,9 @@ mod undo;
 mod user;
 
 use crate::cc::{CongestionControl, Pacing, Profile, RecoveryWindow, SentCalls, Timer, Window};
-use crate::params::{Recovery, Tcp, WindowValidation};
+use crate::params::{Form, Recovery, Tcp, WindowValidation};
 use crate::registry::Control;
+use crate::tick;
 use board::{Board, Probe};
 use cold::{ColdState, Pace};
 use groups::{Echoes, Flavour, Repair, Timers, Urgent};
@@ -96,7 +98,7 @@ impl Sender {
             Recovery::Reno(_) => (Flavour::Reno, None),
             Recovery::NewReno(_) => (Flavour::NewReno, None),
             Recovery::Sack(sack) => {
-                (Flavour::Sack, Some(Box::new(Board::new(tcp.dup_thresh, sack.rack.then(Rack::new)))))
+                (Flavour::Sack, Some(Box::new(Board::new(tcp.dup_thresh, sack.rack.then(|| Rack::new(sack.form == Form::Linux))))))
             }
         };
         let reserve = tcp.reservation.as_ref().map(|params| Box::new(Reserve::new(params, tcp, rng.clone())));
@@ -106,7 +108,8 @@ impl Sender {
         debug_assert!(profile.paces || control.pacing() == Pacing::default(), "the profile excludes pacing");
         let ssthresh = tcp.initial_ssthresh.map_or(f64::INFINITY, f64::from);
         let by_flight = tcp.window_validation == WindowValidation::Flight;
-        let plain = profile.is_plain() && board.is_none() && reserve.is_none() && !tcp.pacing && by_flight;
+        let exact = tcp.timers.tick.is_none();
+        let plain = profile.is_plain() && board.is_none() && reserve.is_none() && !tcp.pacing && by_flight && exact;
         Sender {
             window: Window { cwnd: tcp.congestion_control.initial_window(&setup), ssthresh },
             seq: Sequence::starting_at(0),
@@ -227,6 +230,11 @@ impl Sender {
     #[inline]
     fn plain_rto(&self) -> Dur {
         self.timers.rtt.rto(&self.tcp.timers)
+    }
+    /// Returns the expiry of a timer that is set to `wait` at `now`.
+    #[inline]
+    fn expiry(&self, now: Time, wait: Dur) -> Time {
+        tick::expiry(now, wait, self.tcp.timers.tick)
     }
     /// Returns the number of segments outstanding for a sender without a scoreboard.
     #[inline]

@@ -28,7 +28,7 @@ impl Sender {
             return None;
         }
         self.urgent = Urgent::No;
-        self.timers.expiry = now + self.plain_rto();
+        self.timers.expiry = self.expiry(now, self.plain_rto());
         // The timeout is doubled only if a SYN was lost before.
         let retransmission = self.timers.rtt.is_backed_off();
         let cwr = self.tcp.ecn != EcnMode::Off && !(self.tcp.ecn_fallback && retransmission);
@@ -52,15 +52,16 @@ impl Sender {
         self.urgent = Urgent::No;
         self.timers.expiry = Time::NEVER;
         self.ecn_capable = self.tcp.ecn != EcnMode::Off && ack.ece;
+        let as_linux = self.is_as_linux();
         let rtt = &mut self.timers.rtt;
         let lost = rtt.is_backed_off();
-        if lost {
-            // RFC 5681 section 3.1: a lost SYN is a sign of congestion.
+        if lost && (rtt.doublings() > 1 || !as_linux) {
+            // RFC 5681 section 3.1: a lost SYN is a sign of congestion; in Linux the second one (`tcp_init_transfer`).
             self.window.cwnd = 1.0;
         }
         if self.tcp.timestamps || !lost {
-            rtt.sample(now, ack.echo, self.tcp.timestamps, &self.tcp.timers);
-            let min = rtt.min();
+            self.measure(now, ack.echo);
+            let min = self.timers.rtt.min();
             if let Some(rack) = self.board.as_mut().and_then(|board| board.rack.as_mut()) {
                 rack.opened(min);
             }

@@ -32,6 +32,15 @@ pub(super) struct Rack {
     persist: u32,
     /// First segment that had not been transmitted when the window was last widened. `None`: it was never widened.
     widened_at: Option<u32>,
+    /// `true` if the rules of Linux apply (`tcp_recovery.c`): `rtt` is that of the segment delivered last, of which those
+    /// acknowledged cumulatively come after those acknowledged selectively; the handshake's round-trip time counts in
+    /// `min_rtt`; losses are marked only by an acknowledgement that delivers.
+    pub as_linux: bool,
+    /// Segment and round-trip time of the delivery with the highest number in this acknowledgement. `None`: it has
+    /// delivered nothing so far.
+    pub last: Option<(u32, Dur)>,
+    /// `true` if the last acknowledgement delivered a segment, or a reduction was undone since (`rack.advanced`).
+    pub advanced: bool,
     /// Outstanding tail loss probe: first, the first segment never transmitted after the probe was sent (TLP.end_seq);
     /// second, `true` if the probe was a retransmission. `None`: no probe is outstanding.
     pub probe: Option<(u32, bool)>,
@@ -41,8 +50,9 @@ pub(super) struct Rack {
 const PERSIST: u32 = 16;
 
 impl Rack {
-    pub fn new() -> Rack {
-        Rack { quarters: 1, ..Rack::default() }
+    /// Returns the state before the first delivery; `as_linux`: by the rules of Linux.
+    pub fn new(as_linux: bool) -> Rack {
+        Rack { quarters: 1, as_linux, ..Rack::default() }
     }
 
     /// Records the round-trip time of the handshake, the first measurement of the connection (section 6.2 step 1). The
@@ -50,7 +60,13 @@ impl Rack {
     /// minimum of recent measurements.
     pub fn opened(&mut self, rtt: Dur) {
         self.min_rtt = rtt;
-        self.of_handshake = true;
+        self.of_handshake = !self.as_linux;
+    }
+
+    /// Lowers the minimum round-trip time to that of the connection, which includes echoed timestamps of retransmissions
+    /// (`tcp_ack_update_rtt`).
+    pub fn observe(&mut self, min: Dur) {
+        self.min_rtt = self.min_rtt.min(min);
     }
 
     /// Processes the delivery of segment `seq` at `now`, whose last transmission was at `sent` (section 6.2 steps 1 to
@@ -65,7 +81,10 @@ impl Rack {
             self.reordering = true;
         }
         let rtt = now.since(sent);
-        if retransmitted && (echo < sent || rtt < self.min_rtt) {
+        // Linux has timestamps in ms (`tcp_skb_spurious_retrans`).
+        let ms = |time: Time| time.0 / Dur::from_ms(1).0;
+        let earlier = if self.as_linux { ms(echo) < ms(sent) } else { echo < sent };
+        if retransmitted && (earlier || rtt < self.min_rtt) {
             // The original may have been delivered, not the retransmission.
             return;
         }
@@ -73,6 +92,9 @@ impl Rack {
             let first = self.min_rtt == Dur::ZERO || self.of_handshake;
             self.min_rtt = if first { rtt } else { self.min_rtt.min(rtt) };
             self.of_handshake = false;
+        }
+        if self.last.is_none_or(|(last, _)| before(last, seq)) {
+            self.last = Some((seq, rtt));
         }
         if !self.any || self.sent < sent || (self.sent == sent && before(self.seq, seq)) {
             self.sent = sent;
@@ -82,9 +104,24 @@ impl Rack {
         }
     }
 
+    /// Ends an acknowledgement, of which `cumulative` is `last` after its cumulative part.
+    pub fn end_acknowledgement(&mut self, cumulative: Option<(u32, Dur)>) {
+        let last = cumulative.or(self.last.take());
+        self.advanced |= last.is_some();
+        if let Some((_, rtt)) = last.filter(|_| self.as_linux) {
+            self.rtt = rtt;
+        }
+    }
+
     /// Returns `true` if the delivered transmission that was sent last came after the transmission of `seq` at `sent`.
     pub fn is_after(&self, sent: Time, seq: u32) -> bool {
         self.any && (sent < self.sent || (sent == self.sent && before(seq, self.seq)))
+    }
+
+    /// Returns `true` if the report of a duplicate that ends before segment `end` widens the reordering window: in Linux only
+    /// after reordering, and if the duplicate is not that of a probe (`tcp_dsack_seen`).
+    pub fn may_widen(&self, end: u32) -> bool {
+        !self.as_linux || (self.reordering && self.probe.is_none_or(|(probe, _)| probe != end))
     }
 
     /// Widens the reordering window at the report of a duplicate, at most once per round trip (step 4). `una`: first
@@ -138,7 +175,7 @@ mod tests {
     fn an_original_below_the_highest_delivered_segment_is_reordering_and_a_retransmission_is_not() {
         for start in [5, 3_000_000_000, u32::MAX - 1] {
             let seq = |n: u32| start.wrapping_add(n);
-            let mut rack = Rack::new();
+            let mut rack = Rack::new(false);
             assert!(!rack.is_after(Time::ZERO, start.wrapping_sub(1)), "nothing is delivered");
             deliver(&mut rack, seq(0), 10, 110, false);
             deliver(&mut rack, seq(1), 10, 110, false);
@@ -158,7 +195,7 @@ mod tests {
     /// before the retransmission could cause it, or within less than the minimum round-trip time.
     #[test]
     fn rack_follows_the_transmission_sent_last_except_for_doubtful_retransmissions() {
-        let mut rack = Rack::new();
+        let mut rack = Rack::new(false);
         deliver(&mut rack, 7, 20, 120, false);
         assert_eq!(rack.rtt, MS(100));
         // Sent earlier, or at the same time with a lower number: no change.
@@ -188,7 +225,7 @@ mod tests {
     /// so that an earlier acknowledgement of the first retransmission is doubtful.
     #[test]
     fn the_handshake_gives_the_first_minimum() {
-        let mut rack = Rack::new();
+        let mut rack = Rack::new(false);
         rack.opened(MS(100));
         assert_eq!(rack.window(Dur::ZERO, false, false), MS(25));
         deliver(&mut rack, 0, 400, 450, true);
@@ -203,7 +240,7 @@ mod tests {
     /// after the last report of a duplicate.
     #[test]
     fn the_window_is_widened_once_a_round_trip_and_for_16_recoveries() {
-        let mut rack = Rack::new();
+        let mut rack = Rack::new(false);
         deliver(&mut rack, 0, 10, 110, false);
         let window = |rack: &Rack| rack.window(Dur::ZERO, false, false);
         rack.recovered();

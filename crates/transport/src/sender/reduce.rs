@@ -72,7 +72,7 @@ impl Sender {
     /// Returns `true` if an echo has reduced the window, segments sent before that are still outstanding, and a loss
     /// does not reduce the window again.
     pub(super) fn is_reduced_once(&self) -> bool {
-        self.ecn.is_reduced(self.seq.una) && self.profile.echo != EchoResponse::ThenLoss
+        (self.ecn.is_reduced(self.seq.una) || self.ecn.is_gradual()) && self.profile.echo != EchoResponse::ThenLoss
     }
 
     /// Returns `true` if the congestion control sets the window at a loss and the sender does not change it in

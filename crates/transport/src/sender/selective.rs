@@ -4,12 +4,15 @@ use super::Sender;
 use super::board::{Awaits, Board, Probe};
 use super::groups::{Delivery, FRto, Urgent};
 use super::prr::Prr;
+use super::single::LEAST;
 use super::state::State;
-use crate::cc::Congestion;
-use crate::params::{Pipe, Recovery};
+use crate::cc::{Congestion, CongestionControl};
+use crate::params::{Form, Pipe, Recovery};
 use crate::seq::before;
+use crate::tick;
 use crate::wire::Ack;
 use tailback_units::Time;
+
 
 impl Sender {
     /// Returns the scoreboard of a sender with SACK.
@@ -21,6 +24,8 @@ impl Sender {
     /// drives the recovery.
     pub(super) fn process_with_sack(&mut self, now: Time, ack: &Ack, advanced: u32) -> Delivery {
         let mut board = self.board.take().expect("the sender has a scoreboard");
+        board.probing = false;
+        let dubious = self.state != State::Open || board.disordered || self.ecn.is_gradual();
         // Without timestamps, deliveries of the original and of the retransmission cannot be distinguished.
         let echo = if self.tcp.timestamps { ack.echo } else { Time::NEVER };
         let forget = matches!(&self.tcp.recovery, Recovery::Sack(sack) if sack.forget);
@@ -29,13 +34,26 @@ impl Sender {
         let (recover, pipe) = (self.seq.recover, board.pipe());
         let update = board.on_ack(now, &known, recover, self.sampler());
         let made_room = board.pipe() < pipe;
-        let all = if advanced > 0 { self.advance(ack.next) } else { false };
+        let mut all = if advanced > 0 { self.advance(ack.next) } else { false };
+        // In Linux a recovery that begins within a reduction for an echo has the end of that reduction, which may be
+        // reached already (`tcp_enter_recovery`, `tcp_fastretrans_alert`).
+        all |= self.is_as_linux() && self.state == State::Recovery && !before(self.seq.una, recover);
         board.uncount(advanced > 0);
-        if let (Some(_), Some(rack)) = (update.duplicate, &mut board.rack) {
+        if let (Some(block), Some(rack)) = (update.duplicate, &mut board.rack)
+            && rack.may_widen(block.end)
+        {
             rack.widen(self.seq.una, self.seq.max);
         }
-        let mut delivery = Delivery { delivered: update.delivered, newest: update.newest, ..Delivery::default() };
+        let mut delivery = Delivery { delivered: update.delivered, newest: update.newest, spans: update.spans, ..Delivery::default() };
         self.board = Some(board);
+        if self.tcp.timers.form == Form::Linux {
+            // `tcp_clean_rtx_queue`, before losses are detected.
+            let echo = (advanced > 0 && self.tcp.timestamps).then_some(ack.echo);
+            delivery.rtt = self.sample_by_round(update.spans.round_trips(now, echo));
+            if let Some(rtt) = delivery.rtt {
+                self.control.on_round_trip(&mut self.window, now, rtt);
+            }
+        }
         if advanced > 0 && self.check_eifel(now, ack) {
             delivery.ended = true;
         }
@@ -67,14 +85,21 @@ impl Sender {
             }
             _ => {}
         }
-        self.repair_losses(now, advanced, update.delivered);
+        delivery.waits = self.repair_losses(now, advanced, update.delivered);
+        if self.is_as_linux() {
+            self.record_disorder(dubious || ack.ece || advanced == 0 || update.selective || update.duplicate.is_some());
+        }
+        // In Linux the acknowledgement that ends a recovery or undoes a reduction opens the window, too
+        // (`tcp_cong_control`).
+        delivery.ended &= !self.is_as_linux();
         delivery
     }
 
-    /// Detects losses, enters recovery if there are any, and sets the window by proportional rate reduction.
-    fn repair_losses(&mut self, now: Time, advanced: u32, delivered: u32) {
+    /// Detects losses, enters recovery if there are any, and sets the window by proportional rate reduction. Returns
+    /// `true` if Linux's rules have set the timer for reordered segments.
+    fn repair_losses(&mut self, now: Time, advanced: u32, delivered: u32) -> bool {
         let retransmitted = self.board().retransmitted;
-        self.detect_losses(now);
+        let waits = self.detect_losses(now, false);
         let lost = std::mem::take(&mut self.board().newly_lost);
         self.count_lost(lost);
         // Linux leaves the state after a timeout when a retransmission is lost (`tcp_fastretrans_alert`).
@@ -88,6 +113,7 @@ impl Sender {
         if self.state == State::Recovery && delivered > 0 && self.uses_prr() {
             self.set_window_by_prr(delivered, advanced > 0 && lost == 0);
         }
+        waits
     }
 
     /// Sets the window by proportional rate reduction for an acknowledgement that delivered `delivered` segments;
@@ -115,21 +141,35 @@ impl Sender {
     }
 
     /// Marks the segments that are lost now. With RACK it also sets the reordering timer for segments that may be
-    /// considered lost later.
-    pub(super) fn detect_losses(&mut self, now: Time) {
+    /// considered lost later; returns `true` if Linux's rules have set it. `expired`: that timer has expired.
+    pub(super) fn detect_losses(&mut self, now: Time, expired: bool) -> bool {
         let srtt = self.srtt();
         let recovering = matches!(self.state, State::Recovery | State::Loss);
+        let (as_linux, tick) = (self.is_as_linux(), self.tcp.timers.tick);
         let board = self.board();
         if board.rack.is_none() {
             board.mark_by_count();
-            return;
+            return false;
+        }
+        if as_linux && !expired && !board.rack.as_mut().is_some_and(|rack| std::mem::take(&mut rack.advanced)) {
+            return false;
         }
         let wait = board.mark_by_time(now, srtt, recovering);
+        if wait.0 > 0 && as_linux && !expired {
+            let at = tick::expiry(now, wait + LEAST, tick);
+            board.probe = Probe { at, awaits: Awaits::Reordering };
+            self.timers.expiry = Time::NEVER;
+            return true;
+        }
+        if as_linux {
+            return false;
+        }
         if wait.0 > 0 {
-            board.probe = Probe { at: now + wait, awaits: Awaits::Reordering };
+            board.probe = Probe { at: tick::expiry(now, wait, tick), awaits: Awaits::Reordering };
         } else if board.probe.awaits == Awaits::Reordering || board.sacked() > 0 {
             board.probe = Probe::default();
         }
+        false
     }
 
     /// Enters recovery; `delivered` segments have just been delivered.
@@ -141,14 +181,20 @@ impl Sender {
         let (outstanding, una, proportional) = (self.seq.outstanding(), self.seq.una, self.uses_prr());
         let board = self.board();
         board.begin();
-        board.probe = Probe::default();
+        if !as_linux {
+            board.probe = Probe::default();
+        }
         // RFC 9937 section 6.1: RecoverFS excludes the segments SACKed earlier, since they will not be delivered again.
         let base = if as_linux { cwnd } else { (outstanding + delivered).saturating_sub(board.sacked()) };
         if !gradual {
             board.prr = Prr::begin(base);
+            if as_linux {
+                board.forget_probe();
+            }
         }
-        // RFC 6675 section 5 step 4.3: the first repair is sent whatever the pipe is.
-        let first = !proportional && board.next_lost() == Some(una);
+        // RFC 6675 section 5 step 4.3: the first repair is sent whatever the pipe is. Linux paces it
+        // (`tcp_xmit_retransmit_queue`).
+        let first = !proportional && !as_linux && board.next_lost() == Some(una);
         if first {
             self.urgent = Urgent::First;
         } else if self.urgent == Urgent::First {
@@ -167,14 +213,26 @@ impl Sender {
         if let Some(rack) = &mut self.board().rack {
             rack.recovered();
         }
+        // `tcp_try_to_open` clears the time of the first retransmission.
+        if self.is_as_linux()
+            && let Some(cold) = &mut self.cold
+        {
+            cold.eifel = None;
+        }
     }
 
     /// Processes an expiry of the reordering timer or of the timer of the tail loss probe.
     pub(super) fn on_probe(&mut self, now: Time) {
-        match std::mem::take(&mut self.board().probe).awaits {
+        let awaits = self.board().probe.awaits;
+        if self.is_as_linux() {
+            // Also without a loss or a probe the wait for an acknowledgement goes on.
+            self.rearm(now);
+        }
+        self.stop_probe();
+        match awaits {
             Awaits::Nothing => {}
             Awaits::Reordering => {
-                self.detect_losses(now);
+                self.detect_losses(now, true);
                 let lost = std::mem::take(&mut self.board().newly_lost);
                 self.count_lost(lost);
                 // Linux does so after a timeout, too, and counts a segment as delivered (`tcp_rack_reo_timeout`).
@@ -193,17 +251,23 @@ impl Sender {
 
     /// Sends a tail loss probe (RFC 8985 section 7.3).
     fn send_probe(&mut self, now: Time) {
-        if self.seq.is_idle() || self.state != State::Open {
+        let as_linux = self.is_as_linux();
+        if self.seq.is_idle() || (self.state != State::Open && !as_linux) {
+            return;
+        }
+        if as_linux && !self.may_probe() {
             return;
         }
         let has_new = self.seq.has_new(self.limit());
         let end = if has_new { self.seq.max.wrapping_add(1) } else { self.seq.max };
-        if let Some(rack) = &mut self.board().rack {
+        let board = self.board();
+        board.probing = true;
+        if let Some(rack) = &mut board.rack {
             rack.probe = Some((end, !has_new));
         }
         self.cold().counts.probes += 1;
         self.urgent = Urgent::Probe;
-        self.timers.expiry = now + self.rto();
+        self.timers.expiry = self.expiry(now, self.rto());
     }
 
     /// Checks whether the acknowledgement ends the wait for the outstanding tail loss probe, and reduces the window if
@@ -217,7 +281,8 @@ impl Sender {
             return;
         }
         rack.probe = None;
-        if retransmitted && !duplicate && repaired && self.state == State::Open && !self.is_reduced_once() {
+        let reduces = self.is_as_linux() || (self.state == State::Open && !self.is_reduced_once());
+        if retransmitted && !duplicate && repaired && reduces {
             let flight = self.flight_size();
             self.reduce(Congestion::Loss, now, flight);
             self.ecn.reduced_for_loss(self.seq.max);

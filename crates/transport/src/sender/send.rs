@@ -5,10 +5,13 @@ use super::board::{Awaits, Probe};
 use super::groups::{Choice, Flavour, Urgent};
 use super::state::State;
 use crate::cc::{CongestionControl, Sent, SentCalls, Timer};
-use crate::params::{Recovery, SpuriousTimeout, WindowValidation};
+use crate::params::{Recovery, WindowValidation};
 use crate::seq::before;
 use crate::wire::{Ecn, Segment};
 use tailback_units::{Dur, Time};
+
+/// Number of segments that Linux sends without pacing, the last of them excluded (`tcp_update_skb_after_send`).
+const UNPACED: u64 = 10;
 
 impl Sender {
     /// Returns a segment to transmit now; `None`: no segment may be sent now. To be called until it returns `None`.
@@ -44,6 +47,7 @@ impl Sender {
         }
         // The first repair of a loss and probes are sent at once; all other segments are paced.
         if self.urgent == Urgent::No && self.is_paced(now) {
+            self.end_probing();
             let holds = self.choose(true).is_some();
             self.hold_for_pace(holds);
             return None;
@@ -103,10 +107,16 @@ impl Sender {
                 _ => Choice::Retransmit(self.seq.una),
             });
         }
-        if let Some(allowed) = self.f_rto_allows(preview) {
+        let allowed = self.allowed();
+        if self.is_as_linux() {
+            // Linux sends new segments first, as the window permits (`tcp_xmit_recovery`), and then what is lost.
+            let pipe = self.board.as_ref().map_or(0, |board| board.pipe());
+            if self.f_rto_probes(new && pipe < allowed, preview) {
+                return Some(Choice::New);
+            }
+        } else if let Some(allowed) = self.f_rto_allows(preview) {
             return (allowed && new).then_some(Choice::New);
         }
-        let allowed = self.allowed();
         match self.repair.flavour {
             Flavour::Sack => self.choose_selective(allowed, new, preview),
             _ => self.choose_plain(allowed, new),
@@ -217,13 +227,16 @@ impl Sender {
         // as in BSD, ns-2 and Linux.
         let recovering = self.repair.flavour == Flavour::NewReno && self.state == State::Recovery;
         let patient = recovering && self.repair.partial;
-        if self.timers.expiry == Time::NEVER || (retransmission && seq == self.seq.una && !patient) {
-            self.timers.expiry = now + if PLAIN { self.plain_rto() } else { self.rto() };
+        let single = !PLAIN && self.is_as_linux();
+        if single {
+            self.set_single_timer(now, seq, retransmission, idle);
+        } else if self.timers.expiry == Time::NEVER || (retransmission && seq == self.seq.una && !patient) {
+            self.timers.expiry = if PLAIN { now + self.plain_rto() } else { self.expiry(now, self.rto()) };
         }
         self.timers.last_sent = now;
         if !PLAIN {
             self.set_release(now);
-            if !retransmission {
+            if !retransmission && !single {
                 self.arm_probe(now);
             }
         }
@@ -263,7 +276,6 @@ impl Sender {
             }
             if let Some(eifel) = &mut cold.eifel
                 && *eifel == Time::NEVER
-                && self.tcp.spurious_timeout == SpuriousTimeout::Eifel
             {
                 *eifel = now;
             }
@@ -287,7 +299,8 @@ impl Sender {
         let mut marked = false;
         if calls != SentCalls::Never {
             let was_marked = (marks && again).then(|| self.was_marked(seq));
-            marked = self.control.on_sent(&mut self.window, &Sent { now, idle, was_marked });
+            let sent = Sent { now, idle, was_marked, release: self.release() };
+            marked = self.control.on_sent(&mut self.window, &sent);
         }
         if !self.is_marking() {
             return None;
@@ -329,7 +342,15 @@ impl Sender {
             }
             None => return,
         };
+        let (as_linux, sent) = (self.is_as_linux(), self.counts.sent);
         let pace = self.pace.get_or_insert_default();
+        // Linux does not pace the first segments, and takes back up to half of a gap after a late one
+        // (`tcp_update_skb_after_send`).
+        let gap = match as_linux {
+            true if sent < UNPACED => return,
+            true => gap - now.since(pace.release.min(now)).min(gap / 2),
+            false => gap,
+        };
         pace.release = pace.release.max(now) + gap;
     }
 
@@ -352,7 +373,7 @@ impl Sender {
             // The receiver may delay the acknowledgement of a single segment.
             wait += self.tcp.delayed_ack.timeout;
         }
-        let at = (now + wait).min(self.timers.expiry);
+        let at = self.expiry(now, wait).min(self.timers.expiry);
         if let Some(board) = &mut self.board {
             board.probe = Probe { at, awaits: Awaits::Tail };
         }

@@ -92,7 +92,8 @@ impl Sender {
         let (used, outstanding) = (self.seq.used(), self.seq.outstanding());
         assert!(used <= outstanding && outstanding < 1 << 31, "{:?}", self.seq);
         assert!(self.window.cwnd > 0.0 && self.window.ssthresh >= 1.0, "{:?}", self.window);
-        let runs = self.timers.expiry != Time::NEVER;
+        let probes = self.board.as_ref().is_some_and(|board| board.probe.at != Time::NEVER);
+        let runs = self.timers.expiry != Time::NEVER || probes;
         assert!(self.seq.is_idle() || runs, "segments are outstanding and no timer runs");
         if let Some(board) = &self.board {
             board.audit();

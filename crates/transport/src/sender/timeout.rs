@@ -47,7 +47,7 @@ impl Sender {
             self.window.cwnd = f64::from(board.pipe() + 1);
         }
         // `transmit` sets the timer again for the retransmission.
-        self.timers.expiry = now + self.rto();
+        self.timers.expiry = self.expiry(now, self.rto());
     }
 
     /// Returns `true` if the window has been reduced for a loss or an echo, segments sent before that are still
@@ -81,7 +81,8 @@ impl Sender {
     /// segment times out `again` during F-RTO (RFC 5682 section 3).
     fn uses_f_rto(&self, again: bool) -> bool {
         let outside_recovery = !matches!(self.state, State::Loss | State::Recovery);
-        let repeated = again && self.repair.f_rto == FRto::Retransmitted;
+        // In Linux also after a timeout that interrupted a recovery (`tcp_enter_loss`).
+        let repeated = again && (self.repair.f_rto == FRto::Retransmitted || self.is_as_linux());
         self.tcp.spurious_timeout == SpuriousTimeout::FRto && (outside_recovery || repeated)
     }
 
@@ -124,6 +125,18 @@ impl Sender {
         }
     }
 
+    /// Returns `true` if F-RTO of Linux sends a new segment next; `may`: there is one, and the window permits it. Unless
+    /// this is a `preview`, the segment counts as sent.
+    pub(super) fn f_rto_probes(&mut self, may: bool, preview: bool) -> bool {
+        match &mut self.repair.f_rto {
+            FRto::Probing(remaining @ 1..) if may && self.state == State::Loss => {
+                *remaining -= u8::from(!preview);
+                true
+            }
+            _ => false,
+        }
+    }
+
     /// Processes an acknowledgement that advances after a timeout, without SACK. `all`: it reaches the recovery point.
     pub(super) fn f_rto_advance(&mut self, now: Time, all: bool) {
         match self.repair.f_rto {
@@ -146,6 +159,9 @@ impl Sender {
     /// Processes an acknowledgement after a timeout, with SACK (RFC 5682 section 3.1). `all`: it reaches the recovery
     /// point.
     pub(super) fn f_rto_selective(&mut self, now: Time, update: &BoardUpdate, advanced: u32, all: bool) {
+        if self.is_as_linux() {
+            return self.f_rto_as_linux(now, update, advanced, all);
+        }
         match self.repair.f_rto {
             FRto::Off => {}
             FRto::Retransmitted if advanced > 0 => self.f_rto_first(all),
@@ -153,6 +169,29 @@ impl Sender {
             FRto::Probing(_) if update.beyond && !update.original => self.f_rto_confirm_loss(),
             FRto::Probing(_) if update.original => self.undo(now),
             FRto::Probing(_) => {}
+        }
+    }
+
+    /// Processes an acknowledgement after a timeout with Linux's rules (`tcp_process_loss`): each delivery of a segment
+    /// sent before the timeout and never retransmitted shows that the timeout was spurious.
+    fn f_rto_as_linux(&mut self, now: Time, update: &BoardUpdate, advanced: u32, all: bool) {
+        match self.repair.f_rto {
+            FRto::Off => {}
+            _ if update.original => self.undo(now),
+            FRto::Probing(_) if update.selective || advanced == 0 => self.repair.f_rto = FRto::Off,
+            FRto::Probing(_) => self.end_probing(),
+            FRto::Retransmitted if advanced > 0 => self.f_rto_first(all),
+            FRto::Retransmitted => {}
+        }
+    }
+
+    /// With Linux's rules, ends the transmission of new segments before those that are lost: it follows the acknowledgement
+    /// at once, or not at all (`tcp_xmit_recovery`).
+    pub(super) fn end_probing(&mut self) {
+        if let FRto::Probing(_) = self.repair.f_rto
+            && self.is_as_linux()
+        {
+            self.repair.f_rto = FRto::Probing(0);
         }
     }
 

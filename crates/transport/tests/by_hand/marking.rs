@@ -38,7 +38,7 @@ impl Engine {
         self.control.on_congestion(&mut self.window, &event);
     }
     fn sent(&mut self, now: Time, was_marked: Option<bool>) -> bool {
-        self.control.on_sent(&mut self.window, &Sent { now, idle: false, was_marked })
+        self.control.on_sent(&mut self.window, &Sent { now, idle: false, was_marked, release: Time::ZERO })
     }
     /// Returns a variable of the control; NaN if there is none of this name.
     fn state(&self, name: &str) -> f64 {

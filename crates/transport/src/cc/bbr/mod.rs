@@ -19,6 +19,8 @@ use tailback_units::{Dur, Time};
 
 /// BBRHighGain, 2/ln 2: the smallest gain that doubles the rate each round trip.
 const HIGH_GAIN: f64 = 2.885;
+/// Gains of Startup and Drain in Linux, in units of 1/256 (`bbr_high_gain`, `bbr_drain_gain`).
+const GAINS_OF_LINUX: [f64; 2] = [739.0 / 256.0, 88.0 / 256.0];
 /// Gain of the window in ProbeBW.
 const CWND_GAIN: f64 = 2.0;
 /// Pacing gains of ProbeBW, each used for about one minimum round-trip time (section 4.3.4.3).
@@ -90,6 +92,8 @@ impl Build for Params {
             pacing_gain: HIGH_GAIN,
             cwnd_gain: HIGH_GAIN,
             pacing_rate: HIGH_GAIN * initial / 1e-3,
+            opened: None,
+            release: Time::ZERO,
             rounds: Rounds::default(),
             bandwidth: WindowedMax::default(),
             held_back: HeldBack::default(),
@@ -141,6 +145,11 @@ pub struct Bbr {
     cwnd_gain: f64,
     /// Pacing rate, segments per second.
     pacing_rate: f64,
+    /// Window at the first segment in Linux, by which it is paced at first: less than the initial window after lost SYNs
+    /// (`bbr_init_pacing_rate_from_rtt`). `None`: no segment was sent, or another form.
+    opened: Option<f64>,
+    /// Earliest time of the next segment, in Linux.
+    release: Time,
     rounds: Rounds,
     /// Bottleneck bandwidth (BtlBw), segments per second.
     bandwidth: WindowedMax,
@@ -277,16 +286,24 @@ impl Bbr {
         }
     }
 
+    /// Returns the number of segments in the network, of which `in_flight` are there now; in Linux at the time of the next
+    /// transmission, which counts while the gain is above 1 (`bbr_packets_in_net_at_edt`).
+    fn in_network(&self, now: Time, in_flight: u32) -> f64 {
+        let in_flight = f64::from(in_flight);
+        if self.linux.is_none() {
+            return in_flight;
+        }
+        let next = if self.pacing_gain > 1.0 { self.quantum().floor() } else { 0.0 };
+        let wait = self.release.max(now).since(now);
+        (in_flight + next - (self.bandwidth() * wait.as_secs()).floor()).max(0.0)
+    }
+
     /// Advances the cycle of ProbeBW if the current phase is over (BBRCheckCyclePhase).
     fn check_cycle(&mut self, acked: &Acked) {
         if self.mode != Mode::ProbeBw {
             return;
         }
-        let mut in_flight = f64::from(acked.in_flight_before);
-        if self.linux.is_some() && self.pacing_gain > 1.0 {
-            // `bbr_packets_in_net_at_edt` counts the segment that is sent next.
-            in_flight += self.quantum().floor();
-        }
+        let in_flight = self.in_network(acked.now, acked.in_flight_before);
         let rtt_passed = acked.now.since(self.cycle_at) > self.min_rtt.unwrap_or(Dur::ZERO);
         let over = if self.pacing_gain > 1.0 {
             rtt_passed && (acked.lost > 0 || in_flight >= self.inflight(self.pacing_gain))
@@ -327,10 +344,11 @@ impl Bbr {
     fn check_drain(&mut self, acked: &Acked) {
         if self.mode == Mode::Startup && self.full {
             self.mode = Mode::Drain;
-            self.pacing_gain = 1.0 / HIGH_GAIN;
-            self.cwnd_gain = HIGH_GAIN;
+            let [high, drain] = self.gains();
+            self.pacing_gain = drain;
+            self.cwnd_gain = high;
         }
-        if self.mode == Mode::Drain && f64::from(acked.in_flight) <= self.inflight(1.0) {
+        if self.mode == Mode::Drain && self.in_network(acked.now, acked.in_flight) <= self.inflight(1.0) {
             self.enter_probe_bw(acked.now);
         }
     }
@@ -338,8 +356,14 @@ impl Bbr {
     /// Enters Startup (BBREnterStartup).
     fn enter_startup(&mut self) {
         self.mode = Mode::Startup;
-        self.pacing_gain = HIGH_GAIN;
-        self.cwnd_gain = HIGH_GAIN;
+        let [high, _] = self.gains();
+        self.pacing_gain = high;
+        self.cwnd_gain = high;
+    }
+
+    /// Returns the gains of Startup and Drain.
+    fn gains(&self) -> [f64; 2] {
+        if self.linux.is_some() { GAINS_OF_LINUX } else { [HIGH_GAIN, 1.0 / HIGH_GAIN] }
     }
 
     /// Enters ProbeBW (BBREnterProbeBW).
@@ -441,7 +465,11 @@ impl CongestionControl for Bbr {
             // The first round-trip time gives a rate for the initial window.
             self.min_rtt = Some(acked.min_rtt);
             self.min_rtt_at = acked.now;
-            self.pacing_rate = HIGH_GAIN * self.margin() * self.initial / acked.srtt.as_secs();
+            // Linux takes that of the handshake (`bbr_init`), the minimum so far.
+            let cwnd = self.opened.unwrap_or(self.initial);
+            let rtt = if self.linux.is_some() { acked.min_rtt } else { acked.srtt };
+            self.enter_startup();
+            self.pacing_rate = self.pacing_gain * self.margin() * cwnd / rtt.as_secs();
         }
         self.rounds.update(acked.rate.as_ref());
         if self.saved.follow_fast(window, acked, self.mode == Mode::ProbeRtt) {
@@ -495,7 +523,11 @@ impl CongestionControl for Bbr {
         self.saved.restore(window);
     }
 
-    fn on_sent(&mut self, _: &mut Window, sent: &Sent) -> bool {
+    fn on_sent(&mut self, window: &mut Window, sent: &Sent) -> bool {
+        if self.linux.is_some() {
+            self.opened.get_or_insert(window.cwnd);
+            self.release = sent.release;
+        }
         if sent.idle && self.rounds.delivered > 0 {
             self.idle_restart = true;
             if let Some(linux) = &mut self.linux {

@@ -1,5 +1,5 @@
 //! CUBIC of Linux 6.1 (`net/ipv4/tcp_cubic.c`), in its integers: windows of whole segments, time in units of 2^-10 s,
-//! and HyStart by the acknowledgement train and the delay. Differs from it: a clock tick is 1 ms (`HZ` of 1000).
+//! and HyStart by the acknowledgement train and the delay. Without `timers.tick` a tick is 1 ms (`HZ` of 1000).
 
 use super::super::whole::Whole;
 use super::super::{Acked, Congestion, Setup, Window};
@@ -22,8 +22,6 @@ const TRAIN: Dur = Dur::from_ms(2);
 const SAMPLES: u32 = 8;
 /// Bounds of the increase of the delay that ends slow start (`HYSTART_DELAY_MIN` and `HYSTART_DELAY_MAX`).
 const DELAY: [Dur; 2] = [Dur::from_ms(4), Dur::from_ms(16)];
-/// Time after the end of slow start or of a reduction during which round-trip times are not used.
-const AFTER_REDUCTION: Dur = Dur::from_secs(1);
 /// Allowance for segmentation offload in the length of a train (`hystart_ack_delay`), at rates below 262 MB/s.
 const OFFLOAD: Dur = Dur::from_ms(1);
 
@@ -42,6 +40,10 @@ pub(super) struct Linux {
     round: Round,
     /// First segment not acknowledged, and first one never transmitted.
     edges: [u32; 2],
+    /// Length of a tick of the clock.
+    tick: Dur,
+    /// `true` if round-trip times are reported before acknowledgements ([`Linux::on_round_trip`]).
+    sampled: bool,
 }
 
 /// State that a timeout resets (`bictcp_reset`).
@@ -91,11 +93,6 @@ impl Round {
     }
 }
 
-/// Returns the number of whole milliseconds, Linux's ticks.
-fn ticks(time: Time) -> u64 {
-    time.0 / Dur::from_ms(1).0
-}
-
 /// Returns the cube root of `a`, rounded as Linux does (`cubic_root`): a table of the leading bits and one step of
 /// Newton's method.
 fn cubic_root(a: u64) -> u64 {
@@ -126,7 +123,24 @@ impl Linux {
             fast_convergence,
             round: Round::starting(Time::ZERO, 0),
             edges: [0; 2],
+            tick: setup.tick.unwrap_or(Dur::from_ms(1)),
+            sampled: false,
         }
+    }
+
+    /// Returns the number of whole ticks (`tcp_jiffies32`).
+    fn ticks(&self, time: Time) -> u64 {
+        time.0 / self.tick.0
+    }
+
+    /// Returns the number of ticks from `start` to `now`.
+    fn since(&self, now: Time, start: Time) -> u64 {
+        self.ticks(now).saturating_sub(self.ticks(start))
+    }
+
+    /// Returns the number of ticks in a second (`HZ`).
+    fn hz(&self) -> u64 {
+        Dur::from_secs(1).0 / self.tick.0
     }
 
     /// Starts the first round of HyStart (`cubictcp_init`).
@@ -141,7 +155,7 @@ impl Linux {
 
     /// Processes an acknowledgement outside recovery (`cubictcp_acked`, `cubictcp_cong_avoid`).
     pub fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
-        if let Some(rtt) = acked.rtt {
+        if let Some(rtt) = acked.rtt.filter(|_| !self.sampled) {
             self.sample(window, acked.now, rtt);
         }
         if acked.advanced == 0 || !acked.window_limited {
@@ -157,9 +171,15 @@ impl Linux {
         }
     }
 
+    /// Processes the round-trip time of an acknowledgement, in recovery too.
+    pub fn on_round_trip(&mut self, window: &mut Window, now: Time, rtt: Dur) {
+        self.sampled = true;
+        self.sample(window, now, rtt);
+    }
+
     /// Processes a sample of the round-trip time (`cubictcp_acked`).
     fn sample(&mut self, window: &mut Window, now: Time, rtt: Dur) {
-        if self.curve.epoch.is_some_and(|epoch| now.since(epoch) < AFTER_REDUCTION) {
+        if self.curve.epoch.is_some_and(|epoch| self.since(now, epoch) < self.hz()) {
             return;
         }
         if self.curve.min_rtt == Dur::ZERO || rtt < self.curve.min_rtt {
@@ -202,10 +222,11 @@ impl Linux {
     /// Computes the number of segments acknowledged per segment of growth (`bictcp_update`).
     fn update(&mut self, cwnd: u64, acked: u64, now: Time) {
         self.curve.acked += acked;
-        if self.curve.last_cwnd == cwnd && ticks(now) - ticks(self.curve.last_time) <= 1000 / 32 {
+        let elapsed = self.since(now, self.curve.last_time);
+        if self.curve.last_cwnd == cwnd && elapsed <= self.hz() / 32 {
             return;
         }
-        if self.curve.epoch.is_none() || ticks(now) != ticks(self.curve.last_time) {
+        if self.curve.epoch.is_none() || elapsed > 0 {
             self.follow_curve(cwnd, acked, now);
         }
         let step = (cwnd * RENO) >> 3;
@@ -238,8 +259,8 @@ impl Linux {
             }
             now
         };
-        let elapsed = ticks(now).saturating_sub(ticks(epoch)) + self.curve.min_rtt.0.div_ceil(Dur::from_ms(1).0);
-        let t = (elapsed << 10) / 1000;
+        let elapsed = self.since(now, epoch) + self.curve.min_rtt.0.div_ceil(self.tick.0);
+        let t = (elapsed << 10) / self.hz();
         let offset = u128::from(t.abs_diff(self.curve.k));
         let delta = u64::try_from((u128::from(SCALE) * offset * offset * offset) >> 40).unwrap_or(u64::MAX);
         let target = if t < self.curve.k {

@@ -15,7 +15,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use tailback_document::Invalid;
 use tailback_random::{Rng, maths};
-use tailback_units::{Fraction, Time};
+use tailback_units::{Dur, Fraction, Time};
 
 /// CUBIC (RFC 9438): the window is a cubic function of the time since the last reduction, with its plateau near the
 /// window at which the loss occurred; its growth does not depend on the round-trip time, and is at least that of Reno.
@@ -305,6 +305,12 @@ impl CongestionControl for Cubic {
     }
 
     #[inline]
+    fn on_round_trip(&mut self, window: &mut Window, now: Time, rtt: Dur) {
+        if let Some(linux) = &mut self.linux {
+            linux.on_round_trip(window, now, rtt);
+        }
+    }
+
     fn on_feedback(&mut self, _: &mut Window, feedback: &Feedback<'_>) {
         if let Some(linux) = &mut self.linux {
             linux.follow(feedback.una, feedback.next);
