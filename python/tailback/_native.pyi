@@ -1,6 +1,6 @@
 """The Rust core: scenarios, runs and the statistics that need special functions."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Self, final
 
 from typing_extensions import disjoint_base
@@ -29,6 +29,8 @@ __all__ = [
     "digest_version",
     "explain",
     "export_router",
+    "follow_receiver",
+    "follow_sender",
     "host_functions",
     "import_router",
     "law_records",
@@ -628,6 +630,22 @@ def parse_duration(text: str) -> int:
 
 def parse_bytes(text: str) -> int:
     """Return a size such as "50kB" in bytes; raises ValueError with the accepted form."""
+
+def follow_sender(transport: str, events: Sequence[Sequence[int]], seed: int) -> str:
+    """Compare a sender of an endless transfer with a recorded one; return `equal`, `late_ps` and `first` as JSON.
+
+    `transport` is the table of a scenario as JSON. An event is `[0, time_ps, segment]` for a transmission, and
+    `[1, time_ps, next, flags, echo_ps, start, end, ...]` for an acknowledgement that arrives; flags: 1 SYN, 2 ECE.
+    Raises `ValueError` for other events, and for a transport that cannot be.
+    """
+
+def follow_receiver(transport: str, events: Sequence[Sequence[int]]) -> str:
+    """Compare a receiver with a recorded one; return `equal`, `late_ps` and `first` as JSON.
+
+    An event is `[1, time_ps, segment, flags]` for a segment that arrives, and `[0, time_ps, next, flags, start, end,
+    ...]` for an acknowledgement that is transmitted; flags: 1 SYN, 2 ECE, 4 PSH, 8 CE, 16 CWR. Raises as
+    `follow_sender`.
+    """
 
 def t_quantile(p: float, dof: float) -> float:
     """Return the quantile of Student's t distribution for `p` between 0 and 1 and `dof` > 0 degrees of freedom."""

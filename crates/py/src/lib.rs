@@ -5,6 +5,7 @@
 
 mod capture;
 mod error;
+mod follow;
 mod interrupt;
 mod languages;
 mod panics;
@@ -133,6 +134,8 @@ fn _native(module: &Bound<'_, PyModule>) -> PyResult<()> {
     module.add_function(wrap_pyfunction!(why::why_names, module)?)?;
     module.add_function(wrap_pyfunction!(why::why_packet, module)?)?;
     module.add_function(wrap_pyfunction!(why::why_port, module)?)?;
+    module.add_function(wrap_pyfunction!(follow::sender, module)?)?;
+    module.add_function(wrap_pyfunction!(follow::receiver, module)?)?;
     module.add_function(wrap_pyfunction!(quality::speech_rating, module)?)?;
     module.add_function(wrap_pyfunction!(quality::mos, module)?)?;
     module.add_function(wrap_pyfunction!(quality::video_score, module)?)?;

@@ -191,8 +191,9 @@ fn sfq_sends_while_the_allotment_is_positive() {
     assert_eq!(served(document("published"), 100, &flows).0, [0, 1, 0, 0, 1, 1]);
 }
 
-/// `sfq_drop`: the longest queue is that with the most packets, of equal ones the last that reached its length; if all
-/// have one packet, the queue whose turn it is loses it.
+/// `sfq_drop`: the longest queue is that with the most packets, of equal ones the last that reached its length.
+/// `sfq_change`: there are as many queues as packets may wait, so that a packet of another flow is dropped if each of
+/// them has one.
 #[test]
 fn sfq_drops_from_the_queue_with_the_most_packets() {
     let linux = |victim: &str| json!({ "kind": "sfq", "buckets": "per-flow", "form": "linux", "victim": victim });
@@ -200,7 +201,8 @@ fn sfq_drops_from_the_queue_with_the_most_packets() {
         ("tail", 4, &[0, 0, 1, 1, 2][..], 3),
         ("head", 4, &[0, 0, 1, 1, 2], 2),
         ("tail", 5, &[0, 0, 0, 1, 1, 2], 2),
-        ("tail", 2, &[0, 1, 2], 0),
+        ("tail", 2, &[0, 1, 2], 2),
+        ("tail", 2, &[0, 1, 0], 2),
     ] {
         assert_eq!(served(linux(victim), limit, flows).1, [dropped], "{victim} {limit} {flows:?}");
     }

@@ -13,6 +13,7 @@
 
 pub mod cc;
 mod check;
+pub mod follow;
 mod line;
 mod params;
 mod quick;

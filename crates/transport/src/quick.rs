@@ -302,6 +302,34 @@ mod tests {
         assert_eq!(quick.out_of_order(at(85)), Dur::from_us(500) + SLACK);
     }
 
+    /// In ticks of 10 ms (`tcp_jiffies32`): from 75 ms to 114 ms are 4 ticks, so that the delay is 2 + 4 = 6 ticks, and a
+    /// timeout of 260 ms is not exceeded by 26 ticks, from 119 ms to 379 ms.
+    #[test]
+    fn times_between_segments_are_whole_ticks() {
+        let mut quick = Quick { rtt: MS(60), rto: MS(260), delay: MS(50), last: at(75), ..Quick::new(Some(MS(10))) };
+        assert!(!quick.in_order(at(114), false, false, None));
+        assert_eq!(quick.delay, MS(20 + 40));
+        quick.last = at(119);
+        assert!(!quick.in_order(at(379), false, false, None));
+        assert!(quick.in_order(at(379 + 271), false, false, None));
+    }
+
+    /// `forced_push`, `tcp_measure_rcv_mss`: 22 segments of 1448 B are less than 32 767 B, so that the 23rd has PSH.
+    #[test]
+    fn each_23rd_segment_is_acknowledged_at_once() {
+        let pushed: Vec<u32> = (0..70).filter(|seq| Quick::is_pushed(*seq, 1448)).collect();
+        assert_eq!(pushed, [22, 45, 68]);
+    }
+
+    /// `__tcp_ack_snd_check`: the acknowledgement of a segment that fills a part of a gap counts among the three that are
+    /// sent at once.
+    #[test]
+    fn a_segment_that_fills_a_part_of_a_gap_counts_among_those_out_of_order() {
+        let mut quick = settled();
+        quick.fills_partly();
+        assert_eq!([80, 81, 82].map(|ms| quick.out_of_order(at(ms)) == Dur::ZERO), [true, true, false]);
+    }
+
     /// `tcp_data_queue`: a segment that had been received leads to 16 quick acknowledgements.
     #[test]
     fn a_segment_received_twice_leads_to_quick_acknowledgements() {

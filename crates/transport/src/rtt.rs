@@ -222,6 +222,7 @@ impl Rtt {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::params::Form;
 
     const MS: fn(u64) -> Dur = Dur::from_ms;
 
@@ -272,6 +273,32 @@ mod tests {
         let mut rtt = Rtt::new(&timers);
         rtt.sample(at(10), at(0), true, &timers);
         assert_eq!(rtt.rto(&timers), MS(510));
+    }
+
+    /// `tcp_rtt_estimator`, in microseconds: after 100 ms the deviation is 4·50 ms, and RTTVAR's four times 200 ms at least.
+    /// 60 ms: SRTT 95 ms; |−40| − 50 = −10 ms, deviation 190 ms. 400 ms: SRTT 95 + 305/8 = 133.125 ms; 305 − 47.5 = 257.5
+    /// ms, deviation 447.5 ms, which RTTVAR follows at once. 33.125 ms: −100 − … = 100 − 111.875 < 0: deviation 435.625 ms.
+    /// A round trip later RTTVAR falls by a quarter of its distance from the largest deviation of that round trip. All
+    /// timeouts are rounded up to ticks.
+    #[test]
+    fn the_variation_of_linux_falls_once_a_round_trip() {
+        let timers = Timers { granularity: MS(200), form: Form::Linux, tick: Some(MS(10)), ..Timers::default() };
+        let (mut rtt, mut rounds) = (Rtt::new(&timers), Rounds::default());
+        for (us, una, srtt, variation, rto) in [
+            (100_000, 1, 100_000, 200_000, 300),
+            (60_000, 5, 95_000, 200_000, 300),
+            (400_000, 5, 133_125, 447_500, 590),
+            // The deviation 435.625 ms is the largest since: 447.5 − 0/4.
+            (33_125, 11, 120_625, 447_500, 570),
+            // Deviation 435.625 − 108.906 = 326.719 ms, the largest of its round trip: 447.5 − (447.5 − 326.719)/4.
+            (120_625, 111, 120_625, 417_305, 540),
+        ] {
+            let sample = Dur::from_us(us);
+            rtt.sample_by_round(sample, sample, &mut rounds, (una, 10 * una), &timers);
+            let found = (rtt.srtt(&timers), rounds.variation, rtt.rto(&timers));
+            assert_eq!(found, (Dur::from_us(srtt), variation, MS(rto)), "{us} us");
+        }
+        assert_eq!(rtt.min(), Dur::from_us(33_125));
     }
 
     // RFC 6298 section 5.5, with the upper bound of RFC 6298 section 2.5.

@@ -64,7 +64,8 @@ impl Bench {
             initial_window: 4,
             initial_ssthresh: None,
             max_rto: Dur::from_secs(60),
-            pacing: false,
+            tick: None,
+        pacing: false,
             selective: true,
             line: Line::default(),
         };

@@ -25,6 +25,7 @@ fn setup(ssthresh: Option<u32>) -> Setup {
         initial_window: 4,
         initial_ssthresh: ssthresh,
         max_rto: Dur::from_secs(60),
+        tick: None,
         pacing: false,
         selective: true,
         line: Line::default(),

@@ -78,6 +78,7 @@ fn setup() -> Setup {
         initial_window: 4,
         initial_ssthresh: None,
         max_rto: Dur::from_secs(60),
+        tick: None,
         pacing: false,
         selective: true,
         line: Line::default(),

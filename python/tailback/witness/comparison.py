@@ -94,10 +94,16 @@ class Line:
 
 
 def lines(kernel: Sequence[Outcome], ours: Sequence[Outcome]) -> list[Line]:
-    """Return the comparison of all metrics; each sequence has one outcome per seed."""
+    """Return the comparison of all metrics; each sequence has one outcome per seed.
+
+    Seeds without a value of a metric are left out of it, if more than half of them have one.
+    """
 
     def interval(outcomes: Sequence[Outcome], metric: str) -> Interval:
-        return mean_interval([getattr(one, metric) for one in outcomes], CONFIDENCE)
+        values = [getattr(one, metric) for one in outcomes]
+        # A seed without a value, such as one in which no probe arrived, is left out, unless that is the rule.
+        known = [value for value in values if not math.isnan(value)]
+        return mean_interval(known if 2 * len(known) > len(values) else values, CONFIDENCE)
 
     return [Line(metric, interval(kernel, metric), interval(ours, metric)) for metric in METRICS]
 
@@ -113,9 +119,10 @@ def compare(
 ) -> tuple[list[Line], list[Outcome], list[Outcome]]:
     """Return the comparison, and the outcomes of the kernel and of Tailback by seed.
 
-    Seeds are added, from `least` to at most `most`, until no metric is undecided. `answers` gives the results of the
-    kernel: it runs, or a function returns recorded ones by seed. `said` is called with the number of seeds of each
-    round. Raises GuestError and the errors of a run.
+    Seeds are added, from `least` to at most `most`, until no metric is undecided; Tailback's also up to `MOST_SEEDS` until
+    its own intervals are narrower than the tolerances. `answers` gives the results of the kernel: it runs, or a function
+    returns recorded ones by seed. `said` is called with the number of seeds of each round. Raises GuestError and the
+    errors of a run.
     """
     ask = (lambda seed: answers.of(case, seed)) if isinstance(answers, Answers) else answers
     count, kernel = 0, list[Outcome]()
@@ -126,11 +133,22 @@ def compare(
         count = goal
         if said is not None:
             said(count)
-        ours = on_tailback(scenario, case, count)
-        found = lines(kernel, ours)
+        found, ours = _with_enough(scenario, case, kernel)
         if count >= most or all(line.verdict != "undecided" for line in found):
             return found, kernel, ours
         goal = min(most, count + 5)
+
+
+def _with_enough(scenario: Scenario, case: Case, kernel: Sequence[Outcome]) -> tuple[list[Line], list[Outcome]]:
+    """Return the comparison with so many seeds of Tailback that its intervals are narrower than the tolerances."""
+    count = len(kernel)
+    while True:
+        ours = on_tailback(scenario, case, count)
+        found = lines(kernel, ours)
+        wide = any(line.ours.half_width > line.tolerance for line in found)
+        if not wide or count >= MOST_SEEDS or count < LEAST_SEEDS:
+            return found, ours
+        count = min(MOST_SEEDS, count + 5)
 
 
 def _text(metric: Criterion, interval: Interval) -> str:

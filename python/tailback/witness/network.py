@@ -29,6 +29,8 @@ CONTROLS = {"reno": "reno", "cubic": "cubic", "bbr": "bbr", "dctcp": "dctcp"}
 """Congestion controls of Linux 6.1 by those of scenarios."""
 STEP_S = 0.005
 """Interval of the samples of the queue, seconds."""
+HASHING = frozenset({"fq_codel", "fq_pie", "sfb", "sfq", "cake"})
+"""Kinds of the kernel's disciplines that find a packet's queue by a hash of its flow."""
 
 
 @dataclass(frozen=True)
@@ -425,6 +427,8 @@ def _script(case: Case, seed: int) -> Iterator[str]:
             routes[node].append(
                 f"route replace {link.address(end)}/32 via {via.address(1 - own)} src {via.address(own)}"
             )
+    commands = [word for node in case.nodes for line in _disciplines(case, node) for word in line.split()]
+    hashes = any(kind in HASHING for kind in commands)
     for node, name in names.items():
         inner = [f"i{link.number}" for link in case.links if node in link.ends and _netem(case, link, node)]
         lines = [line for device in inner for line in (f"link add {device} type ifb", f"link set {device} up")]
@@ -432,7 +436,7 @@ def _script(case: Case, seed: int) -> Iterator[str]:
         lines += [f"link set {link.device()} gso_max_segs 1" for link in case.links if node in link.ends]
         yield f"ip -n {name} -batch - <<END\n" + "\n".join(lines + routes[node]) + "\nEND"
         ends = [flow for flow in tcp if node in (flow.sender, flow.receiver)]
-        yield f"settings {name} {_sysctls(ends)!r} " + " ".join(
+        yield f"settings {name} {_sysctls(ends, hashes)!r} " + " ".join(
             link.device() for link in case.links if node in link.ends
         )
         yield f"inside {name} tc -batch - <<END || failed 'the disciplines of {node}'"
@@ -473,8 +477,8 @@ def _script(case: Case, seed: int) -> Iterator[str]:
     yield f"finish() {{ inspect {watched} {link.device()}; }}"
 
 
-def _sysctls(flows: Sequence[Flows]) -> str:
-    """Return the settings of a node; a node has one for all its connections."""
+def _sysctls(flows: Sequence[Flows], hashes: bool) -> str:
+    """Return the settings of a node; a node has one for all its connections. `hashes`: a discipline hashes flows."""
     settings: dict[str, str] = {"tcp_timestamps": "0", "tcp_sack": "1", "tcp_ecn": "0"}
     seen: dict[str, set[str]] = {}
     for flow in flows:
@@ -495,6 +499,10 @@ def _sysctls(flows: Sequence[Flows]) -> str:
             )
     if len(seen.get("tcp_congestion_control", ())) > 1 and "dctcp" in seen["tcp_congestion_control"]:
         raise Refused("a host of Linux with DCTCP has no flows of another congestion control in this guest")
+    if hashes and flows:
+        # A connection has a hash of its own, which a timeout changes (`sk_rethink_txhash`). In the guest routers see it
+        # (`skb_get_hash`), so that a flow would change its queue; behind a network card they hash the addresses and ports.
+        settings["../core/txrehash"] = "0"
     return " ".join(f"{key}={value}" for key, value in settings.items())
 
 

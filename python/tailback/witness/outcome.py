@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -213,6 +213,14 @@ def _only(quantiles: list[Mapping[str, Any]], key: str) -> float:
     return math.nan if value is None else float(value)
 
 
+def _delays_of_group(report: Report, group: str) -> Mapping[str, Any]:
+    """Return the delays of a group; without a packet that arrived it has none."""
+    try:
+        return cast("Mapping[str, Any]", report.variation(group)["delay"])
+    except KeyError:
+        return {}
+
+
 def _of_report(report: Report, case: Case, bulk: set[str], probe: set[str]) -> Outcome:
     name = "->".join(case.port)
     (port,) = report.ports(name)
@@ -232,7 +240,7 @@ def _of_report(report: Report, case: Case, bulk: set[str], probe: set[str]) -> O
     arrived = sent + dropped
     own = [flow["transport"] for flow in report.flows() if flow["group"] in bulk and flow["transport"]]
     rates = [8 * one["goodput_bytes"] / report.measured_s for one in own]
-    quantiles: list[Mapping[str, Any]] = [report.variation(group)["delay"] for group in sorted(probe)]
+    quantiles = [_delays_of_group(report, group) for group in sorted(probe)]
     return Outcome(
         loss=_part(dropped, arrived),
         marks=_part(total("marked_packets"), sent),

@@ -188,6 +188,15 @@ impl Sfq {
     }
 }
 
+impl Sfq {
+    /// Returns `true` if Linux has no queue left for a packet of bucket `slot`: it has at most as many as packets may wait
+    /// (`maxflows` in `sfq_change`).
+    fn lacks_queue(&self, slot: usize) -> bool {
+        let used = self.fifos.occupied().len() as u64;
+        self.turns.is_some() && used >= self.site.packets && self.fifos.packets_of(slot) == 0
+    }
+}
+
 impl Retune for Sfq {
     fn adopt(&mut self, now: Time, fresh: Sfq) {
         (self.params, self.site) = (fresh.params, fresh.site);
@@ -213,7 +222,11 @@ impl Qdisc for Sfq {
             self.perturb(now, every, cx);
         }
         let slot = self.key.slot(&packet, cx.rng);
-        if self.params.overflow == Overflow::Share && self.beyond_share(slot, packet.size) {
+        let refused = match self.params.overflow {
+            Overflow::Share => self.beyond_share(slot, packet.size),
+            Overflow::Longest => self.lacks_queue(slot),
+        };
+        if refused {
             cx.drop(packet, Reason::BufferFull);
             return;
         }

@@ -271,10 +271,10 @@ mod tests {
         assert_eq!((window.cwnd, window.ssthresh), (9.0, 4.0));
     }
 
-    /// `dctcp_update_alpha`: a window of data ends with the acknowledgement that reaches the segments sent after it, whose
-    /// own segments count in the next one.
+    /// `dctcp_update_alpha`, which `tcp_ack` calls after it has counted the segments: a window of data ends with the
+    /// acknowledgement that reaches the segments sent after it, whose own segments count: 960 + ⌊64·8/12⌋ = 1002.
     #[test]
-    fn a_window_of_data_of_linux_ends_before_the_acknowledgement_that_passes_it() {
+    fn a_window_of_data_of_linux_ends_with_the_acknowledgement_that_passes_it() {
         let params = Params { form: Form::Linux, ..Params::default() };
         let mut control = params.build(&crate::params::Tcp::default().setup(), Rng::named(1, "control"));
         let mut window = Window { cwnd: 9.0, ssthresh: f64::INFINITY };
@@ -284,6 +284,6 @@ mod tests {
             (control.linux.unwrap().alpha, control.acked, control.marked)
         };
         assert_eq!(feed(8, 8, true), (1024, 8, 8));
-        assert_eq!(feed(12, 4, false), (1024 - 64 + 64, 4, 0));
+        assert_eq!(feed(12, 4, false), (1024 - 64 + 42, 0, 0));
     }
 }

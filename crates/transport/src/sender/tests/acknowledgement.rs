@@ -103,7 +103,7 @@ fn the_timer_of_the_scoreboard_runs_for_reordering_or_for_a_probe() {
     sender.on_ack(at_ms(100), &ack(1, &[]), None);
     // Two round-trip times of 100 ms.
     assert_eq!(state(&sender), Some((at_ms(300), Awaits::Tail)));
-    sender.detect_losses(at_ms(101));
+    sender.detect_losses(at_ms(101), false);
     assert_eq!(state(&sender), Some((at_ms(300), Awaits::Tail)));
     // Segment 1 may be lost in a quarter of a round-trip time.
     sender.on_ack(at_ms(101), &ack(1, &[(2, 3)]), None);
@@ -111,7 +111,7 @@ fn the_timer_of_the_scoreboard_runs_for_reordering_or_for_a_probe() {
     sender.on_ack(at_ms(110), &ack(3, &[]), None);
     assert_eq!(state(&sender).map(|(_, awaits)| awaits), Some(Awaits::Tail));
     board_of(&mut sender).sacked = 1;
-    sender.detect_losses(at_ms(111));
+    sender.detect_losses(at_ms(111), false);
     assert_eq!(state(&sender), Some((Time::NEVER, Awaits::Nothing)));
     // No probe while a segment is SACKed, while the window is held, or after a timeout.
     for case in 0..4 {
