@@ -191,6 +191,7 @@ validate: $(VENV)/.tested $(WEB)/report.js ## Run the long tests too (random net
 	$(BIN)/python validation/linux/compare.py --out $(OUT)/validation
 	$(BIN)/python validation/linux/witness.py --recorded
 	$(BIN)/python validation/linux/replay.py --recorded
+	$(BIN)/python validation/linux/segments.py --recorded
 
 # `validate` compares policies with this kernel; without the kernel it skips the comparison.
 .PHONY: kernel

@@ -54,7 +54,7 @@ class Row:
 
     @property
     def equal(self) -> bool:
-        """Whether all transmissions are equal."""
+        """`True` if all transmissions are equal."""
         return self.found["first"] is None
 
 
@@ -116,7 +116,8 @@ def described(row: Row) -> tuple[str, str]:
     ours = f"nothing{timer}" if first["ours"] is None else f"{_sent(first['ours'][1])} at {_time(first['ours'][0])}"
     if (sender := first["sender"]) is not None:
         threshold = "none" if sender["ssthresh"] is None else f"{sender['ssthresh']:.4g}"
-        ours += f" ({sender['state']}, window {sender['cwnd']:.4g}, threshold {threshold}, flight {sender['in_flight']})"
+        windows = f"window {sender['cwnd']:.4g}, threshold {threshold}, flight {sender['in_flight']}"
+        ours += f" ({sender['state']}, {windows})"
     return theirs, ours
 
 

@@ -129,12 +129,8 @@ def segments(lines: Sequence[str], host: Host) -> list[Segment]:
         if direction == "<":
             free = max(free, time + host.delay_ns) + round(size * 8e9 / host.rate_bps)
             time = free - free % STEP_NS
-        read.append(
-            Segment(
-                *(time, direction == ">", (own, other), sequence, acknowledged, flags, window, tos, payload, value, echo),
-                blocks=tuple(blocks),
-            )
-        )
+        fields = (sequence, acknowledged, flags, window, tos, payload, value, echo)
+        read.append(Segment(time, direction == ">", (own, other), *fields, blocks=tuple(blocks)))
     return sorted((one for one in read if one.time_ns < host.end_ns), key=lambda one: (one.time_ns, one.sent))
 
 
@@ -171,7 +167,7 @@ def flows(read: Sequence[Segment], mss: int, receiver: bool) -> list[list[Event]
 
 def _flow(read: Sequence[Segment], mss: int, receiver: bool) -> list[Event]:
     made: list[Event] = []
-    start = None
+    start: int | None = None
     # Times of the first transmissions by their timestamps, and the last acknowledgement.
     first: dict[int, int] = {}
     last = 0

@@ -200,7 +200,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--cases", default="", help="run only cases whose name matches this regular expression")
     parser.add_argument("--sample", action="store_true", help=f"run {SAMPLE} of the cases, evenly spread over the list")
-    parser.add_argument("--draw", nargs=2, type=int, metavar=("COUNT", "SEED"), help="run COUNT cases of another seed")
+    parser.add_argument(
+        "--draw", nargs=2, metavar=("COUNT", "SEED"), help="run COUNT cases of another seed, a hexadecimal number"
+    )
     parser.add_argument("--seeds", type=int, default=5, help="smallest number of seeds; default 5")
     parser.add_argument("--most", type=int, default=20, help="largest number of seeds; default 20")
     parser.add_argument("--out", type=Path, default=Path("out/validation"), help="folder; default out/validation")
@@ -212,8 +214,12 @@ def main() -> int:
     parser.add_argument("--accept", action="store_true", help="write what is not inside into known.json")
     parser.add_argument("--page", type=Path, help="page whose marked region the tables replace")
     options = parser.parse_args()
+    try:
+        draw = (int(options.draw[0]), int(options.draw[1], 16)) if options.draw else None
+    except ValueError:
+        parser.error("--draw needs a number and a hexadecimal number, such as 20 7ae05664")
     known: list[Dumbbell | Tree] = (
-        [*cases.CASES, *cases.TREES, *cases.drawn()] if options.draw is None else [*cases.drawn(*options.draw)]
+        [*cases.CASES, *cases.TREES, *cases.drawn()] if draw is None else [*cases.drawn(*draw)]
     )
     if options.sample:
         known = sample(known)

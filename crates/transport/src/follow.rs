@@ -63,7 +63,7 @@ pub struct Arrival {
     pub cwr: bool,
 }
 
-/// What an acknowledgement says, apart from times.
+/// Content of an acknowledgement, apart from times.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
 pub struct Said {
     /// Number of the next segment expected in order.
@@ -94,7 +94,7 @@ pub struct Difference<T> {
     pub theirs: Option<T>,
     /// The model's transmission and its time; `None`: the model sends nothing.
     pub ours: Option<(Time, T)>,
-    /// Time of the model's next timer; [`Time::NEVER`]: none is set.
+    /// Time of the model's next timer; [`Time::NEVER`]: no timer is set.
     pub timer: Time,
     /// State of the model's sender; `None`: the model is a receiver.
     pub sender: Option<Window>,

@@ -277,12 +277,23 @@ impl Receiver {
         if !self.observes {
             return None;
         }
-        if self.special.is_some() { self.observe_specially(now, segment, sent, ce, cwr) } else { self.process_ecn(ce, cwr) }
+        if self.special.is_some() {
+            self.observe_specially(now, segment, sent, ce, cwr)
+        } else {
+            self.process_ecn(ce, cwr)
+        }
     }
 
     /// Processes a segment as [`Receiver::observe`], with special state.
     #[inline(never)]
-    fn observe_specially(&mut self, now: Time, (seq, payload): (u32, u16), sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
+    fn observe_specially(
+        &mut self,
+        now: Time,
+        (seq, payload): (u32, u16),
+        sent: Time,
+        ce: bool,
+        cwr: bool,
+    ) -> Option<Ack> {
         let special = self.special.as_mut()?;
         if let Some(notification) = special.notification.as_mut().filter(|_| special.ecn) {
             self.ece = ce && now >= notification.earliest;

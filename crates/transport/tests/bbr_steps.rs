@@ -65,7 +65,7 @@ impl Bench {
             initial_ssthresh: None,
             max_rto: Dur::from_secs(60),
             tick: None,
-        pacing: false,
+            pacing: false,
             selective: true,
             line: Line::default(),
         };

@@ -29,7 +29,7 @@ fn setup() -> Setup {
         initial_ssthresh: None,
         max_rto: Dur::from_secs(60),
         tick: None,
-            pacing: false,
+        pacing: false,
         selective: true,
         line: Line { rate: Rate::mbit(10_000), wire: 1250, hops: 2, base_rtt: Dur::from_us(10) },
     }

@@ -119,10 +119,10 @@ def compare(
 ) -> tuple[list[Line], list[Outcome], list[Outcome]]:
     """Return the comparison, and the outcomes of the kernel and of Tailback by seed.
 
-    Seeds are added, from `least` to at most `most`, until no metric is undecided; Tailback's also up to `MOST_SEEDS` until
-    its own intervals are narrower than the tolerances. `answers` gives the results of the kernel: it runs, or a function
-    returns recorded ones by seed. `said` is called with the number of seeds of each round. Raises GuestError and the
-    errors of a run.
+    Seeds are added, from `least` to at most `most`, until no metric is undecided; Tailback's also up to `MOST_SEEDS`
+    until its own intervals are narrower than the tolerances. `answers` gives the results of the kernel: it runs, or a
+    function returns recorded ones by seed. `said` is called with the number of seeds of each round. Raises GuestError
+    and the errors of a run.
     """
     ask = (lambda seed: answers.of(case, seed)) if isinstance(answers, Answers) else answers
     count, kernel = 0, list[Outcome]()

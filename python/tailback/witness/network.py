@@ -500,8 +500,9 @@ def _sysctls(flows: Sequence[Flows], hashes: bool) -> str:
     if len(seen.get("tcp_congestion_control", ())) > 1 and "dctcp" in seen["tcp_congestion_control"]:
         raise Refused("a host of Linux with DCTCP has no flows of another congestion control in this guest")
     if hashes and flows:
-        # A connection has a hash of its own, which a timeout changes (`sk_rethink_txhash`). In the guest routers see it
-        # (`skb_get_hash`), so that a flow would change its queue; behind a network card they hash the addresses and ports.
+        # A connection has a hash of its own, which a timeout changes (`sk_rethink_txhash`). In the guest routers see
+        # it (`skb_get_hash`), so that a flow would change its queue; behind a network card they hash addresses and
+        # ports.
         settings["../core/txrehash"] = "0"
     return " ".join(f"{key}={value}" for key, value in settings.items())
 

@@ -112,8 +112,8 @@ pub struct Sack {
     /// "rfc": the RFCs; "linux": rules of Linux 6.1 where they differ: an echo, too, reduces the window in proportion to
     /// the acknowledgements of a round trip, during which the window does not grow; the reduction is measured from the
     /// window, not from FlightSize; an expiry of the timer within the window of a reduction does not reduce the threshold
-    /// again, and leaves a window of one segment more than those in the network. Needs `prr`, `rack` and the defaults of
-    /// `pipe` and `forget`. Default "rfc".
+    /// again, and leaves a window of one segment more than those in the network; one timer waits for acknowledgements,
+    /// probes and reordered segments. Needs `prr`, `rack` and the defaults of `pipe` and `forget`. Default "rfc".
     pub form: Form,
 }
 

@@ -87,7 +87,8 @@ impl Spans {
         }
         let own = (seq, slot.sent);
         let [first, last] = self.sacked.unwrap_or([own; 2]);
-        self.sacked = Some([if before(seq, first.0) { own } else { first }, if before(last.0, seq) { own } else { last }]);
+        self.sacked =
+            Some([if before(seq, first.0) { own } else { first }, if before(last.0, seq) { own } else { last }]);
     }
 
     /// Returns the round-trip times at `now` for the timeout and for the congestion control; `None`: there is none.
@@ -331,6 +332,10 @@ impl Board {
         let blocks = &mut blocks[skip..];
         let base = self.base;
         blocks.sort_unstable_by_key(|block| block.start.wrapping_sub(base));
+        if self.rack.as_ref().is_some_and(|rack| rack.as_linux) {
+            // Linux compares timestamps only of segments that are acknowledged cumulatively (`tcp_sacktag_one`).
+            context.echo = Time::NEVER;
+        }
         for block in blocks.iter().filter(|block| block.start != block.end) {
             self.sack_block(*block, &mut context, &mut update, &mut sampler);
         }

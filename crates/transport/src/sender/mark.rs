@@ -165,6 +165,18 @@ mod tests {
 
     /// RFC 6675 section 4: a segment is lost once three segments above it are SACKed (IsLost), and is no longer in the
     /// network (pipe) until it is retransmitted.
+    /// RFC 8985 section 6.2: the segments of one acknowledgement are processed in ascending order, so that its second
+    /// block, which is lower, is no reordering; a lower segment in the next one is.
+    #[test]
+    fn a_lower_block_of_the_same_acknowledgement_is_no_reordering() {
+        let mut board = board(10, Some(Rack::new(false)));
+        let window = |board: &Board| board.rack.as_ref().unwrap().window(MS(100), true, true);
+        acknowledge(&mut board, 100, 0, &[(5, 6), (2, 3)]);
+        assert_eq!(window(&board), Dur::ZERO);
+        acknowledge(&mut board, 101, 0, &[(1, 3), (5, 6)]);
+        assert!(window(&board) > Dur::ZERO);
+    }
+
     #[test]
     fn a_segment_is_lost_by_count_once_three_above_it_are_sacked() {
         let mut board = board(10, None);

@@ -97,9 +97,10 @@ impl Sender {
             Recovery::Tahoe(_) | Recovery::GoBackN(_) => (Flavour::Tahoe, None),
             Recovery::Reno(_) => (Flavour::Reno, None),
             Recovery::NewReno(_) => (Flavour::NewReno, None),
-            Recovery::Sack(sack) => {
-                (Flavour::Sack, Some(Box::new(Board::new(tcp.dup_thresh, sack.rack.then(|| Rack::new(sack.form == Form::Linux))))))
-            }
+            Recovery::Sack(sack) => (
+                Flavour::Sack,
+                Some(Box::new(Board::new(tcp.dup_thresh, sack.rack.then(|| Rack::new(sack.form == Form::Linux))))),
+            ),
         };
         let reserve = tcp.reservation.as_ref().map(|params| Box::new(Reserve::new(params, tcp, rng.clone())));
         let setup = tcp.setup();

@@ -13,7 +13,6 @@ use crate::tick;
 use crate::wire::Ack;
 use tailback_units::Time;
 
-
 impl Sender {
     /// Returns the scoreboard of a sender with SACK.
     fn board(&mut self) -> &mut Board {
@@ -44,7 +43,8 @@ impl Sender {
         {
             rack.widen(self.seq.una, self.seq.max);
         }
-        let mut delivery = Delivery { delivered: update.delivered, newest: update.newest, spans: update.spans, ..Delivery::default() };
+        let mut delivery =
+            Delivery { delivered: update.delivered, newest: update.newest, spans: update.spans, ..Delivery::default() };
         self.board = Some(board);
         if self.tcp.timers.form == Form::Linux {
             // `tcp_clean_rtx_queue`, before losses are detected.

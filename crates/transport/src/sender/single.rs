@@ -93,7 +93,7 @@ impl Sender {
         }
     }
 
-    /// Returns `true` if a probe may be sent: none is outstanding, and the last segment was not received
+    /// Returns `true` if a probe may be sent: no probe is outstanding, and the last segment was not received
     /// (`tcp_send_loss_probe`).
     pub(super) fn may_probe(&self) -> bool {
         let Some(board) = &self.board else { return false };
