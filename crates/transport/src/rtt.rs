@@ -136,7 +136,7 @@ impl Rtt {
         // `__tcp_set_rto`, in whole ticks.
         let rto = Dur::from_us(((rounds.srtt >> 3) + rounds.variation) as u64);
         let rto = Dur(timers.tick.map_or(rto.0, |tick| rto.0.div_ceil(tick.0) * tick.0));
-        self.base = rto.max(timers.min_rto).min(timers.max_rto);
+        self.base = rto.clamp(timers.min_rto, timers.max_rto);
     }
 
     /// Updates the estimates (RFC 6298 sections 2.2 and 2.3). Returns the timeout before it is limited by `min-rto` and
