@@ -96,5 +96,5 @@ def test_a_fate_a_place_or_a_time_that_differs_is_found(replay: ModuleType) -> N
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 def test_the_program_of_the_guest_is_compiled_without_warnings(replay: ModuleType, tmp_path: Path) -> None:
-    program = replay.compiled(tmp_path)
+    program = replay.compiled("replay", tmp_path)
     assert subprocess.run([program], capture_output=True, check=False).returncode == 2

@@ -168,5 +168,5 @@ def test_arrivals_are_those_behind_the_link_and_end_with_the_transfers() -> None
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="needs gcc")
 def test_the_program_of_the_guest_is_compiled_without_warnings(segments: ModuleType, tmp_path: Path) -> None:
-    program = segments.compiled(tmp_path)
+    program = segments.compiled("segments", tmp_path)
     assert subprocess.run([program], capture_output=True, check=False).returncode == 2

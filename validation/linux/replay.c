@@ -23,30 +23,15 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#define BILLION 1000000000LL
+#define PROGRAM "replay"
+#include "clock.h"
+
 #define TICK 256
 #define AHEAD (15 * TICK)
 #define HEADERS 28
 #define FLOWS 64
 
 static char buffer[65536];
-
-static void fail(const char *what) {
-    fprintf(stderr, "replay: %s: %s\n", what, strerror(errno));
-    exit(1);
-}
-
-static int64_t now_ns(clockid_t clock) {
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return t.tv_sec * BILLION + t.tv_nsec;
-}
-
-static void sleep_until(int64_t at) {
-    struct timespec t = {at / BILLION, at % BILLION};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
-        ;
-}
 
 static FILE *opened(const char *name, const char *mode) {
     FILE *file = fopen(name, mode);

@@ -26,8 +26,9 @@ from typing import Any
 import numpy as np
 from arrivals import FLOWS, LOADS, PHASE_NS
 from compare import rewrite
+from records import compiled, earlier, read
 from replay_cases import CASES, Case
-from replay_runs import SHIFT_NS, Difference, Fate, Fates, compiled, difference, history, on_kernel, on_tailback
+from replay_runs import SHIFT_NS, Difference, Fate, Fates, difference, history, on_kernel, on_tailback
 
 from tailback.witness.kernel import GuestError, Kernel
 
@@ -159,9 +160,7 @@ def compared(case: Case, record: dict[str, Any]) -> Row:
 
 def read_record() -> dict[str, Any]:
     """Return the recorded results: `kernel`, `command`, and `cases` by name."""
-    with lzma.open(RECORDED, "rt", encoding="utf-8") as file:
-        read: dict[str, Any] = json.load(file)
-    return read
+    return read(RECORDED)
 
 
 def measured(case: Case, kernel: Kernel, program: Path, runs: int, build: Path) -> Any:
@@ -209,9 +208,8 @@ def main() -> int:
         if isinstance(kernel, str):
             print(f"SKIPPED: {kernel}")
             return 0
-        program = compiled(build)
-        if RECORDED.exists() and read_record()["kernel"] == kernel.identity():
-            record = read_record()
+        program = compiled("replay", build)
+        record = earlier(RECORDED, kernel) or record
         record |= {"kernel": kernel.identity(), "command": " ".join(sys.argv)}
     for case in chosen:
         if isinstance(kernel, Kernel):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -45,15 +44,6 @@ class Fate:
 
 
 Fates = Sequence[Fate]
-
-
-def compiled(build: Path) -> Path:
-    """Compile replay.c in `build`; raises CalledProcessError."""
-    build.mkdir(parents=True, exist_ok=True)
-    program = (build / "replay").resolve()
-    flags = ["-O2", "-Wall", "-Wextra", "-Werror"]
-    subprocess.run(["gcc", *flags, str(HERE / "replay.c"), "-o", str(program)], check=True)
-    return program
 
 
 def script(case: Case, program: Path, later_ns: int) -> str:

@@ -22,26 +22,11 @@
 #include <sys/socket.h>
 #include <time.h>
 
-#define BILLION 1000000000LL
+#define PROGRAM "segments"
+#include "clock.h"
+
 #define FETCH_NS 50000000LL
 #define HEAD 128 // Ethernet, IP and TCP headers with all options: at most 14 + 60 + 60 bytes, without IP options 114
-
-static void fail(const char *what) {
-    fprintf(stderr, "segments: %s: %s\n", what, strerror(errno));
-    exit(1);
-}
-
-static int64_t now_ns(clockid_t clock) {
-    struct timespec t;
-    clock_gettime(clock, &t);
-    return t.tv_sec * BILLION + t.tv_nsec;
-}
-
-static void sleep_until(int64_t at) {
-    struct timespec t = {at / BILLION, at % BILLION};
-    while (clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &t, NULL) == EINTR)
-        ;
-}
 
 static uint16_t two(const uint8_t *at) { return at[0] << 8 | at[1]; }
 static uint32_t four(const uint8_t *at) { return (uint32_t)two(at) << 16 | two(at + 2); }

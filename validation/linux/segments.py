@@ -25,8 +25,9 @@ from pathlib import Path
 from typing import Any
 
 from compare import rewrite
+from records import compiled, earlier, read
 from segments_cases import CASES, Case
-from segments_runs import SYN_NUMBER, Event, Packed, compiled, followed, on_kernel, pack, unpack
+from segments_runs import SYN_NUMBER, Event, Packed, followed, on_kernel, pack, unpack
 
 from tailback.witness.kernel import GuestError, Kernel
 
@@ -82,9 +83,7 @@ def recorded_flows(case: Case, record: dict[str, Any]) -> list[list[Event]]:
 
 def read_record() -> dict[str, Any]:
     """Return the recorded results: `kernel`, and by the names of the cases `commands` and `cases`."""
-    with lzma.open(RECORDED, "rt", encoding="utf-8") as file:
-        read: dict[str, Any] = json.load(file)
-    return read
+    return read(RECORDED)
 
 
 def write_record(record: dict[str, Any]) -> None:
@@ -184,9 +183,8 @@ def main() -> int:
         if isinstance(kernel, str):
             print(f"SKIPPED: {kernel}")
             return 0
-        program = compiled(build)
-        if RECORDED.exists() and read_record()["kernel"] == kernel.identity():
-            record = read_record()
+        program = compiled("segments", build)
+        record = earlier(RECORDED, kernel) or record
         record["kernel"] = kernel.identity()
     for case in chosen:
         if isinstance(kernel, Kernel):

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate, pairwise
@@ -18,7 +17,6 @@ from tailback import _native
 from tailback.witness.kernel import PORT, GuestError, Kernel
 from tailback.witness.network import case as case_of
 
-HERE = Path(__file__).resolve().parent
 FIN, SYN, RST, PSH, ACK, ECE, CWR = 1, 2, 4, 8, 16, 64, 128
 """Flags of a segment (RFC 9293 section 3.1)."""
 SYN_NUMBER = 2**32 - 1
@@ -29,15 +27,6 @@ STEP_NS = 256
 """Step of the guest's clock, nanoseconds (`TIMER_MULTIPLIER` in arch/um/kernel/time.c)."""
 WIDE = 16_000_000
 """Receive buffer with which the window never limits a sender, bytes."""
-
-
-def compiled(build: Path) -> Path:
-    """Compile segments.c in `build`; raises CalledProcessError."""
-    build.mkdir(parents=True, exist_ok=True)
-    program = (build / "segments").resolve()
-    flags = ["-O2", "-Wall", "-Wextra", "-Werror"]
-    subprocess.run(["gcc", *flags, str(HERE / "segments.c"), "-o", str(program)], check=True)
-    return program
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,7 @@ from typing import Any
 import cases
 from cases import Dumbbell, Tree
 from compare import rewrite
+from records import read
 
 from tailback.scenario import Scenario
 from tailback.witness.comparison import Answers, Line, compare, table, without_probes
@@ -105,9 +106,7 @@ def measured(
 
 def read_record() -> dict[str, Any]:
     """Return the recorded results: `kernel`, `command`, and `cases` with the outcomes by name and seed."""
-    with lzma.open(RECORDED, "rt", encoding="utf-8") as file:
-        read: dict[str, Any] = json.load(file)
-    return read
+    return read(RECORDED)
 
 
 def outcome(values: dict[str, float | None]) -> Outcome:

@@ -277,7 +277,7 @@ mod tests {
 
     /// `tcp_rtt_estimator`, in microseconds: after 100 ms the deviation is 4·50 ms, and RTTVAR's four times 200 ms at least.
     /// 60 ms: SRTT 95 ms; |−40| − 50 = −10 ms, deviation 190 ms. 400 ms: SRTT 95 + 305/8 = 133.125 ms; 305 − 47.5 = 257.5
-    /// ms, deviation 447.5 ms, which RTTVAR follows at once. 33.125 ms: −100 − … = 100 − 111.875 < 0: deviation 435.625 ms.
+    /// ms, deviation 447.5 ms, which RTTVAR follows at once. 33.125 ms: |−100| − 111.875 = −11.875 ms, deviation 435.625 ms.
     /// A round trip later RTTVAR falls by a quarter of its distance from the largest deviation of that round trip. All
     /// timeouts are rounded up to ticks.
     #[test]

@@ -163,8 +163,6 @@ mod tests {
         [board.sacked, board.lost, board.newly_lost, board.due, board.pipe()]
     }
 
-    /// RFC 6675 section 4: a segment is lost once three segments above it are SACKed (IsLost), and is no longer in the
-    /// network (pipe) until it is retransmitted.
     /// RFC 8985 section 6.2: the segments of one acknowledgement are processed in ascending order, so that its second
     /// block, which is lower, is no reordering; a lower segment in the next one is.
     #[test]
@@ -177,6 +175,8 @@ mod tests {
         assert!(window(&board) > Dur::ZERO);
     }
 
+    /// RFC 6675 section 4: a segment is lost once three segments above it are SACKed (IsLost), and is no longer in the
+    /// network (pipe) until it is retransmitted.
     #[test]
     fn a_segment_is_lost_by_count_once_three_above_it_are_sacked() {
         let mut board = board(10, None);

@@ -10,7 +10,7 @@ use crate::seq::before;
 use crate::wire::{Ecn, Segment};
 use tailback_units::{Dur, Time};
 
-/// Number of segments that Linux sends without pacing, the last of them excluded (`tcp_update_skb_after_send`).
+/// Number of the segment after which Linux paces: no gap follows the nine before it (`tcp_update_skb_after_send`).
 const UNPACED: u64 = 10;
 
 impl Sender {

@@ -304,13 +304,13 @@ impl CongestionControl for Cubic {
         }
     }
 
-    #[inline]
     fn on_round_trip(&mut self, window: &mut Window, now: Time, rtt: Dur) {
         if let Some(linux) = &mut self.linux {
             linux.on_round_trip(window, now, rtt);
         }
     }
 
+    #[inline]
     fn on_feedback(&mut self, _: &mut Window, feedback: &Feedback<'_>) {
         if let Some(linux) = &mut self.linux {
             linux.follow(feedback.una, feedback.next);
