@@ -631,9 +631,10 @@ def parse_duration(text: str) -> int:
 def parse_bytes(text: str) -> int:
     """Return a size such as "50kB" in bytes; raises ValueError with the accepted form."""
 
-def follow_sender(transport: str, events: Sequence[Sequence[int]], seed: int) -> str:
-    """Compare a sender of an endless transfer with a recorded one; return `equal`, `late_ps` and `first` as JSON.
+def follow_sender(transport: str, events: Sequence[Sequence[int]]) -> str:
+    """Compare a sender of an endless transfer with a recorded one; return `equal`, `late_ps`, `first`, `phases` as JSON.
 
+    `phases` are those of BBR with which most transmissions are equal; other congestion controls have none.
     `transport` is the table of a scenario as JSON. An event is `[0, time_ps, segment]` for a transmission, and
     `[1, time_ps, next, flags, echo_ps, start, end, ...]` for an acknowledgement that arrives; flags: 1 SYN, 2 ECE.
     Raises `ValueError` for other events, and for a transport that cannot be.

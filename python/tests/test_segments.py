@@ -131,17 +131,18 @@ def test_a_malformed_record_is_refused(segments: ModuleType, record: Any) -> Non
         ([[0, 5, 2**32]], "another form"),
     ]:
         with pytest.raises(ValueError, match=message):
-            _native.follow_sender(text, events, 1)
+            _native.follow_sender(text, events)
     with pytest.raises(ValueError, match="another form"):
         _native.follow_receiver(text, [[1, 5, 0]])
     for transport in ("{", '{"segment": "0B"}', '{"speed": 1}'):
         with pytest.raises(ValueError):  # noqa: PT011
-            _native.follow_sender(transport, [], 1)
+            _native.follow_sender(transport, [])
 
 
 def test_a_case_without_events_is_equal(segments: ModuleType) -> None:
     text = json.dumps(segments.CASES[0].transport())
-    assert json.loads(_native.follow_sender(text, [], 1)) == {"equal": 0, "late_ps": 0, "first": None}
+    expected = {"equal": 0, "late_ps": 0, "first": None, "phases": []}
+    assert json.loads(_native.follow_sender(text, [])) == expected
 
 
 def test_the_commands_of_the_guest_record_the_first_host(segments: ModuleType, tmp_path: Path) -> None:

@@ -18,7 +18,7 @@ import tailback as tb
 from tailback.results.intervals import Interval
 from tailback.witness.comparison import Line, lines
 from tailback.witness.disciplines import Refused, burst, command
-from tailback.witness.kernel import GUEST, Kernel
+from tailback.witness.kernel import GUEST, GuestError, Kernel
 from tailback.witness.network import case
 from tailback.witness.outcome import METRICS, Outcome, _counters
 
@@ -454,6 +454,11 @@ counters end IpExt: InCEPkts
 counters end IpExt: 7"""
     assert _counters(text.splitlines(), "warm") == {"SyncookiesSent": 0, "TCPTimeouts": 3}
     assert _counters(text.splitlines(), "end") == {"SyncookiesSent": 0, "TCPTimeouts": 10, "InCEPkts": 7}
+
+
+def test_counters_that_the_guest_has_not_written_are_an_error() -> None:
+    with pytest.raises(GuestError, match=r"has not written the counters .*end"):
+        _counters(["counters warm IpExt: InCEPkts", "counters warm IpExt: 7"], "end")
 
 
 @pytest.mark.parametrize(

@@ -144,7 +144,7 @@ class Tree:
             own = discipline(
                 Dumbbell(leaf.flows, self.rate, (leaf.rtt,) * 2, leaf.queue, leaf.aqm, ecn=leaf.ecn), preset
             )
-            return {"match": {"dscp": leaf.point}, "limit": f"{leaf.queue}packets", "discipline": own}
+            return {"match": {"dscp": leaf.point}, "limit": limit(leaf.queue, leaf.aqm), "discipline": own}
 
         def levels(leaves: tuple[Leaf, ...]) -> dict[str, object]:
             own = [{"name": leaf.point, **inside(leaf)} for leaf in leaves]
@@ -182,6 +182,11 @@ def _red(adaptive: bool = False) -> dict[str, object]:
 
 TICKS = "20ms"
 """Interval of PIE's updates: 15 ms, the default, is not among those that the guest can have: 20 ms, 30 ms, ..."""
+
+
+def limit(queue: int, aqm: str) -> str:
+    """Return the limit of a queue of so many packets: Linux limits RED in bytes."""
+    return f"{1500 * queue}B" if aqm in ("red", "adaptive-red") else f"{queue}packets"
 
 
 def discipline(case: Dumbbell, preset: bool = False) -> dict[str, object]:
@@ -233,7 +238,7 @@ def scenario(case: Dumbbell | Tree, preset: bool = False) -> tb.Scenario:
     transport = _transport(case, case.segment, preset)
     near, far = ((rtt / 2 - 1.0) for rtt in case.rtt)
     access = "1Gbit/s"
-    port: dict[str, object] = {"buffer": f"{case.queue}packets", "discipline": discipline(case, preset)}
+    port: dict[str, object] = {"buffer": limit(case.queue, case.aqm), "discipline": discipline(case, preset)}
     hosts = case.hosts
     made = (
         tb.Scenario(duration=f"{end}s", warmup=f"{warmup}s", framing="none", buffer="unlimited")

@@ -73,7 +73,7 @@ def packed(case: Case, flows: Sequence[Sequence[Event]]) -> list[Packed]:
 def compared(case: Case, flows: Sequence[Sequence[Event]], transport: dict[str, Any] | None = None) -> list[Row]:
     """Compare the flows of a host; `transport` replaces the parameters of the case's TCP."""
     text = json.dumps(case.transport() if transport is None else transport)
-    return [Row(i, one, followed(text, one, case.receiver, case.seeds)) for i, one in enumerate(flows)]
+    return [Row(i, one, followed(text, one, case.receiver)) for i, one in enumerate(flows)]
 
 
 def recorded_flows(case: Case, record: dict[str, Any]) -> list[list[Event]]:

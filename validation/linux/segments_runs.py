@@ -135,6 +135,8 @@ class Event:
     """Sum of the flags of `tailback._native.follow_sender`."""
     echo_ns: int = 0
     """Acknowledgement that advances, at a sender: time of the first transmission with the timestamp that it echoes."""
+    ahead_ms: int = 0
+    """Time by which that timestamp is later than the transmission, which was not paced, milliseconds."""
     blocks: tuple[int, ...] = ()
     """Acknowledgement: first segment of each block, and the one after its last; at most three blocks."""
 
@@ -157,8 +159,9 @@ def flows(read: Sequence[Segment], mss: int, receiver: bool) -> list[list[Event]
 def _flow(read: Sequence[Segment], mss: int, receiver: bool) -> list[Event]:
     made: list[Event] = []
     start: int | None = None
-    # Times of the first transmissions by their timestamps, and the last acknowledgement.
-    first: dict[int, int] = {}
+    # Times of the first transmissions by their timestamps, with what these are ahead, and the last acknowledgement.
+    first: dict[int, tuple[int, int]] = {}
+    clock: int | None = None
     last = 0
     # Arrivals at a receiver: the last SYN, and the answer to the SYN-ACK.
     opened = answered = 0
@@ -187,7 +190,11 @@ def _flow(read: Sequence[Segment], mss: int, receiver: bool) -> list[Event]:
                 raise GuestError(f"a segment has {one.payload} B instead of {mss} B")
             at = SYN_NUMBER if one.flags & SYN else number(one.sequence)
             if one.sent:
-                first.setdefault(one.value, one.time_ns)
+                # Timestamps are in ms, and those of Linux the earliest departures of paced segments (tcp_wstamp_ns).
+                offset = (one.value - one.time_ns // 10**6) % 2**32
+                clock = offset if clock is None else clock
+                ahead = (offset - clock) % 2**32
+                first.setdefault(one.value, (one.time_ns, ahead if 1 < ahead < 2**31 else 0))
             if receiver and one.payload and made and made[-1].number == SYN_NUMBER:
                 made[-1] = replace(made[-1], time_ns=one.time_ns - (answered - opened))
             made.append(Event(one.time_ns, one.sent, at, _flags(one) if receiver else 0))
@@ -198,7 +205,8 @@ def _flow(read: Sequence[Segment], mss: int, receiver: bool) -> list[Event]:
             advances = not receiver and (at > last or bool(one.flags & SYN))
             last = max(at, last)
             blocks = tuple(number(limit) for limit in one.blocks[:6])
-            made.append(Event(one.time_ns, one.sent, at, _flags(one), first[one.echo] if advances else 0, blocks))
+            echo = first[one.echo] if advances else (0, 0)
+            made.append(Event(one.time_ns, one.sent, at, _flags(one), echo[0], echo[1], blocks))
     return made
 
 
@@ -218,11 +226,11 @@ def pack(events: Sequence[Event], receiver: bool) -> Packed:
     """Return the events in columns of small numbers.
 
     `sent` has `>` or `<` for each event, `times` the differences of the times, and `flags` the flags. `numbers` are the
-    differences from the end of the segments so far, or from the acknowledgement before. `echoes` and `blocks` have an
-    entry for each acknowledgement: the number of transmissions since the one that it echoes, and the limits of the
-    blocks as differences, the first one from the acknowledgement.
+    differences from the end of the segments so far, or from the acknowledgement before. `echoes`, `ahead` and `blocks`
+    have an entry for each acknowledgement: the number of transmissions since the one that it echoes, what its timestamp
+    is ahead, and the limits of the blocks as differences, the first one from the acknowledgement.
     """
-    made: Packed = {"sent": "", "times": [], "numbers": [], "flags": [], "echoes": [], "blocks": []}
+    made: Packed = {"sent": "", "times": [], "numbers": [], "flags": [], "echoes": [], "ahead": [], "blocks": []}
     end = last = before = 0
     places: dict[int, int] = {}
     for event in events:
@@ -240,6 +248,7 @@ def pack(events: Sequence[Event], receiver: bool) -> Packed:
             made["numbers"].append(event.number - last)
             last = event.number
             made["echoes"].append(len(places) - places[event.echo_ns] if event.echo_ns else 0)
+            made["ahead"].append(event.ahead_ms)
             limits = [event.number, *event.blocks]
             made["blocks"].append([b - a for a, b in pairwise(limits)])
     return made
@@ -250,7 +259,7 @@ def unpack(packed: Packed, receiver: bool) -> list[Event]:
     made: list[Event] = []
     end = last = time = 0
     places: list[int] = []
-    echoes, blocks = iter(packed["echoes"]), iter(packed["blocks"])
+    echoes, ahead, blocks = (iter(packed[name]) for name in ("echoes", "ahead", "blocks"))
     columns = (packed[name] for name in ("sent", "times", "numbers", "flags"))
     for letter, step, number, flags in zip(*columns, strict=True):
         time += step
@@ -263,36 +272,31 @@ def unpack(packed: Packed, receiver: bool) -> list[Event]:
             made.append(Event(time, sent, at, flags))
         else:
             last += number
-            back, steps = next(echoes), next(blocks)
+            back, later, steps = next(echoes), next(ahead), next(blocks)
             limits = tuple(accumulate(steps, initial=last))[1:]
-            made.append(Event(time, sent, last, flags, places[len(places) - back] if back else 0, limits))
+            made.append(Event(time, sent, last, flags, places[len(places) - back] if back else 0, later, limits))
     if next(echoes, None) is not None:
         raise ValueError("there are more acknowledgements than events")
     return made
 
 
-def followed(transport: str, events: Sequence[Event], receiver: bool, seeds: int = 1) -> dict[str, Any]:
-    """Return the comparison of a flow with the model, with the seed that is equal for longest.
+def followed(transport: str, events: Sequence[Event], receiver: bool) -> dict[str, Any]:
+    """Return the comparison of a flow with the model: `equal`, `late_ps`, `first` and, of a sender, `phases`.
 
-    The result has `equal`, `late_ps` and `first` (`tailback._native.follow_sender`), and `seed`.
+    They are those of `tailback._native.follow_sender`.
     """
     rows = []
     for one in events:
         head = [0 if one.sent else 1, one.time_ns * 1000, one.number]
         if one.sent == receiver:
-            rows.append([*head, one.flags, *([] if receiver else [one.echo_ns * 1000]), *one.blocks])
+            # A timestamp that is ahead is known in ms only.
+            echo_ns = (one.echo_ns // 10**6 + one.ahead_ms) * 10**6 if one.ahead_ms else one.echo_ns
+            rows.append([*head, one.flags, *([] if receiver else [echo_ns * 1000]), *one.blocks])
         else:
             rows.append([*head, one.flags] if receiver else head)
-    if receiver:
-        return {"seed": 1, **json.loads(_native.follow_receiver(transport, rows))}
-    best: dict[str, Any] = {}
-    for seed in range(1, seeds + 1):
-        made = {"seed": seed, **json.loads(_native.follow_sender(transport, rows, seed))}
-        if not best or made["equal"] > best["equal"]:
-            best = made
-        if best["first"] is None:
-            break
-    return best
+    follow = _native.follow_receiver if receiver else _native.follow_sender
+    found: dict[str, Any] = json.loads(follow(transport, rows))
+    return found
 
 
 def on_kernel(case: Case, kernel: Kernel, program: Path, keep: Path | None = None) -> list[list[Event]]:

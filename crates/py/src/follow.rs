@@ -3,7 +3,9 @@
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 use serde_json::{Value, json};
-use tailback_transport::follow::{Arrival, Difference, Event, Followed, Said, follow_receiver, follow_sender};
+use tailback_transport::follow::{
+    Arrival, Difference, Event, Followed, Said, follow_phases, follow_receiver, follow_sender,
+};
 use tailback_transport::{Ack, Block, Tcp};
 use tailback_units::{Dur, Time};
 
@@ -20,14 +22,15 @@ const CWR: u64 = 16;
 /// First number of an event in which something arrives; 0 begins a transmission.
 const ARRIVES: u64 = 1;
 
-/// Compares a sender of an endless transfer with a recorded one; returns `equal`, `late_ps` and `first` as JSON.
+/// Compares a sender of an endless transfer with a recorded one; returns `equal`, `late_ps`, `first` and `phases` as JSON:
+/// the phases of BBR with which most transmissions are equal, without other congestion controls an empty list.
 ///
 /// `transport` is the table of a scenario as JSON. An event is `[0, time_ps, segment]` for a transmission, and
 /// `[1, time_ps, next, flags, echo_ps, start, end, ...]` for an acknowledgement that arrives. Raises `ValueError` for
 /// other events and for a transport that cannot be.
 #[pyfunction]
 #[pyo3(name = "follow_sender")]
-pub fn sender(transport: &str, events: Vec<Vec<u64>>, seed: u64) -> PyResult<String> {
+pub fn sender(transport: &str, events: Vec<Vec<u64>>) -> PyResult<String> {
     let events = each(&events, |event| match *event {
         [0, at, seq] => Some(Event::Sent(Time(at), number(seq)?)),
         [ARRIVES, at, next, flags, echo, ref blocks @ ..] => {
@@ -43,8 +46,16 @@ pub fn sender(transport: &str, events: Vec<Vec<u64>>, seed: u64) -> PyResult<Str
         }
         _ => None,
     })?;
-    let found = follow_sender(&parameters(transport)?, seed, &events).map_err(PyValueError::new_err)?;
-    Ok(text(&found, |seq| json!(seq)))
+    let tcp = parameters(transport)?;
+    let (phases, found) = if tcp.congestion_control.kind() == "bbr" {
+        follow_phases(&tcp, &events)
+    } else {
+        follow_sender(&tcp, 1, &events).map(|found| (Vec::new(), found))
+    }
+    .map_err(PyValueError::new_err)?;
+    let mut text = text(&found, |seq| json!(seq));
+    text["phases"] = json!(phases);
+    Ok(text.to_string())
 }
 
 /// Compares a receiver with a recorded one; returns `equal`, `late_ps` and `first` as JSON.
@@ -67,11 +78,12 @@ pub fn receiver(transport: &str, events: Vec<Vec<u64>>) -> PyResult<String> {
         _ => None,
     })?;
     let found = follow_receiver(&parameters(transport)?, &events).map_err(PyValueError::new_err)?;
-    Ok(text(&found, |said| {
+    let text = text(&found, |said| {
         let blocks = said.sack.iter().filter(|block| block.start != block.end);
         let blocks: Vec<Value> = blocks.map(|block| json!([block.start, block.end])).collect();
         json!({"next": said.next, "ece": said.ece, "sack": blocks})
-    }))
+    });
+    Ok(text.to_string())
 }
 
 /// Returns the parameters of a transport.
@@ -107,7 +119,7 @@ fn sack(limits: &[u64]) -> Option<[Block; 3]> {
 }
 
 /// Returns a result as JSON; `show` shows a transmission.
-fn text<T: Copy>(found: &Followed<T>, show: impl Fn(T) -> Value) -> String {
+fn text<T: Copy>(found: &Followed<T>, show: impl Fn(T) -> Value) -> Value {
     let first = found.first.map(|Difference { at, theirs, ours, timer, sender }| {
         json!({
             "at_ps": at.0,
@@ -123,5 +135,5 @@ fn text<T: Copy>(found: &Followed<T>, show: impl Fn(T) -> Value) -> String {
             })),
         })
     });
-    json!({"equal": found.equal, "late_ps": found.late.0, "first": first}).to_string()
+    json!({"equal": found.equal, "late_ps": found.late.0, "first": first})
 }

@@ -182,6 +182,35 @@ fn choke_compares_above_its_threshold() {
     assert_eq!((left.len(), dropped.len()), (2, 8));
 }
 
+/// `choke_drop_by_idx`, `choke_len`: a limit of three packets has a ring of four places. Packets of the flows 0, 1 and 2 wait
+/// in three of them; the next arrivals of flow 2 find the queue full, until one draws the packet of its own flow, which
+/// leaves a hole. The arrival after it takes the fourth place: the ring, now taken for empty, never sends its three packets,
+/// and is full for all others. Without holes, in the published form, all packets that are not dropped leave.
+#[test]
+fn choke_stops_when_packets_and_holes_fill_its_ring() {
+    let red = json!({ "gentle": false, "wait": false, "byte-mode": false, "idle": "none", "count": "packets",
+                      "min": "1packets", "max": "1001packets", "max-p": 1e-6, "weight": 1.0 });
+    let choke = |form: &str| json!({ "kind": "choke", "form": form, "red": red });
+    let flows: Vec<u32> = [0, 1].into_iter().chain([2; 98]).collect();
+    let (left, dropped) = served(choke("linux"), 3, &flows);
+    assert_eq!((left.len(), dropped.len()), (0, 97));
+    let (left, dropped) = served(choke("published"), 3, &flows);
+    assert!(left.len() >= 2 && left.len() + dropped.len() == flows.len(), "{left:?}");
+}
+
+/// `fq_codel_drop`: of queues with equal bytes the first one in the table loses the packet. Five
+/// packets of the flows 9, 0, 1 and 2 wait, two of flow 2, as many as the limit. Flow 3 exceeds it: the two packets of
+/// flow 2 are the most. From then on each queue has one packet, and the first one in use loses it: flow 9 at the arrival
+/// of flow 4, flow 0 at that of flow 5, its next packet at its own arrival, and flow 1 at that of flow 6.
+#[test]
+fn fq_codel_drops_from_the_first_of_the_longest_queues() {
+    let document = json!({ "kind": "fq-codel", "buckets": "per-flow", "form": "linux", "batch": 1 });
+    let flows = [9, 0, 1, 2, 2, 3, 4, 5, 0, 6];
+    let (_, dropped) = served(document, 5, &flows);
+    let of: Vec<u32> = dropped.iter().map(|i| flows[*i]).collect();
+    assert_eq!(of, [2, 9, 0, 0, 1]);
+}
+
 /// `sfq_dequeue`: with 1514 B per round a queue sends two packets of 1000 B and owes 486 B, which its next turn pays.
 #[test]
 fn sfq_sends_while_the_allotment_is_positive() {

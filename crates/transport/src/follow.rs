@@ -258,7 +258,7 @@ pub fn follow_sender(tcp: &Tcp, seed: u64, events: &[Event<Ack, u32>]) -> Result
         }
     }
     let mut followed = FollowedSender {
-        sender: Sender::new(&Arc::new(tcp.clone()), Rng::named(seed, "follow")),
+        sender: Sender::new(&Arc::new(tcp.clone()), generator(seed)),
         ours: Comparison::new(TOLERANCE),
         free: Time::ZERO,
         header: tcp.header.0,
@@ -269,6 +269,67 @@ pub fn follow_sender(tcp: &Tcp, seed: u64, events: &[Event<Ack, u32>]) -> Result
     }
     let first = events.iter().find_map(|event| followed.process(event));
     Ok(followed.ours.result(first))
+}
+
+/// Numbers of which BBR draws one whenever it enters ProbeBW (`bbr_reset_probe_bw_mode`).
+const PHASES: u64 = 7;
+/// Largest number of entries into ProbeBW whose phases are searched for.
+const MOST_PHASES: usize = 8;
+/// Largest number of sequences of phases that are tried further, since they are equally good.
+const MOST_KEPT: usize = 12;
+
+/// Compares a sender of an endless transfer with a recorded one, as [`follow_sender`], with the random numbers that the
+/// recorded sender may have drawn: phases of BBR, which are not in a record.
+///
+/// The phases are found one after the other, each as those of the seven with which most transmissions are equal. Returns
+/// them, too, and at most eight.
+///
+/// # Errors
+/// As [`follow_sender`].
+pub fn follow_phases(tcp: &Tcp, events: &[Event<Ack, u32>]) -> Result<(Vec<u64>, Followed<u32>), String> {
+    let mut best = (Vec::new(), follow_sender(tcp, 1, events)?);
+    let mut kept = vec![best.0.clone()];
+    for _ in 0..MOST_PHASES {
+        if best.1.first.is_none() {
+            break;
+        }
+        let mut found = Vec::new();
+        for phases in &kept {
+            for phase in 0..PHASES {
+                let drawn: Vec<u64> = phases.iter().copied().chain([phase]).collect();
+                let followed = follow_sender(tcp, seed_of(&drawn), events)?;
+                found.push((drawn, followed));
+            }
+        }
+        let equal = |one: &Followed<u32>| (one.first.is_none(), one.equal);
+        let Some(most) = found.iter().map(|(_, one)| equal(one)).max() else { break };
+        // Without a difference between the phases the first difference is before the next draw.
+        if found.iter().all(|(_, one)| equal(one) == most) {
+            break;
+        }
+        found.retain(|(_, one)| equal(one) == most);
+        found.truncate(MOST_KEPT);
+        if let Some(first) = found.first().filter(|_| most > equal(&best.1)) {
+            best = first.clone();
+        }
+        kept = found.into_iter().map(|(drawn, _)| drawn).collect();
+    }
+    Ok(best)
+}
+
+/// Returns the first seed whose generator draws these phases first.
+fn seed_of(phases: &[u64]) -> u64 {
+    let draws = |seed: &u64| {
+        let mut rng = generator(*seed);
+        phases.iter().all(|phase| rng.below(PHASES) == *phase)
+    };
+    // Of 7^8 sequences each has a seed far below this limit.
+    (1..1 << 40).find(draws).unwrap_or(1)
+}
+
+/// Returns the generator of the congestion control.
+fn generator(seed: u64) -> Rng {
+    Rng::named(seed, "follow")
 }
 
 /// Compares a receiver with a recorded one.
@@ -406,6 +467,16 @@ mod tests {
             sent(second + US(112), 3),
         ];
         assert_eq!(follow_sender(&tcp(), 1, &events).expect("in order").first, None);
+    }
+
+    /// The generator of the seed draws the phases, as any other sequence of seven numbers.
+    #[test]
+    fn a_seed_is_found_for_each_sequence_of_phases() {
+        for phases in [vec![], vec![3], vec![6, 0, 5], vec![1, 1, 4, 2]] {
+            let mut rng = generator(seed_of(&phases));
+            let drawn: Vec<u64> = phases.iter().map(|_| rng.below(PHASES)).collect();
+            assert_eq!(drawn, phases);
+        }
     }
 
     #[test]

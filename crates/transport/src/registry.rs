@@ -1,8 +1,8 @@
 //! List of all congestion controls, one line each.
 
 use crate::cc::{
-    Acked, Build, CongestionControl, CongestionEvent, Feedback, Needs, Pacing, Profile, Sent, Setup, Timer, Window,
-    bbr, bbr3, cubic, dcqcn, dctcp, fixed, hpcc, ledbat, packet_marking, reno, subtcp, swift, timely, user,
+    Acked, Build, CongestionControl, CongestionEvent, Expired, Feedback, Needs, Pacing, Profile, Sent, Setup, Timer,
+    Window, bbr, bbr3, cubic, dcqcn, dctcp, fixed, hpcc, ledbat, packet_marking, reno, subtcp, swift, timely, user,
 };
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
@@ -81,6 +81,9 @@ macro_rules! controls {
             }
             fn on_timer(&mut self, window: &mut Window, now: Time, timer: Timer) {
                 match self { $(Control::$variant(c) => c.on_timer(window, now, timer),)+ }
+            }
+            fn on_expired(&mut self, window: &mut Window, expired: &Expired) -> bool {
+                match self { $(Control::$variant(c) => c.on_expired(window, expired),)+ }
             }
             #[inline]
             fn pacing(&self) -> Pacing {

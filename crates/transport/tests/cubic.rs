@@ -225,7 +225,15 @@ fn cubics_curve_stops_while_the_sender_is_idle() {
             if i == 1_000 {
                 control.on_sent(
                     &mut window,
-                    &Sent { now: at(1_000 + idle), idle: true, was_marked: None, release: Time::ZERO },
+                    &Sent {
+                        now: at(1_000 + idle),
+                        idle: true,
+                        was_marked: None,
+                        release: Time::ZERO,
+                        srtt: Dur::ZERO,
+                        in_flight: 1,
+                        app_limited: false,
+                    },
                 );
             }
             control.on_ack(&mut window, &acked(at(i + shift + 1), 1, MS(100)));

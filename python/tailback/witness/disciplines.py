@@ -290,6 +290,7 @@ def _red(options: Options, buffer: str, rate_bps: int) -> str:
         limit = 2**31 - 1
     elif buffer.endswith("packets"):
         limit = int(buffer.removesuffix("packets")) * mean
+        options.notes.append(f"red: Linux 6.1 limits this discipline in bytes; {buffer} are {limit}B")
     else:
         limit = int(_native.parse_bytes(buffer))
     return f"red limit {limit} min {low} max {high} avpkt {mean} bandwidth {rate_bps}bit {rest}"

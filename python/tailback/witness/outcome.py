@@ -13,7 +13,7 @@ import numpy as np
 from tailback.results.report import Report, jain_index
 from tailback.run.simulate import run
 from tailback.scenario import Scenario
-from tailback.witness.kernel import START_S, Kernel
+from tailback.witness.kernel import START_S, GuestError, Kernel
 from tailback.witness.network import Case, Flows
 from tailback.witness.records import RECORD, arrivals
 
@@ -135,7 +135,7 @@ def _read(case: Case, folder: Path) -> Outcome:
     for node in {flow.receiver for flow in case.flows}:
         lines = (folder / f"sink-{names[node]}").read_text(encoding="utf-8").splitlines()
         before, after = (_counters(lines, when) for when in ("warm", "end"))
-        marked += after.get("InCEPkts", 0) - before.get("InCEPkts", 0)
+        marked += after["InCEPkts"] - before["InCEPkts"]
     delays = [
         delay
         for i, flow in enumerate(case.flows)
@@ -165,7 +165,10 @@ def _rows(lines: Iterable[str], kind: str, words: int) -> Iterable[list[str]]:
 
 
 def _counters(lines: Iterable[str], when: str) -> dict[str, int]:
-    """Return the counters of /proc/net/netstat and snmp: pairs of lines with the names and the values."""
+    """Return the counters of /proc/net/netstat and snmp: pairs of lines with the names and the values.
+
+    Raises GuestError if the guest has not written them.
+    """
     found: dict[str, int] = {}
     names: list[str] = []
     for line in lines:
@@ -176,6 +179,8 @@ def _counters(lines: Iterable[str], when: str) -> dict[str, int]:
             found |= {name: int(value) for name, value in zip(names, row[3:], strict=True)}
         else:
             names = row[3:]
+    if not found:
+        raise GuestError(f"the guest has not written the counters of a network stack ({when})")
     return found
 
 

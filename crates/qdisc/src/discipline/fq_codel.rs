@@ -47,7 +47,8 @@ pub struct Params {
     /// Upper bound on the packets that are dropped after one search for the longest queue when the limit is exceeded, 1
     /// to 10000; a larger bound saves searches. Default 64.
     pub batch: u32,
-    /// "published": RFC 8290; "linux": Linux 6.1 (`net/sched/sch_fq_codel.c`), in which all queues together must have
+    /// "published": RFC 8290; "linux": Linux 6.1 (`net/sched/sch_fq_codel.c`), in which of equally long queues the one with
+    /// the lowest index loses packets at the limit, all queues together must have
     /// more than `mtu` bytes for a signal, a new queue that runs empty leaves the lists if there are no old ones, drops at
     /// the limit count as signals of the queue, and CoDel has its form "linux". Default "published".
     pub form: Form,
@@ -122,16 +123,23 @@ impl FqCodel {
     /// Drops from the head of the longest queue until at most half of its bytes are left or `batch` packets are
     /// dropped.
     fn make_room(&mut self, cx: &mut Cx<'_>) {
-        let Some(first) = self.fifos.occupied().next() else { return };
-        let longest = self.fifos.longest(first);
-        let half = self.fifos.bytes_of(longest) / 2;
+        let as_linux = self.form == Form::Linux;
+        let longest = if as_linux {
+            // Of queues with equal bytes always the first one, whose flows lose most (`fq_codel_drop`).
+            self.fifos.first_longest()
+        } else {
+            self.fifos.occupied().next().map(|first| self.fifos.longest(first))
+        };
+        let Some(longest) = longest else { return };
+        let bytes = self.fifos.bytes_of(longest);
+        let kept = if as_linux { bytes.div_ceil(2) } else { bytes / 2 };
         let mut drops = 0;
-        while drops < self.batch && (drops == 0 || self.fifos.bytes_of(longest) > half) {
+        while drops < self.batch && (drops == 0 || self.fifos.bytes_of(longest) > kept) {
             let Some(packet) = self.fifos.pop_front(longest) else { break };
             cx.drop(packet, Reason::BufferFull);
             drops += 1;
         }
-        if self.form == Form::Linux {
+        if as_linux {
             self.laws[longest].add_drops(drops);
         }
     }

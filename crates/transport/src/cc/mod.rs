@@ -345,6 +345,25 @@ pub struct Sent {
     pub was_marked: Option<bool>,
     /// Earliest time of the next segment, if segments are paced; otherwise earlier than `now`.
     pub release: Time,
+    /// Smoothed round-trip time; zero before the first sample.
+    pub srtt: Dur,
+    /// Number of segments outstanding that are not considered lost, with this one.
+    pub in_flight: u32,
+    /// `true` while the application limits the samples of the delivery rate; `false` without samples.
+    pub app_limited: bool,
+}
+
+/// Segments that an expiry of a timer considers lost.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Expired {
+    /// Time of the expiry.
+    pub now: Time,
+    /// Number of segments newly considered lost.
+    pub lost: u32,
+    /// Number of segments outstanding that are not considered lost.
+    pub in_flight: u32,
+    /// `true` for the retransmission timer, `false` for the timer of reordered segments.
+    pub timeout: bool,
 }
 
 /// Timer of the sender that has expired.
@@ -396,6 +415,11 @@ pub trait CongestionControl {
     }
     /// Processes the expiry of a timer.
     fn on_timer(&mut self, _window: &mut Window, _now: Time, _timer: Timer) {}
+    /// Processes losses that an expiry of a timer has found, after the call of [`CongestionControl::on_congestion`].
+    /// Returns `true` if they are not to count in [`Acked::lost`] of the next acknowledgement.
+    fn on_expired(&mut self, _window: &mut Window, _expired: &Expired) -> bool {
+        false
+    }
     /// Returns the pacing after the last call of another method. Called only if [`Profile::paces`] is `true`.
     fn pacing(&self) -> Pacing {
         Pacing::default()

@@ -113,6 +113,10 @@ impl HeldBack {
     pub(crate) fn extend(&mut self, delivered: u64, in_flight: u32) {
         self.to = Some(delivered + u64::from(in_flight));
     }
+    /// Returns `true` after `delivered` segments if those sent now are in the range.
+    pub(crate) fn lasts(&self, delivered: u64) -> bool {
+        self.to.is_some_and(|to| delivered <= to)
+    }
     /// Returns `true` if the sample is limited by the application or by the control.
     pub(crate) fn limits(&self, sample: &RateSample) -> bool {
         let in_range = self.to.is_some_and(|to| (self.from..=to).contains(&sample.prior_delivered));

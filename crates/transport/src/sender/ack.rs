@@ -21,7 +21,14 @@ impl Sender {
         if ack.syn || outside || self.state == State::Closed {
             return self.on_late_ack(now, ack);
         }
-        if self.plain { self.process_ack::<true>(now, ack, None) } else { self.process_ack::<false>(now, ack, hops) }
+        if self.plain {
+            self.process_ack::<true>(now, ack, None);
+        } else if let Some(cold) = self.cold.as_mut().filter(|cold| !cold.early.is_empty()) {
+            let echo = cold.stamp(now, ack.echo);
+            self.process_ack::<false>(now, &Ack { echo, ..*ack }, hops);
+        } else {
+            self.process_ack::<false>(now, ack, hops);
+        }
     }
 
     /// Processes an acknowledgement that a later one has overtaken. Its blocks of outstanding segments still count (RFC

@@ -4,6 +4,7 @@ use super::prr::Prr;
 use super::rack::Rack;
 use super::sampler::Sampler;
 use crate::seq::{before, later};
+use crate::tick::Timer;
 use crate::wire::{Ack, Block};
 use std::collections::VecDeque;
 use tailback_units::{Dur, Time};
@@ -98,8 +99,9 @@ impl Spans {
             (Some((first, _)), Some([_, (_, last)])) | (None, Some([(_, first), (_, last)])) => [first, last],
             (Some((first, last)), None) => [first, last],
             (None, None) => {
+                // A timestamp that is later than now, of a transmission that was not paced, gives no sample.
                 let ms = |time: Time| time.0 / Dur::from_ms(1).0;
-                let echoed = Dur::from_ms(ms(now).saturating_sub(ms(echo?)).max(1));
+                let echoed = Dur::from_ms(ms(now).checked_sub(ms(echo?))?.max(1));
                 return Some((echoed, echoed));
             }
         };
@@ -181,8 +183,14 @@ pub(super) struct Board {
     pub rack: Option<Box<Rack>>,
     /// Timer of a tail loss probe or of reordering.
     pub probe: Probe,
+    /// With Linux's rules, number of segments that were reported as duplicates.
+    pub duplicates: u64,
+    /// The timer of the connection with Linux's rules, whatever it waits for.
+    pub timer: Timer,
     /// With Linux's rules, `true` if the next transmission is a tail loss probe.
     pub probing: bool,
+    /// With Linux's rules, `true` if the next transmission is that of an expired retransmission timer.
+    pub expired: bool,
     /// With Linux's rules, `true` if the last dubious acknowledgement left segments that are SACKed, lost or
     /// retransmitted, outside of a recovery.
     pub disordered: bool,
@@ -212,7 +220,10 @@ impl Board {
             counted: None,
             rack: rack.map(Box::new),
             probe: Probe::default(),
+            duplicates: 0,
+            timer: Timer::default(),
             probing: false,
+            expired: false,
             disordered: false,
             prr: Prr::default(),
         }

@@ -22,9 +22,10 @@ pub(super) struct Pace {
 }
 
 impl Pace {
-    /// Returns the state that a control with this profile needs from the start; `None`: none.
-    pub fn new(profile: &Profile) -> Option<Pace> {
-        let sampler = profile.samples_rate.then(Box::default);
+    /// Returns the state that a control with this profile needs from the start; `None`: none. `as_linux`: by the rules of
+    /// Linux; `handshake`: the connection begins with a SYN.
+    pub fn new(profile: &Profile, as_linux: bool, handshake: bool) -> Option<Pace> {
+        let sampler = profile.samples_rate.then(|| Box::new(Sampler::new(as_linux, handshake)));
         (profile.samples_rate || profile.wakes).then(|| Pace { sampler, ..Pace::default() })
     }
 }
@@ -45,6 +46,9 @@ pub(super) struct ColdState {
     pub rounds: Rounds,
     /// Use of the window, for `window-validation = "round"`.
     pub window_use: WindowUse,
+    /// Transmissions before the time that pacing allows, in Linux, in order: their time, and the later one that their
+    /// timestamp has.
+    pub early: VecDeque<(Time, Time)>,
     /// Counts of rare events.
     pub counts: RareCounts,
     /// State of the reservation; `None`: there is none.
@@ -54,6 +58,15 @@ pub(super) struct ColdState {
 }
 
 impl ColdState {
+    /// Returns the timestamp of the transmission at `echo`, whose acknowledgement arrives at `now`. Transmissions before
+    /// it are forgotten once their timestamps are over.
+    pub fn stamp(&mut self, now: Time, echo: Time) -> Time {
+        while self.early.front().is_some_and(|(sent, stamp)| *sent < echo && *stamp < now) {
+            self.early.pop_front();
+        }
+        self.early.iter().find(|(sent, _)| *sent == echo).map_or(echo, |(_, stamp)| *stamp)
+    }
+
     /// Processes the report of a duplicate. Returns `true` if duplicates have been reported for all retransmissions
     /// since the last reduction (RFC 3708 section 3), so that no segment was lost.
     pub fn all_retransmissions_duplicated(&mut self, reported: Block) -> bool {

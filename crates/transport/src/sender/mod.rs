@@ -93,14 +93,14 @@ impl Sender {
     /// Returns the sending end of a connection of `tcp`, which has passed `check`; `rng` is the random stream of the
     /// congestion control and of the reservation.
     pub fn new(tcp: &Arc<Tcp>, rng: Rng) -> Sender {
+        let as_linux = matches!(&tcp.recovery, Recovery::Sack(sack) if sack.form == Form::Linux);
         let (flavour, board) = match &tcp.recovery {
             Recovery::Tahoe(_) | Recovery::GoBackN(_) => (Flavour::Tahoe, None),
             Recovery::Reno(_) => (Flavour::Reno, None),
             Recovery::NewReno(_) => (Flavour::NewReno, None),
-            Recovery::Sack(sack) => (
-                Flavour::Sack,
-                Some(Box::new(Board::new(tcp.dup_thresh, sack.rack.then(|| Rack::new(sack.form == Form::Linux))))),
-            ),
+            Recovery::Sack(sack) => {
+                (Flavour::Sack, Some(Box::new(Board::new(tcp.dup_thresh, sack.rack.then(|| Rack::new(as_linux))))))
+            }
         };
         let reserve = tcp.reservation.as_ref().map(|params| Box::new(Reserve::new(params, tcp, rng.clone())));
         let setup = tcp.setup();
@@ -123,7 +123,7 @@ impl Sender {
             profile,
             timers: Timers::new(&tcp.timers),
             counts: Counts::default(),
-            pace: Pace::new(&profile).map(Box::new),
+            pace: Pace::new(&profile, as_linux, tcp.handshake).map(Box::new),
             control,
             board,
             cold: reserve.map(|reserve| Box::new(ColdState { reserve: Some(reserve), ..ColdState::default() })),
@@ -139,6 +139,9 @@ impl Sender {
         let (segments, rest) = if bytes == u64::MAX { (u64::MAX, 0) } else { (bytes.div_ceil(full), bytes % full) };
         if segments == 0 {
             return;
+        }
+        if self.seq.unsent == 0 && !matches!(self.state, State::Closed | State::Opening) && self.is_as_linux() {
+            self.limit_by_application();
         }
         self.seq.unsent = self.seq.unsent.saturating_add(segments);
         if rest > 0 {

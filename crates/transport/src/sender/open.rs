@@ -5,7 +5,7 @@ use super::groups::Urgent;
 use super::state::State;
 use crate::params::EcnMode;
 use crate::wire::{Ack, Ecn, Segment};
-use tailback_units::Time;
+use tailback_units::{Dur, Time};
 
 /// Segment number of a SYN, outside the numbers of data at the start.
 const SYN: u32 = u32::MAX;
@@ -60,7 +60,12 @@ impl Sender {
             self.window.cwnd = 1.0;
         }
         if self.tcp.timestamps || !lost {
-            self.measure(now, ack.echo);
+            // In Linux the round-trip time of a SYN that was sent again is that of the timestamps, in ms
+            // (`tcp_ack_update_rtt`).
+            let ms = |time: Time| time.0 / Dur::from_ms(1).0;
+            let echoed = Dur::from_ms(ms(now).saturating_sub(ms(ack.echo)).max(1));
+            let sent = if lost && as_linux { Time(now.0.saturating_sub(echoed.0)) } else { ack.echo };
+            self.measure(now, sent);
             let min = self.timers.rtt.min();
             if let Some(rack) = self.board.as_mut().and_then(|board| board.rack.as_mut()) {
                 rack.opened(min);
@@ -69,5 +74,21 @@ impl Sender {
             rtt.after_lost_syn(&self.tcp.timers);
         }
         self.timers.rtt.reset_back_off();
+        if as_linux {
+            self.limit_by_application();
+        }
+    }
+
+    /// Records in Linux that the application limits the rate, since it writes when nothing waits
+    /// (`tcp_rate_check_app_limited`): at the first write, the first segments.
+    pub(super) fn limit_by_application(&mut self) {
+        let (in_flight, allowed) = (self.in_flight(), self.allowed());
+        let repaired = self.board.as_ref().is_none_or(|board| board.due == 0);
+        if in_flight < allowed
+            && repaired
+            && let Some(sampler) = self.sampler()
+        {
+            sampler.app_limited(in_flight);
+        }
     }
 }

@@ -4,7 +4,7 @@ use super::Sender;
 use super::cold::DsackWatch;
 use super::groups::Flavour;
 use super::state::State;
-use crate::cc::{Congestion, CongestionControl, CongestionEvent, EchoResponse, RecoveryWindow, Window};
+use crate::cc::{Congestion, CongestionControl, CongestionEvent, EchoResponse, Expired, RecoveryWindow, Window};
 use crate::params::{Form, Recovery, SpuriousTimeout};
 use tailback_units::Time;
 
@@ -104,11 +104,26 @@ impl Sender {
         }
     }
 
+    /// Counts `lost` segments that an expiry of a timer has found: of the retransmission timer (`timeout`), or of that of
+    /// reordered segments.
+    pub(super) fn count_expired(&mut self, now: Time, lost: u32, timeout: bool) {
+        let expired = Expired { now, lost, in_flight: self.in_flight(), timeout };
+        let before = self.repair.lost;
+        self.count_lost(lost);
+        if self.control.on_expired(&mut self.window, &expired) {
+            self.repair.lost = before;
+        }
+    }
+
     /// Saves the window before a reduction, if the parameters allow the reduction to be undone.
     pub(super) fn save_window(&mut self) {
         let by_duplicates = self.tcp.dsack_undo;
         if by_duplicates || self.tcp.spurious_timeout != SpuriousTimeout::Off {
-            let (prior, from) = (self.window, self.seq.una);
+            let (mut prior, from) = (self.window, self.seq.una);
+            if self.is_as_linux() && !self.ecn.is_gradual() && self.state != State::Recovery {
+                // `tcp_current_ssthresh`.
+                prior.ssthresh = prior.ssthresh.max((prior.cwnd / 2.0).floor() + (prior.cwnd / 4.0).floor());
+            }
             // Retransmissions that are outstanding now may be reported as duplicates later.
             let unreported = self.board.as_ref().map_or(0, |board| board.retransmitted);
             let cold = self.cold();

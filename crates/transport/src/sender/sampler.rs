@@ -45,17 +45,27 @@ pub(super) struct Sampler {
     app_limited: u64,
     /// Mark of the newest segment delivered since the last sample; `None`: no segment was.
     newest: Option<Mark>,
+    /// `true`: times are in whole microseconds, as in Linux (`tcp_mstamp`).
+    microseconds: bool,
 }
 
 impl Sampler {
+    /// Returns the state before the first segment; `as_linux`: by the rules of Linux, in which times are in whole
+    /// microseconds, and a SYN (`handshake`) counts as delivered.
+    pub fn new(as_linux: bool, handshake: bool) -> Sampler {
+        Sampler { microseconds: as_linux, delivered: u64::from(as_linux && handshake), ..Sampler::default() }
+    }
+
     /// Sets the number of the first segment. No segment may be outstanding.
     pub fn start_at(&mut self, seq: u32) {
         self.base = seq;
     }
 
-    /// Records the transmission of segment `seq`, with `in_flight` other segments outstanding.
-    pub fn sent(&mut self, seq: u32, now: Time, in_flight: u32) {
-        if in_flight == 0 {
+    /// Records the transmission of segment `seq`, with `in_flight` other segments outstanding. `starts`: the intervals
+    /// start anew, since there is nothing to deliver.
+    pub fn sent(&mut self, seq: u32, now: Time, in_flight: u32, starts: bool) {
+        let now = self.stamp(now);
+        if starts {
             self.first_sent = now;
             self.delivered_at = now;
         }
@@ -82,14 +92,25 @@ impl Sampler {
             return;
         }
         mark.counted = true;
-        self.delivered += 1;
-        self.delivered_at = now;
         let mark = *mark;
+        self.delivered += 1;
+        self.delivered_at = self.stamp(now);
         let newer = |old: &Mark| (mark.delivered, mark.sent) >= (old.delivered, old.sent);
         if self.newest.as_ref().is_none_or(newer) {
             self.newest = Some(mark);
             self.first_sent = mark.sent;
         }
+    }
+
+    /// Records deliveries of `segments` that had been delivered before, at `now`.
+    pub fn delivered_again(&mut self, segments: u32, now: Time) {
+        self.delivered += u64::from(segments);
+        self.delivered_at = self.stamp(now);
+    }
+
+    /// Returns a time in the unit of the sampler.
+    fn stamp(&self, time: Time) -> Time {
+        if self.microseconds { Time(time.0 - time.0 % Dur::from_us(1).0) } else { time }
     }
 
     /// Discards the marks of all segments before `una`, which are acknowledged.
@@ -107,6 +128,11 @@ impl Sampler {
     /// Records that the window has room and the application has nothing to send, with `in_flight` segments outstanding.
     pub fn app_limited(&mut self, in_flight: u32) {
         self.app_limited = (self.delivered + u64::from(in_flight)).max(1);
+    }
+
+    /// Returns `true` while samples count as limited by the application.
+    pub fn is_app_limited(&self) -> bool {
+        self.app_limited != 0
     }
 
     /// Returns the sample of an acknowledgement, whose deliveries have been recorded before. `None`: there was no
@@ -147,7 +173,7 @@ mod tests {
         let mut link_free_at = 0;
         let mut acks = VecDeque::new();
         let mut send = |sampler: &mut Sampler, seq: u32, now: u64, in_flight, acks: &mut VecDeque<u64>| {
-            sampler.sent(seq, at(now), in_flight);
+            sampler.sent(seq, at(now), in_flight, in_flight == 0);
             link_free_at = now.max(link_free_at) + 1;
             acks.push_back(link_free_at + 49);
         };
@@ -185,10 +211,10 @@ mod tests {
     #[test]
     fn a_segment_counts_once_and_a_sample_has_the_losses_since_its_transmission() {
         let mut sampler = Sampler::default();
-        sampler.sent(0, at(0), 0);
-        sampler.sent(1, at(0), 1);
+        sampler.sent(0, at(0), 0, true);
+        sampler.sent(1, at(0), 1, false);
         sampler.lost(1);
-        sampler.sent(0, at(60), 1);
+        sampler.sent(0, at(60), 1, false);
         sampler.delivered(1, at(100));
         let sample = sampler.sample(Dur::from_ms(50)).expect("long enough");
         assert_eq!((sample.delivered, sample.lost), (1, 1));
@@ -202,14 +228,14 @@ mod tests {
     #[test]
     fn samples_are_limited_by_the_application_until_the_segments_in_flight_at_the_limit_are_delivered() {
         let mut sampler = Sampler::default();
-        sampler.sent(0, at(0), 0);
+        sampler.sent(0, at(0), 0, true);
         sampler.app_limited(1);
-        sampler.sent(1, at(10), 1);
+        sampler.sent(1, at(10), 1, false);
         sampler.delivered(0, at(50));
         assert!(!sampler.sample(Dur::from_ms(50)).expect("long enough").app_limited);
         sampler.delivered(1, at(60));
         assert!(sampler.sample(Dur::from_ms(50)).expect("long enough").app_limited);
-        sampler.sent(2, at(60), 0);
+        sampler.sent(2, at(60), 0, true);
         sampler.delivered(2, at(110));
         assert!(!sampler.sample(Dur::from_ms(50)).expect("long enough").app_limited);
     }
@@ -217,7 +243,7 @@ mod tests {
     #[test]
     fn an_interval_below_the_minimum_rtt_gives_no_sample() {
         let mut sampler = Sampler::default();
-        sampler.sent(0, at(0), 0);
+        sampler.sent(0, at(0), 0, true);
         sampler.delivered(0, at(30));
         assert!(sampler.sample(Dur::from_ms(50)).is_none());
     }
@@ -226,8 +252,8 @@ mod tests {
     #[test]
     fn an_idle_time_does_not_lengthen_the_interval() {
         let mut sampler = Sampler::default();
-        sampler.sent(0, at(0), 0);
-        sampler.sent(1, at(10), 1);
+        sampler.sent(0, at(0), 0, true);
+        sampler.sent(1, at(10), 1, false);
         sampler.delivered(0, at(50));
         sampler.delivered(1, at(60));
         sampler.advance(2);
@@ -235,7 +261,7 @@ mod tests {
         // Both were delivered since the first was sent, and nothing had been delivered when the second was.
         let sample = sampler.sample(Dur::ZERO).expect("two deliveries");
         assert_eq!((sample.delivered, sample.interval), (2, Dur::from_ms(60)));
-        sampler.sent(2, at(1_000), 0);
+        sampler.sent(2, at(1_000), 0, true);
         sampler.delivered(2, at(1_050));
         let sample = sampler.sample(Dur::ZERO).expect("a delivery");
         assert_eq!((sample.delivered, sample.interval), (1, Dur::from_ms(50)));
@@ -245,7 +271,7 @@ mod tests {
     #[test]
     fn of_segments_sent_at_the_same_time_the_last_one_is_sampled() {
         let mut sampler = Sampler::default();
-        (0..3).for_each(|seq| sampler.sent(seq, at(0), seq));
+        (0..3).for_each(|seq| sampler.sent(seq, at(0), seq, seq == 0));
         (0..3).for_each(|seq| sampler.delivered(seq, at(50)));
         assert_eq!(sampler.sample(Dur::ZERO).map(|sample| sample.sent_in_flight), Some(3));
     }
@@ -254,14 +280,14 @@ mod tests {
     #[test]
     fn segments_sent_before_the_end_of_the_limit_are_limited() {
         let mut sampler = Sampler::default();
-        sampler.sent(0, at(0), 0);
-        sampler.sent(1, at(0), 1);
+        sampler.sent(0, at(0), 0, true);
+        sampler.sent(1, at(0), 1, false);
         sampler.app_limited(2);
         let mut limited = Vec::new();
         for seq in 2..6 {
             sampler.delivered(seq - 2, at(50 * u64::from(seq)));
             sampler.sample(Dur::ZERO);
-            sampler.sent(seq, at(50 * u64::from(seq)), 1);
+            sampler.sent(seq, at(50 * u64::from(seq)), 1, false);
             limited.push(sampler.marks[seq as usize].app_limited);
         }
         assert_eq!(limited, [true, true, false, false]);

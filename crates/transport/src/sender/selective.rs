@@ -23,7 +23,7 @@ impl Sender {
     /// drives the recovery.
     pub(super) fn process_with_sack(&mut self, now: Time, ack: &Ack, advanced: u32) -> Delivery {
         let mut board = self.board.take().expect("the sender has a scoreboard");
-        board.probing = false;
+        (board.probing, board.expired) = (false, false);
         let dubious = self.state != State::Open || board.disordered || self.ecn.is_gradual();
         // Without timestamps, deliveries of the original and of the retransmission cannot be distinguished.
         let echo = if self.tcp.timestamps { ack.echo } else { Time::NEVER };
@@ -31,7 +31,19 @@ impl Sender {
         let sack = if forget && self.state == State::Loss { Default::default() } else { ack.sack };
         let known = Ack { echo, sack, ..*ack };
         let (recover, pipe) = (self.seq.recover, board.pipe());
-        let update = board.on_ack(now, &known, recover, self.sampler());
+        let mut update = board.on_ack(now, &known, recover, self.sampler());
+        if let Some(block) = update.duplicate.filter(|_| self.is_as_linux()) {
+            // In Linux a retransmission that was not needed is a delivery, too, unless more are reported than were sent
+            // (`tcp_dsack_seen`).
+            let duplicates = block.end.wrapping_sub(block.start);
+            board.duplicates += u64::from(duplicates);
+            if board.duplicates <= self.counts.retransmissions {
+                update.delivered += duplicates;
+                if let Some(sampler) = self.sampler() {
+                    sampler.delivered_again(duplicates, now);
+                }
+            }
+        }
         let made_room = board.pipe() < pipe;
         let mut all = if advanced > 0 { self.advance(ack.next) } else { false };
         // In Linux a recovery that begins within a reduction for an echo has the end of that reduction, which may be
@@ -80,6 +92,10 @@ impl Sender {
                 self.f_rto_selective(now, &update, advanced, all);
                 if all && self.state == State::Loss {
                     self.state = State::Open;
+                    if self.is_as_linux() {
+                        // Segments that are still lost begin a recovery now (`tcp_time_to_recover`).
+                        self.repair.f_rto = FRto::Off;
+                    }
                     self.recovered();
                 }
             }
@@ -156,7 +172,7 @@ impl Sender {
         }
         let wait = board.mark_by_time(now, srtt, recovering);
         if wait.0 > 0 && as_linux && !expired {
-            let at = tick::expiry(now, wait + LEAST, tick);
+            let at = board.timer.set(now, wait + LEAST, tick);
             board.probe = Probe { at, awaits: Awaits::Reordering };
             self.timers.expiry = Time::NEVER;
             return true;
@@ -234,7 +250,7 @@ impl Sender {
             Awaits::Reordering => {
                 self.detect_losses(now, true);
                 let lost = std::mem::take(&mut self.board().newly_lost);
-                self.count_lost(lost);
+                self.count_expired(now, lost, false);
                 // Linux does so after a timeout, too, and counts a segment as delivered (`tcp_rack_reo_timeout`).
                 let as_linux = self.is_as_linux();
                 if lost > 0 && (self.state == State::Open || (self.state == State::Loss && as_linux)) {
@@ -267,7 +283,10 @@ impl Sender {
         }
         self.cold().counts.probes += 1;
         self.urgent = Urgent::Probe;
-        self.timers.expiry = self.expiry(now, self.rto());
+        if !as_linux {
+            // With Linux's rules the transmission sets the timer.
+            self.timers.expiry = self.expiry(now, self.rto());
+        }
     }
 
     /// Checks whether the acknowledgement ends the wait for the outstanding tail loss probe, and reduces the window if

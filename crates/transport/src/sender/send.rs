@@ -75,7 +75,7 @@ impl Sender {
 
     /// Returns the earliest time at which pacing allows the next segment.
     #[inline]
-    fn release(&self) -> Time {
+    pub(super) fn release(&self) -> Time {
         self.pace.as_ref().map_or(Time::ZERO, |pace| pace.release)
     }
 
@@ -187,6 +187,7 @@ impl Sender {
     /// that the application limits the rate.
     fn choose_new(&mut self, new: bool, in_flight: u32) -> Option<Choice> {
         if self.seq.unsent == 0
+            && !self.is_as_linux()
             && let Some(sampler) = self.sampler()
         {
             sampler.app_limited(in_flight);
@@ -207,18 +208,27 @@ impl Sender {
             Choice::New => (self.seq.max, false),
             Choice::Retransmit(seq) => (seq, true),
         };
+        let single = !PLAIN && self.is_as_linux();
+        // The timestamp of Linux is that of the earliest departure (`tcp_wstamp_ns` in `__tcp_transmit_skb`), which is
+        // later than now for a transmission that is not paced.
+        let stamp = if single { now.max(self.release()) } else { now };
+        if stamp > now {
+            self.cold().early.push_back((now, stamp));
+        }
         if !PLAIN && self.pace.is_some() {
             let in_flight = self.in_flight();
             if let Some(sampler) = self.sampler() {
-                sampler.sent(seq, now, in_flight);
+                // In Linux no segment may be outstanding, lost or not (`tcp_rate_skb_sent`).
+                let starts = if single { idle } else { in_flight == 0 };
+                sampler.sent(seq, stamp, in_flight, starts);
             }
         }
         let payload = self.payload(seq);
         self.counts.sent += 1;
         if retransmission {
-            self.record_retransmission(now, seq);
+            self.record_retransmission(stamp, seq);
         } else {
-            self.record_new::<PLAIN>(now);
+            self.record_new::<PLAIN>(stamp);
         }
         if !PLAIN && let Some(board) = &mut self.board {
             board.count();
@@ -227,18 +237,17 @@ impl Sender {
         // as in BSD, ns-2 and Linux.
         let recovering = self.repair.flavour == Flavour::NewReno && self.state == State::Recovery;
         let patient = recovering && self.repair.partial;
-        let single = !PLAIN && self.is_as_linux();
+        if !PLAIN {
+            self.set_release(now);
+        }
         if single {
             self.set_single_timer(now, seq, retransmission, idle);
         } else if self.timers.expiry == Time::NEVER || (retransmission && seq == self.seq.una && !patient) {
             self.timers.expiry = if PLAIN { now + self.plain_rto() } else { self.expiry(now, self.rto()) };
         }
         self.timers.last_sent = now;
-        if !PLAIN {
-            self.set_release(now);
-            if !retransmission && !single {
-                self.arm_probe(now);
-            }
+        if !PLAIN && !retransmission && !single {
+            self.arm_probe(now);
         }
         let capable = self.ecn_capable && (!retransmission || self.tcp.ecn_retransmissions);
         let cwr = self.ecn.cwr && (!retransmission || self.tcp.ecn_retransmissions);
@@ -299,7 +308,9 @@ impl Sender {
         let mut marked = false;
         if calls != SentCalls::Never {
             let was_marked = (marks && again).then(|| self.was_marked(seq));
-            let sent = Sent { now, idle, was_marked, release: self.release() };
+            let (release, srtt, in_flight) = (self.release(), self.srtt(), self.in_flight());
+            let app_limited = self.sampler().is_some_and(|sampler| sampler.is_app_limited());
+            let sent = Sent { now, idle, was_marked, release, srtt, in_flight, app_limited };
             marked = self.control.on_sent(&mut self.window, &sent);
         }
         if !self.is_marking() {
@@ -347,7 +358,7 @@ impl Sender {
         // Linux does not pace the first segments, and takes back up to half of a gap after a late one
         // (`tcp_update_skb_after_send`).
         let gap = match as_linux {
-            true if sent < UNPACED => return,
+            true if sent < UNPACED => Dur::ZERO,
             true => gap - now.since(pace.release.min(now)).min(gap / 2),
             false => gap,
         };

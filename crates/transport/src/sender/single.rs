@@ -26,18 +26,33 @@ impl Sender {
     /// Starts the wait for an acknowledgement, or stops the timer if no segment is outstanding (`tcp_rearm_rto`). After
     /// a wait for something else the time since the last transmission of the first segment counts.
     pub(super) fn rearm(&mut self, now: Time) {
-        let wait = if self.awaits() == Awaits::Nothing { self.rto() } else { self.left(now) };
+        let wait =
+            if self.awaits() == Awaits::Nothing { self.rto() } else { self.left(now).unwrap_or(Dur::from_us(1)) };
         self.stop_probe();
-        self.timers.expiry = if self.seq.is_idle() { Time::NEVER } else { self.expiry(now, wait) };
+        self.timers.expiry = if self.seq.is_idle() { Time::NEVER } else { self.paced_expiry(now, wait) };
     }
 
-    /// Returns the time from `now` until the retransmission timeout of the first segment, at least 1 us
-    /// (`tcp_rto_delta_us`).
-    fn left(&self, now: Time) -> Dur {
+    /// Returns the expiry of the connection's timer, which is set to `wait` at `now` (`sk_reset_timer`).
+    pub(super) fn single_expiry(&mut self, now: Time, wait: Dur) -> Time {
+        let tick = self.tcp.timers.tick;
+        self.board.as_mut().map_or(now + wait, |board| board.timer.set(now, wait, tick))
+    }
+
+    /// Returns the expiry of a timer that is set to `wait` at `now`, and to the whole ticks for which pacing delays the
+    /// next segment (`tcp_reset_xmit_timer`, `tcp_pacing_delay`).
+    fn paced_expiry(&mut self, now: Time, wait: Dur) -> Time {
+        let delay = self.release().since(now);
+        let whole = self.tcp.timers.tick.map_or(delay, |tick| Dur(delay.0 - delay.0 % tick.0));
+        self.single_expiry(now, wait + whole)
+    }
+
+    /// Returns the time from `now` until the retransmission timeout of the first segment (`tcp_rto_delta_us`). `None`: it
+    /// has passed.
+    fn left(&self, now: Time) -> Option<Dur> {
         let us = |time: Time| Time(time.0 - time.0 % Dur::from_us(1).0);
         let first = self.board.as_ref().and_then(|board| board.slots.front());
         let (now, end) = (us(now), us(first.map_or(now, |slot| slot.sent)) + self.rto());
-        if end > now { end.since(now) } else { Dur::from_us(1) }
+        (end > now).then(|| end.since(now))
     }
 
     /// Starts the wait for a tail loss probe unless a loss is being repaired; returns `true` if it has
@@ -55,8 +70,9 @@ impl Sender {
             1 => srtt * 2 + SINGLE,
             _ => srtt * 2 + LEAST,
         };
-        let left = if acknowledged { self.rto() } else { self.left(now) };
-        let at = self.expiry(now, wait.min(left));
+        // A timeout that has passed does not limit the wait.
+        let left = if acknowledged { Some(self.rto()) } else { self.left(now) };
+        let at = self.paced_expiry(now, left.map_or(wait, |left| wait.min(left)));
         if let Some(board) = &mut self.board {
             board.probe = Probe { at, awaits: Awaits::Tail };
         }
@@ -78,7 +94,12 @@ impl Sender {
     /// Sets the timer at the transmission of segment `seq` (`tcp_event_new_data_sent`, `tcp_write_xmit`,
     /// `tcp_xmit_retransmit_queue`). `idle`: no segment was outstanding.
     pub(super) fn set_single_timer(&mut self, now: Time, seq: u32, retransmission: bool, idle: bool) {
-        let probes = self.board.as_mut().is_some_and(|board| std::mem::take(&mut board.probing));
+        let taken = |flag: &mut bool| std::mem::take(flag);
+        if self.board.as_mut().is_some_and(|board| taken(&mut board.expired)) {
+            // `tcp_retransmit_timer` has set it.
+            return;
+        }
+        let probes = self.board.as_mut().is_some_and(|board| taken(&mut board.probing));
         if probes {
             self.stop_probe();
             self.rearm(now);

@@ -24,8 +24,10 @@ impl Sender {
         self.counts.timeouts += 1;
         let rto = self.rto();
         // RFC 5681 section 3.1: the threshold is reduced once for each segment, even if the segment times out again.
+        let expired_before = self.counts.timeouts > 1 && self.repair.expired_at == self.seq.una;
         let again = self.state == State::Loss && self.repair.expired_at == self.seq.una;
-        if (!again || self.profile.every_expiry) && !self.is_within_reduction() {
+        let reduces = (!again || self.profile.every_expiry) && !self.is_within_reduction();
+        if reduces {
             self.reduce_for_timeout(now);
         }
         self.repair.expired_at = self.seq.una;
@@ -35,19 +37,27 @@ impl Sender {
         }
         self.timers.rtt.back_off(&self.tcp.timers);
         self.watch_eifel();
-        self.repair.f_rto = if self.uses_f_rto(again) { FRto::Retransmitted } else { FRto::Off };
+        self.repair.f_rto = if self.uses_f_rto(again, expired_before) { FRto::Retransmitted } else { FRto::Off };
         self.state = State::Loss;
         self.seq.recover = self.seq.max;
         // As in ns-2, the next echo may reduce the window, since it is about segments sent from now on.
         self.ecn.reduced_for_loss(self.seq.una);
         self.repair.clear();
         let lost = self.go_back(now);
-        self.count_lost(lost);
+        self.count_expired(now, lost, true);
+        if reduces && self.is_as_linux() {
+            // `tcp_init_undo` comes after `tcp_timeout_mark_lost`: retransmissions that are lost again do not count.
+            let outstanding = self.board.as_ref().map_or(0, |board| board.retransmitted);
+            if let Some(watch) = self.cold.as_mut().and_then(|cold| cold.dsack_watch.as_mut()) {
+                watch.unreported = outstanding;
+            }
+        }
         if let Some(board) = self.board.as_ref().filter(|_| self.is_as_linux() && !self.owns_recovery()) {
             self.window.cwnd = f64::from(board.pipe() + 1);
         }
         // `transmit` sets the timer again for the retransmission.
-        self.timers.expiry = self.expiry(now, self.rto());
+        let rto = self.rto();
+        self.timers.expiry = if self.is_as_linux() { self.single_expiry(now, rto) } else { self.expiry(now, rto) };
     }
 
     /// Returns `true` if the window has been reduced for a loss or an echo, segments sent before that are still
@@ -60,7 +70,8 @@ impl Sender {
 
     /// Reduces the window for a timeout.
     fn reduce_for_timeout(&mut self, now: Time) {
-        if self.state != State::Loss {
+        // In Linux also for another segment during the repair (`tcp_enter_loss`).
+        if self.state != State::Loss || self.is_as_linux() {
             self.save_window();
         }
         // FlightSize must not include the inflation: the segments that fast recovery sent beyond the window correspond
@@ -78,11 +89,11 @@ impl Sender {
     }
 
     /// Returns `true` if F-RTO is used for this timeout: not if the timeout interrupts a recovery, unless the same
-    /// segment times out `again` during F-RTO (RFC 5682 section 3).
-    fn uses_f_rto(&self, again: bool) -> bool {
+    /// segment times out `again` during F-RTO (RFC 5682 section 3). `before`: it has timed out before, in any state.
+    fn uses_f_rto(&self, again: bool, before: bool) -> bool {
         let outside_recovery = !matches!(self.state, State::Loss | State::Recovery);
-        // In Linux also after a timeout that interrupted a recovery (`tcp_enter_loss`).
-        let repeated = again && (self.repair.f_rto == FRto::Retransmitted || self.is_as_linux());
+        // In Linux after any earlier timeout of the segment (`icsk_retransmits` in `tcp_enter_loss`).
+        let repeated = if self.is_as_linux() { before } else { again && self.repair.f_rto == FRto::Retransmitted };
         self.tcp.spurious_timeout == SpuriousTimeout::FRto && (outside_recovery || repeated)
     }
 
@@ -101,6 +112,7 @@ impl Sender {
         }
         board.mark_by_timeout(now, srtt);
         board.begin();
+        board.expired = true;
         if let Some(rack) = &mut board.rack {
             rack.probe = None;
         }

@@ -89,6 +89,8 @@ launch() {
 
 . /run/case/case.sh
 wait "${pids[@]}"
+# A sink writes its counters and its last records up to a millisecond after the end, and is not waited for.
+sleep 0.1
 if declare -F finish >/dev/null; then finish; fi
 echo "kernel $(uname -r), $(tc -V), psched $(cat /proc/net/psched), up $(cut -d' ' -f1 /proc/uptime) s"
 touch /run/case/done

@@ -198,6 +198,10 @@ impl<I: Item> Fifos<I> {
         }
         longest
     }
+    /// Returns the lowest index of the queues with the most bytes. `None`: all queues are empty.
+    pub fn first_longest(&self) -> Option<usize> {
+        self.occupied().max_by_key(|slot| (self.queues[*slot].bytes, std::cmp::Reverse(*slot)))
+    }
     /// Visits each waiting packet.
     pub fn visit(&self, f: &mut dyn FnMut(&Packet)) {
         self.queues.iter().flat_map(|q| &q.waiting).for_each(|item| f(item.packet()));

@@ -1,11 +1,15 @@
 //! Parts of Linux's BBR that the draft of version 1 does not have: the allowance for aggregated acknowledgements, and the
 //! long-term rate behind a policer (Linux 6.1, `net/ipv4/tcp_bbr.c`).
 
-use super::super::{Acked, RateSample};
+use super::super::Acked;
 use tailback_units::{Dur, Time};
 
-/// Factor of the pacing rate (`bbr_pacing_margin_percent` of 1).
-pub(super) const MARGIN: f64 = 0.99;
+/// Difference of the pacing rate from the estimate, per cent (`bbr_pacing_margin_percent`).
+const MARGIN_PERCENT: u64 = 1;
+/// Pacing rate below which a burst may have one segment, byte/s (`bbr_min_tso_rate` of 1.2 Mbit/s).
+const LEAST_BURST_RATE: f64 = 150_000.0;
+/// Largest burst, bytes (`GSO_LEGACY_MAX_SIZE` less the largest headers).
+const MOST_BURST: f64 = 65_536.0 - 1.0 - 320.0;
 /// Number of rounds in each half of the filter of aggregation (`bbr_extra_acked_win_rtts`).
 const AGGREGATION_ROUNDS: u32 = 5;
 /// Number of segments after which an epoch of aggregation ends (`bbr_ack_epoch_acked_reset_thresh`).
@@ -22,6 +26,63 @@ const CONSISTENT: f64 = 0.125;
 const CONSISTENT_BPS: f64 = 4_000.0;
 /// Number of rounds in ProbeBW during which the long-term rate is used (`bbr_lt_bw_max_rtts`).
 const USED_ROUNDS: u32 = 48;
+
+/// Units of the bandwidth in a segment per microsecond (`BW_UNIT`).
+const UNITS: u64 = 1 << 24;
+/// Microseconds in a second.
+const MICROSECONDS: u64 = 1_000_000;
+
+/// Returns the bandwidth of `segments` in a time, segments per second, in whole units of Linux.
+pub(super) fn rate(segments: u64, interval: Dur) -> f64 {
+    in_seconds(segments * UNITS / microseconds(interval).max(1))
+}
+
+/// Returns the whole microseconds of a time.
+fn microseconds(time: Dur) -> u64 {
+    time.0 / Dur::from_us(1).0
+}
+
+/// Returns a bandwidth in segments per second from units.
+fn in_seconds(units: u64) -> f64 {
+    (units * MICROSECONDS) as f64 / UNITS as f64
+}
+
+/// Returns the units of a bandwidth in segments per second that `rate` or `in_seconds` has returned.
+fn units(bandwidth: f64) -> u64 {
+    (bandwidth * UNITS as f64 / MICROSECONDS as f64).round() as u64
+}
+
+/// Returns a gain in units of 1/256 (`BBR_UNIT`).
+fn gain_units(gain: f64) -> u64 {
+    (gain * 256.0).round() as u64
+}
+
+/// Returns `gain` times the bandwidth less the margin as a pacing rate, in segments of `payload` bytes per second and whole
+/// bytes per second (`bbr_rate_bytes_per_sec`).
+pub(super) fn pacing(gain: f64, bandwidth: f64, payload: f64) -> f64 {
+    let gained = (u128::from(units(bandwidth)) * payload as u128 * u128::from(gain_units(gain))) >> 8;
+    let bytes = (gained * u128::from(MICROSECONDS / 100 * (100 - MARGIN_PERCENT))) / u128::from(UNITS);
+    bytes as f64 / payload
+}
+
+/// Returns `gain` times the product of the bandwidth and the round-trip time, rounded up, segments (`bbr_bdp`).
+pub(super) fn product(gain: f64, bandwidth: f64, rtt: Dur) -> f64 {
+    let product = u128::from(units(bandwidth)) * u128::from(microseconds(rtt)) * u128::from(gain_units(gain));
+    (product >> 8).div_ceil(u128::from(UNITS)) as f64
+}
+
+/// Returns the segments delivered in a time at the bandwidth, rounded down.
+pub(super) fn delivered_in(bandwidth: f64, time: Dur) -> f64 {
+    (u128::from(units(bandwidth)) * u128::from(microseconds(time)) / u128::from(UNITS)) as f64
+}
+
+/// Returns the number of segments of `payload` bytes in a burst at a pacing rate, segments per second
+/// (`bbr_tso_segs_goal`, with `sk_pacing_shift` of 10 bits).
+pub(super) fn burst(pacing_rate: f64, payload: f64) -> f64 {
+    let bytes = (pacing_rate * payload).round();
+    let least = if bytes < LEAST_BURST_RATE { 1.0 } else { 2.0 };
+    ((bytes / 1024.0).floor().min(MOST_BURST) / payload).floor().max(least).min(127.0)
+}
 
 /// State beyond that of the draft.
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,7 +154,7 @@ impl Linux {
     /// Returns the allowance for aggregated acknowledgements, segments (`bbr_ack_aggregation_cwnd`).
     pub fn allowance(&self, bandwidth: f64) -> f64 {
         let [current, last] = self.aggregation.extra;
-        f64::from(current.max(last)).min((bandwidth * MOST_AGGREGATION.as_secs()).floor())
+        f64::from(current.max(last)).min(delivered_in(bandwidth, MOST_AGGREGATION))
     }
 
     /// Processes an idle time before a transmission (`bbr_cwnd_event`).
@@ -118,10 +179,11 @@ impl Linux {
         self.lost += u64::from(lost);
     }
 
-    /// Processes an acknowledgement with a valid sample, before the bandwidth is updated. Returns `true` if the use of
-    /// the long-term rate ends, so that the cycle of ProbeBW begins again.
-    pub fn on_sample(&mut self, acked: &Acked, sample: &RateSample, now: &Now) -> bool {
-        self.policer.update(acked.now, acked.lost, sample.app_limited, self.lost, now)
+    /// Processes an acknowledgement with a valid sample, before the bandwidth is updated. `limited`: the application or
+    /// ProbeRTT limits the sample. Returns `true` if the use of the long-term rate ends, so that the cycle of ProbeBW
+    /// begins again.
+    pub fn on_sample(&mut self, acked: &Acked, limited: bool, now: &Now) -> bool {
+        self.policer.update(acked.now, acked.lost, limited, self.lost, now)
     }
 
     /// Updates the filter of aggregation, after the bandwidth.
@@ -141,7 +203,7 @@ impl Aggregation {
                 self.extra = [0, current];
             }
         }
-        let mut expected = (bandwidth * at.since(self.epoch).as_secs()) as u32;
+        let mut expected = delivered_in(bandwidth, at.since(self.epoch)) as u32;
         if self.acked <= expected || self.acked + acked >= EPOCH {
             self.acked = 0;
             self.epoch = at;
@@ -198,15 +260,17 @@ impl Policer {
             return false;
         }
         let [delivered, lost] = [0, 1].map(|i| (counts[i] - self.before[i]) as f64);
-        let elapsed = at.since(self.from);
+        // Times are in ms.
+        let ms = |time: Time| time.0 / Dur::from_ms(1).0;
+        let elapsed = Dur::from_ms(ms(at) - ms(self.from));
         let short = self.rounds < least || elapsed < Dur::from_ms(1);
         if short || losses == 0 || delivered == 0.0 || lost < POLICED_LOSS * delivered {
             return false;
         }
-        let rate = delivered / elapsed.as_secs();
+        let rate = rate(delivered as u64, elapsed);
         let difference = (rate - self.rate).abs();
         if self.rate > 0.0 && (difference <= CONSISTENT * self.rate || difference * now.bits <= CONSISTENT_BPS) {
-            self.rate = f64::midpoint(rate, self.rate);
+            self.rate = in_seconds(units(rate).midpoint(units(self.rate)));
             self.used = true;
             self.rounds = 0;
         } else {
@@ -229,23 +293,38 @@ mod tests {
         Now { delivered, round: true, probes_bandwidth: true, bits: 1e4, bandwidth: 1_000.0, cwnd: 100.0 }
     }
 
+    /// `bbr_rate_bytes_per_sec`, `bbr_bdp`, by hand: 10 segments in 96.298 ms are 10 · 2^24 / 96 298 = 1742 units, rounded
+    /// down. With the gain 739/256 and payloads of 1448 B: 1742 · 1448 · 739 / 256 = 7 281 505, times 990 000 / 2^24 =
+    /// 429 671 B/s. With a gain of 2 and 100 ms: 1742 · 100 000 · 2 / 2^24 = 20.77, rounded up.
+    #[test]
+    fn rates_and_windows_are_whole_units() {
+        let bandwidth = rate(10, Dur::from_us(96_298));
+        assert_eq!(units(bandwidth), 1_742);
+        assert_eq!((pacing(739.0 / 256.0, bandwidth, 1_448.0) * 1_448.0).round(), 429_671.0);
+        assert_eq!(product(2.0, bandwidth, Dur::from_ms(100)), 21.0);
+        // Below 150 kB/s a burst has one segment, and then at least two; at 10 MB/s 10^7 / 1024 / 1448 = 6.7.
+        assert_eq!([149_999.0, 150_001.0, 1e7].map(|bytes| burst(bytes / 1_448.0, 1_448.0)), [1.0, 2.0, 6.0]);
+    }
+
     /// `bbr_update_ack_aggregation`: 12 unexpected segments at once, and 8 in the next 4 ms, in which 4
     /// were expected: 20 − 4 = 16 segments more. After 10 rounds the maximum is forgotten.
     #[test]
     fn the_allowance_is_the_largest_number_of_segments_beyond_those_expected() {
+        // 16 778 of 2^24 units: 1000.04 segments per second.
+        let bandwidth = in_seconds(16_778);
         let mut linux = Linux::default();
-        linux.aggregation.update(at(1_000), 12, 1_000.0, &now(0));
-        assert_eq!(linux.allowance(1_000.0), 12.0);
-        linux.aggregation.update(at(1_004), 8, 1_000.0, &now(0));
-        assert_eq!(linux.allowance(1_000.0), 16.0);
-        // At most 100 ms at the bandwidth.
-        assert_eq!(linux.allowance(50.0), 5.0);
+        linux.aggregation.update(at(1_000), 12, bandwidth, &now(0));
+        assert_eq!(linux.allowance(bandwidth), 12.0);
+        linux.aggregation.update(at(1_004), 8, bandwidth, &now(0));
+        assert_eq!(linux.allowance(bandwidth), 16.0);
+        // At most 100 ms at the bandwidth, rounded down: 839 units are 50.01 segments per second, and 838 less than 50.
+        assert_eq!([839, 838].map(|units| linux.allowance(in_seconds(units))), [5.0, 4.0]);
         for round in 2..9 {
-            linux.aggregation.update(at(1_004 + 100 * round), 1, 1_000.0, &now(0));
-            assert_eq!(linux.allowance(1_000.0), 16.0, "round {round}");
+            linux.aggregation.update(at(1_004 + 100 * round), 1, bandwidth, &now(0));
+            assert_eq!(linux.allowance(bandwidth), 16.0, "round {round}");
         }
-        linux.aggregation.update(at(2_100), 1, 1_000.0, &now(0));
-        assert_eq!(linux.allowance(1_000.0), 1.0);
+        linux.aggregation.update(at(2_100), 1, bandwidth, &now(0));
+        assert_eq!(linux.allowance(bandwidth), 1.0);
     }
 
     /// `bbr_lt_bw_sampling`: two intervals of at least 4 rounds with more than 50/256 lost and rates of 100 and 110
@@ -268,7 +347,8 @@ mod tests {
             step(2_000 + 250 * i, 1, 150 + 27 * i, 25 + 6 * i);
         }
         assert_eq!(step(3_000, 1, 260, 50), (true, false));
-        assert_eq!(policer.rate, 105.0);
+        // Units: 100 · 2^24 / 10^6 = 1677.7, 110 · 2^24 / 10^6 = 1845.5, and their mean, each rounded down.
+        assert_eq!(policer.rate, in_seconds(1_761));
         for i in 0..47 {
             assert!(!policer.update(at(3_100 + i), 0, false, 50, &now(260)));
         }

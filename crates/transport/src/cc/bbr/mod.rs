@@ -5,7 +5,7 @@ mod linux;
 
 use super::model::{self, HeldBack, MIN_PIPE, Repair, Rounds, Saved, WindowedMax};
 use super::{
-    Acked, Build, Congestion, CongestionControl, CongestionEvent, EchoResponse, Feedback, Pacing, Profile,
+    Acked, Build, Congestion, CongestionControl, CongestionEvent, EchoResponse, Expired, Feedback, Pacing, Profile,
     RecoveryWindow, Sent, SentCalls, Setup, Window,
 };
 use crate::check::number;
@@ -93,7 +93,10 @@ impl Build for Params {
             cwnd_gain: HIGH_GAIN,
             pacing_rate: HIGH_GAIN * initial / 1e-3,
             opened: None,
+            restored: 0.0,
+            tick: setup.tick,
             release: Time::ZERO,
+            delivered_at: Time::ZERO,
             rounds: Rounds::default(),
             bandwidth: WindowedMax::default(),
             held_back: HeldBack::default(),
@@ -104,7 +107,7 @@ impl Build for Params {
             flat_rounds: 0,
             cycle: 0,
             cycle_at: Time::ZERO,
-            probe_rtt_until: None,
+            probe_rtt_from: None,
             probe_rtt_round: false,
             idle_restart: false,
             conservation: false,
@@ -148,8 +151,15 @@ pub struct Bbr {
     /// Window at the first segment in Linux, by which it is paced at first: less than the initial window after lost SYNs
     /// (`bbr_init_pacing_rate_from_rtt`). `None`: no segment was sent, or another form.
     opened: Option<f64>,
+    /// Window that the next acknowledgement restores, segments; 0: none.
+    restored: f64,
+    /// Length of a tick of the system's clock. `None`: timers are exact.
+    tick: Option<Dur>,
     /// Earliest time of the next segment, in Linux.
     release: Time,
+    /// Time of the last acknowledgement that delivered a segment, or of a transmission since then without others outstanding
+    /// (`tp->delivered_mstamp`).
+    delivered_at: Time,
     rounds: Rounds,
     /// Bottleneck bandwidth (BtlBw), segments per second.
     bandwidth: WindowedMax,
@@ -169,8 +179,8 @@ pub struct Bbr {
     cycle: usize,
     /// Start of the phase of ProbeBW.
     cycle_at: Time,
-    /// Earliest end of ProbeRTT. `None`: more than 4 segments are still outstanding.
-    probe_rtt_until: Option<Time>,
+    /// Start of the minimum duration of ProbeRTT. `None`: more than 4 segments are still outstanding.
+    probe_rtt_from: Option<Time>,
     /// `true` if a round has ended since at most 4 segments were outstanding in ProbeRTT.
     probe_rtt_round: bool,
     /// `true` from a transmission after an idle time to the next acknowledgement.
@@ -202,11 +212,10 @@ impl Bbr {
     /// bandwidth (`bbr_bdp`, `bbr_quantization_budget`).
     fn inflight_with(&self, gain: f64, bandwidth: f64, allowance: f64) -> f64 {
         let Some(rtt) = self.min_rtt else { return self.initial };
-        let product = gain * bandwidth * rtt.as_secs();
         if self.linux.is_none() {
-            return product + 3.0 * self.quantum();
+            return gain * bandwidth * rtt.as_secs() + 3.0 * self.quantum();
         }
-        let whole = product.ceil() + allowance + 3.0 * self.quantum().floor();
+        let whole = linux::product(gain, bandwidth, rtt) + allowance + 3.0 * self.quantum();
         let probes = self.mode == Mode::ProbeBw && self.cycle == 0;
         (whole / 2.0).ceil() * 2.0 + if probes { 2.0 } else { 0.0 }
     }
@@ -226,10 +235,13 @@ impl Bbr {
     /// Updates the long-term rate, before the bandwidth (`bbr_update_bw`).
     fn sample_long_term(&mut self, window: &Window, acked: &Acked) {
         let now = self.now(window.cwnd);
+        let limited = self.limited(acked);
         let Some(linux) = &mut self.linux else { return };
         linux.count_lost(acked.lost);
-        let Some(sample) = &acked.rate else { return };
-        if linux.on_sample(acked, sample, &now) {
+        if acked.rate.is_none() {
+            return;
+        }
+        if linux.on_sample(acked, limited, &now) {
             self.enter_probe_bw(acked.now);
         } else if linux.is_policed() && self.mode == Mode::ProbeBw {
             // `bbr_update_gains`.
@@ -237,9 +249,9 @@ impl Bbr {
         }
     }
 
-    /// Returns the factor of all pacing rates.
-    fn margin(&self) -> f64 {
-        if self.linux.is_some() { linux::MARGIN } else { 1.0 }
+    /// Returns the pacing rate for a gain and a bandwidth, segments per second.
+    fn paced(&self, gain: f64, bandwidth: f64) -> f64 {
+        if self.linux.is_some() { linux::pacing(gain, bandwidth, self.bits / 8.0) } else { gain * bandwidth }
     }
 
     /// Updates the allowance for aggregated acknowledgements, after the bandwidth (`bbr_update_model`).
@@ -252,6 +264,9 @@ impl Bbr {
 
     /// Returns the send quantum, segments (BBRSetSendQuantum).
     fn quantum(&self) -> f64 {
+        if self.linux.is_some() {
+            return linux::burst(self.pacing_rate, self.bits / 8.0);
+        }
         let rate = self.pacing_rate * self.bits;
         if rate < 1.2e6 {
             1.0
@@ -265,7 +280,7 @@ impl Bbr {
     /// Sets the pacing rate to `gain` times the bandwidth; until the pipe is full, the rate is never lowered
     /// (BBRSetPacingRateWithGain).
     fn pace(&mut self, gain: f64) {
-        let rate = gain * self.margin() * self.bandwidth();
+        let rate = self.paced(gain, self.bandwidth());
         if self.full || rate > self.pacing_rate {
             self.pacing_rate = rate;
         }
@@ -280,22 +295,25 @@ impl Bbr {
     /// Updates the maximum filter of the delivery rate (BBRUpdateBtlBw).
     fn update_bandwidth(&mut self, acked: &Acked) {
         let Some(sample) = &acked.rate else { return };
-        let rate = model::rate(sample);
+        let rate = match self.linux {
+            Some(_) => linux::rate(u64::from(sample.delivered), sample.interval),
+            None => model::rate(sample),
+        };
         if rate >= self.bandwidth.get() || !self.limited(acked) {
             self.bandwidth.update(u64::from(self.params.bandwidth_window), self.rounds.count, rate);
         }
     }
 
     /// Returns the number of segments in the network, of which `in_flight` are there now; in Linux at the time of the next
-    /// transmission, which counts while the gain is above 1 (`bbr_packets_in_net_at_edt`).
-    fn in_network(&self, now: Time, in_flight: u32) -> f64 {
+    /// transmission, which counts if the pacing gain `gain` is above 1 (`bbr_packets_in_net_at_edt`).
+    fn in_network(&self, now: Time, in_flight: u32, gain: f64) -> f64 {
         let in_flight = f64::from(in_flight);
         if self.linux.is_none() {
             return in_flight;
         }
-        let next = if self.pacing_gain > 1.0 { self.quantum().floor() } else { 0.0 };
+        let next = if gain > 1.0 { self.quantum() } else { 0.0 };
         let wait = self.release.max(now).since(now);
-        (in_flight + next - (self.bandwidth() * wait.as_secs()).floor()).max(0.0)
+        (in_flight + next - linux::delivered_in(self.bandwidth(), wait)).max(0.0)
     }
 
     /// Advances the cycle of ProbeBW if the current phase is over (BBRCheckCyclePhase).
@@ -303,7 +321,7 @@ impl Bbr {
         if self.mode != Mode::ProbeBw {
             return;
         }
-        let in_flight = self.in_network(acked.now, acked.in_flight_before);
+        let in_flight = self.in_network(acked.now, acked.in_flight_before, self.pacing_gain);
         let rtt_passed = acked.now.since(self.cycle_at) > self.min_rtt.unwrap_or(Dur::ZERO);
         let over = if self.pacing_gain > 1.0 {
             rtt_passed && (acked.lost > 0 || in_flight >= self.inflight(self.pacing_gain))
@@ -342,13 +360,15 @@ impl Bbr {
     /// Changes from Startup to Drain if the pipe is full, and from Drain to ProbeBW if the queue is drained
     /// (BBRCheckDrain).
     fn check_drain(&mut self, acked: &Acked) {
+        // In Linux the gain changes at the end of the acknowledgement (`bbr_update_gains`).
+        let gain = self.pacing_gain;
         if self.mode == Mode::Startup && self.full {
             self.mode = Mode::Drain;
             let [high, drain] = self.gains();
             self.pacing_gain = drain;
             self.cwnd_gain = high;
         }
-        if self.mode == Mode::Drain && self.in_network(acked.now, acked.in_flight) <= self.inflight(1.0) {
+        if self.mode == Mode::Drain && self.in_network(acked.now, acked.in_flight, gain) <= self.inflight(1.0) {
             self.enter_probe_bw(acked.now);
         }
     }
@@ -375,11 +395,24 @@ impl Bbr {
         self.advance_cycle(now);
     }
 
+    /// Returns `true` if more than `wait` has passed at `now` since `start`; in Linux by its ticks (`tcp_jiffies32`).
+    fn is_over(&self, now: Time, start: Time, wait: Dur) -> bool {
+        match self.tick.filter(|_| self.linux.is_some()) {
+            Some(tick) => now.0 / tick.0 > start.0 / tick.0 + wait.0.div_ceil(tick.0),
+            None => now.since(start) > wait,
+        }
+    }
+
     /// Updates the minimum round-trip time; returns `true` if the previous minimum had expired (BBRUpdateRTprop).
     fn update_min_rtt(&mut self, acked: &Acked) -> bool {
-        let expired = self.min_rtt.is_some() && acked.now.since(self.min_rtt_at) > self.params.min_rtt_window;
+        let expired = self.min_rtt.is_some() && self.is_over(acked.now, self.min_rtt_at, self.params.min_rtt_window);
+        // In Linux an equal round-trip time does not renew the minimum, whose unit is 1 us (`bbr_update_min_rtt`).
+        let is_lower = |rtt: Dur, minimum: Dur| match self.linux {
+            Some(_) => rtt.0 / Dur::from_us(1).0 < minimum.0 / Dur::from_us(1).0,
+            None => rtt <= minimum,
+        };
         if let Some(rtt) = acked.rtt
-            && (expired || self.min_rtt.is_none_or(|minimum| rtt <= minimum))
+            && (expired || self.min_rtt.is_none_or(|minimum| is_lower(rtt, minimum)))
         {
             self.min_rtt = Some(rtt);
             self.min_rtt_at = acked.now;
@@ -395,29 +428,47 @@ impl Bbr {
             self.mode = Mode::ProbeRtt;
             self.pacing_gain = 1.0;
             self.cwnd_gain = 1.0;
-            self.probe_rtt_until = None;
+            self.probe_rtt_from = None;
             self.held_back.begin(self.rounds.delivered);
         }
         if self.mode == Mode::ProbeRtt {
             self.held_back.extend(self.rounds.delivered, acked.in_flight);
-            match self.probe_rtt_until {
+            match self.probe_rtt_from {
                 None if f64::from(acked.in_flight) <= MIN_PIPE => {
-                    self.probe_rtt_until = Some(acked.now + self.params.probe_rtt);
+                    self.probe_rtt_from = Some(acked.now);
                     self.probe_rtt_round = false;
                     self.rounds.restart();
                 }
                 None => {}
-                Some(until) => {
+                Some(_) => {
                     self.probe_rtt_round |= self.rounds.start;
-                    if self.probe_rtt_round && acked.now > until {
-                        self.min_rtt_at = acked.now;
-                        self.saved.restore(window);
-                        if self.full { self.enter_probe_bw(acked.now) } else { self.enter_startup() }
+                    if self.probe_rtt_round {
+                        self.end_probe_rtt(window, acked.now);
                     }
                 }
             }
         }
-        self.idle_restart = false;
+        // In Linux it needs a sample (`bbr_update_min_rtt`).
+        self.idle_restart &= self.linux.is_some() && acked.rate.is_none();
+    }
+
+    /// Leaves ProbeRTT if its minimum duration has passed (`bbr_check_probe_rtt_done`).
+    fn end_probe_rtt(&mut self, window: &mut Window, now: Time) {
+        if self.probe_rtt_from.is_some_and(|from| self.is_over(now, from, self.params.probe_rtt)) {
+            self.min_rtt_at = now;
+            self.saved.restore(window);
+            if self.full { self.enter_probe_bw(now) } else { self.enter_startup() }
+        }
+    }
+
+    /// Begins Startup with the first round-trip time: `min` is the minimum, `srtt` the smoothed one.
+    fn begin(&mut self, now: Time, min: Dur, srtt: Dur) {
+        self.min_rtt = Some(min);
+        self.min_rtt_at = now;
+        let cwnd = self.opened.unwrap_or(self.initial);
+        self.enter_startup();
+        let bandwidth = if self.linux.is_some() { linux::rate(cwnd as u64, srtt) } else { cwnd / srtt.as_secs() };
+        self.pacing_rate = self.paced(self.pacing_gain, bandwidth);
     }
 
     /// Returns the window for the current gain, segments (BBRUpdateTargetCwnd, `bbr_set_cwnd`).
@@ -427,9 +478,26 @@ impl Bbr {
         self.inflight_with(self.cwnd_gain, bandwidth, allowance)
     }
 
-    /// Sets the window (BBRSetCwnd).
-    fn set_window(&mut self, window: &mut Window, acked: &Acked) {
+    /// Returns `true` in Linux after a timeout, where the conservation goes on until the next round
+    /// (`bbr_set_cwnd_to_recover_or_restore`).
+    fn repairs_in_linux(&self) -> bool {
+        self.linux.is_some() && self.saved.repair != Repair::None
+    }
+
+    /// Begins a recovery with the conservation of packets.
+    fn conserve(&mut self, window: &mut Window, acked: &Acked) {
+        window.cwnd = f64::from(acked.in_flight + acked.delivered.max(1));
+        self.conservation = true;
+        self.rounds.restart();
+    }
+
+    /// Sets the window (BBRSetCwnd). `enters`: a recovery begins.
+    fn set_window(&mut self, window: &mut Window, acked: &Acked, enters: bool) {
         window.cwnd = (window.cwnd - f64::from(acked.lost)).max(1.0);
+        if enters && self.linux.is_some() {
+            // After the end of ProbeRTT, which may have restored the window.
+            self.conserve(window, acked);
+        }
         let delivered = f64::from(acked.delivered);
         if self.conservation {
             window.cwnd = window.cwnd.max(f64::from(acked.in_flight) + delivered);
@@ -461,22 +529,20 @@ impl CongestionControl for Bbr {
     }
 
     fn on_ack(&mut self, window: &mut Window, acked: &Acked) {
+        window.cwnd = window.cwnd.max(std::mem::take(&mut self.restored));
         if self.min_rtt.is_none() && acked.min_rtt > Dur::ZERO {
             // The first round-trip time gives a rate for the initial window.
-            self.min_rtt = Some(acked.min_rtt);
-            self.min_rtt_at = acked.now;
-            // Linux takes that of the handshake (`bbr_init`), the minimum so far.
-            let cwnd = self.opened.unwrap_or(self.initial);
-            let rtt = if self.linux.is_some() { acked.min_rtt } else { acked.srtt };
-            self.enter_startup();
-            self.pacing_rate = self.pacing_gain * self.margin() * cwnd / rtt.as_secs();
+            self.begin(acked.now, acked.min_rtt, acked.srtt);
         }
+        if self.linux.is_some() && acked.rate.is_none() {
+            self.rounds.delivered += u64::from(acked.delivered);
+        }
+        self.delivered_at = acked.now;
         self.rounds.update(acked.rate.as_ref());
-        if self.saved.follow_fast(window, acked, self.mode == Mode::ProbeRtt) {
-            window.cwnd = f64::from(acked.in_flight + acked.delivered.max(1));
-            self.conservation = true;
-            self.rounds.restart();
-        } else if !acked.recovering || self.rounds.start {
+        let enters = self.saved.follow_fast(window, acked, self.mode == Mode::ProbeRtt);
+        if enters && self.linux.is_none() {
+            self.conserve(window, acked);
+        } else if self.rounds.start || !(acked.recovering || self.repairs_in_linux()) {
             self.conservation = false;
         }
         self.sample_long_term(window, acked);
@@ -488,7 +554,7 @@ impl CongestionControl for Bbr {
         let expired = self.update_min_rtt(acked);
         self.check_probe_rtt(window, acked, expired);
         self.pace(self.pacing_gain);
-        self.set_window(window, acked);
+        self.set_window(window, acked, enters);
     }
 
     fn on_congestion(&mut self, window: &mut Window, event: &CongestionEvent) {
@@ -496,28 +562,37 @@ impl CongestionControl for Bbr {
         if event.sign == Congestion::Timeout {
             self.saved.save(window, self.mode == Mode::ProbeRtt);
             self.saved.repair = Repair::TimedOut;
-            let now = self.now(window.cwnd);
-            if let Some(linux) = &mut self.linux {
-                // `bbr_set_state`.
-                self.full_bandwidth = 0.0;
-                if linux.on_expiry(event.now, &now) {
-                    self.enter_probe_bw(event.now);
-                }
-            }
             window.cwnd = 1.0;
         }
+    }
+
+    fn on_expired(&mut self, window: &mut Window, expired: &Expired) -> bool {
+        let now = self.now(window.cwnd);
+        let Some(linux) = &mut self.linux else { return false };
+        linux.count_lost(expired.lost);
+        if expired.timeout {
+            // `bbr_set_state`, `tcp_enter_loss`, also where the timeout interrupts a recovery and reduces nothing.
+            self.saved.repair = Repair::TimedOut;
+            self.restored = 0.0;
+            self.full_bandwidth = 0.0;
+            if linux.on_expiry(self.delivered_at, &now) {
+                self.enter_probe_bw(expired.now);
+            }
+            window.cwnd = f64::from(expired.in_flight + 1);
+        }
+        true
     }
 
     fn on_feedback(&mut self, window: &mut Window, feedback: &Feedback<'_>) {
         self.saved.follow(window, feedback.una, feedback.next);
     }
 
-    fn on_spurious(&mut self, window: &mut Window, now: Time) {
+    fn on_spurious(&mut self, window: &mut Window, _now: Time) {
         if let Some(linux) = &mut self.linux {
             // `bbr_undo_cwnd`.
             self.full_bandwidth = 0.0;
             self.flat_rounds = 0;
-            linux.on_spurious(now, self.rounds.delivered);
+            linux.on_spurious(self.delivered_at, self.rounds.delivered);
         }
         self.saved.repair = Repair::None;
         self.saved.restore(window);
@@ -525,16 +600,39 @@ impl CongestionControl for Bbr {
 
     fn on_sent(&mut self, window: &mut Window, sent: &Sent) -> bool {
         if self.linux.is_some() {
+            if self.opened.is_none() && sent.srtt > Dur::ZERO {
+                // The round-trip time of the handshake (`bbr_init`).
+                self.opened = Some(window.cwnd);
+                self.begin(sent.now, sent.srtt, sent.srtt);
+            }
             self.opened.get_or_insert(window.cwnd);
             self.release = sent.release;
         }
-        if sent.idle && self.rounds.delivered > 0 {
+        if sent.idle {
+            self.delivered_at = sent.now;
+        }
+        // Linux calls a sender idle that has nothing in flight, and that the application or ProbeRTT limits
+        // (`tcp_event_data_sent`, `bbr_cwnd_event`).
+        let restarts = match self.linux {
+            Some(_) => sent.in_flight <= 1 && (sent.app_limited || self.held_back.lasts(self.rounds.delivered)),
+            None => sent.idle && self.rounds.delivered > 0,
+        };
+        if restarts {
             self.idle_restart = true;
             if let Some(linux) = &mut self.linux {
                 linux.restart(sent.now);
             }
-            if self.mode == Mode::ProbeBw {
-                self.pace(1.0);
+            match self.mode {
+                Mode::ProbeBw => self.pace(1.0),
+                Mode::ProbeRtt if self.linux.is_some() => {
+                    let cwnd = window.cwnd;
+                    self.end_probe_rtt(window, sent.now);
+                    if self.saved.repair == Repair::TimedOut {
+                        // The retransmission of a timeout is the only one before the next acknowledgement.
+                        self.restored = std::mem::replace(&mut window.cwnd, cwnd);
+                    }
+                }
+                _ => {}
             }
         }
         false

@@ -1,5 +1,8 @@
 //! CHOKe: an arriving packet and a random packet of the queue are both dropped if they belong to the same flow.
 
+mod table;
+
+use self::table::Table;
 use super::fair::Fifos;
 use crate::law::red::{self, FORM_FIXED, Red};
 use crate::law::{Backlog, Decision, Form};
@@ -27,7 +30,8 @@ pub struct Params {
     /// Parameters of RED; its `victim` must be "tail". Default: the defaults of the discipline `red`.
     pub red: red::Params,
     /// "published", or "linux": Linux 6.1 (`net/sched/sch_choke.c`), in which the comparison comes first, RED decides only
-    /// about packets without a match, thresholds must be exceeded, and RED has its form "linux". Needs `candidates = 1`.
+    /// about packets without a match, thresholds must be exceeded, and RED has its form "linux". The places of packets that
+    /// a comparison has dropped stay empty: a queue that has no place left stops, as in Linux. Needs `candidates = 1`.
     /// Default "published".
     #[serde(skip_serializing_if = "Form::is_published")]
     #[schemars(extend("x-fixed" = FORM_FIXED))]
@@ -44,7 +48,10 @@ impl Params {
     /// Returns the discipline with an empty queue; `site` has its limits and its link.
     pub fn build(&self, site: &Site) -> Choke {
         Choke {
-            queue: Fifos::default(),
+            queue: match self.form {
+                Form::Linux => Waiting::Table(Table::new(site)),
+                Form::Published => Waiting::Line(Fifos::default()),
+            },
             law: Red::new(&self.law(), site.rate),
             ecn: self.red.ecn,
             watch: self.red.idle.watch(),
@@ -89,11 +96,58 @@ impl Signals for Params {
 /// Index of the only queue.
 const ONLY_QUEUE: usize = 0;
 
+/// The packets that wait.
+#[derive(Debug)]
+enum Waiting {
+    /// Without holes.
+    Line(Fifos<Packet>),
+    /// As in form "linux".
+    Table(Table),
+}
+
+impl Waiting {
+    fn packets(&self) -> u64 {
+        match self {
+            Waiting::Line(line) => line.packets(),
+            Waiting::Table(table) => table.packets(),
+        }
+    }
+    fn bytes(&self) -> u64 {
+        match self {
+            Waiting::Line(line) => line.bytes(),
+            Waiting::Table(table) => table.bytes(),
+        }
+    }
+    fn push(&mut self, packet: Packet) {
+        match self {
+            Waiting::Line(line) => _ = line.push(ONLY_QUEUE, packet),
+            Waiting::Table(table) => table.push(packet),
+        }
+    }
+    /// Returns the packet that leaves next.
+    fn head(&self) -> Option<&Packet> {
+        match self {
+            Waiting::Line(line) => line.head(ONLY_QUEUE),
+            Waiting::Table(table) => table.head(),
+        }
+    }
+    fn pop(&mut self) -> Option<Packet> {
+        match self {
+            Waiting::Line(line) => line.pop_front(ONLY_QUEUE),
+            Waiting::Table(table) => table.pop(),
+        }
+    }
+    fn backlog(&self) -> Backlog {
+        Backlog { packets: self.packets(), bytes: self.bytes() }
+    }
+}
+
 /// A FIFO under CHOKe. An arrival costs O(candidates), up to 64, and an allocation and a sort if a candidate belongs to
-/// its flow; dropping a packet from the middle of n costs O(n), and other operations O(1).
+/// its flow; dropping a packet from the middle of n costs O(n), and other operations O(1). In form "linux" an arrival costs
+/// O(1), and a departure as much as there are holes before the next packet.
 #[derive(Debug)]
 pub struct Choke {
-    queue: Fifos<Packet>,
+    queue: Waiting,
     law: Red,
     ecn: bool,
     /// Event with which idle time begins.
@@ -108,20 +162,34 @@ pub struct Choke {
 impl Choke {
     /// Draws the candidates and drops those of `flow`; returns `true` if any packet was dropped.
     fn compare(&mut self, flow: u32, cx: &mut Cx<'_>) -> bool {
-        let waiting = self.queue.packets();
-        let mut places: Vec<u64> = (0..self.candidates)
-            .map(|_| cx.rng.below(waiting))
-            .filter(|place| self.queue.peek(ONLY_QUEUE, *place).is_some_and(|packet| packet.flow() == flow))
-            .collect();
-        // From the back, so that the positions of the other candidates do not change.
-        places.sort_unstable_by(|a, b| b.cmp(a));
-        places.dedup();
-        for place in &places {
-            if let Some(packet) = self.queue.take(ONLY_QUEUE, *place) {
-                cx.drop(packet, Reason::Early);
+        match &mut self.queue {
+            Waiting::Line(line) => {
+                let waiting = line.packets();
+                let mut places: Vec<u64> = (0..self.candidates)
+                    .map(|_| cx.rng.below(waiting))
+                    .filter(|place| line.peek(ONLY_QUEUE, *place).is_some_and(|packet| packet.flow() == flow))
+                    .collect();
+                // From the back, so that the positions of the other candidates do not change.
+                places.sort_unstable_by(|a, b| b.cmp(a));
+                places.dedup();
+                for place in &places {
+                    if let Some(packet) = line.take(ONLY_QUEUE, *place) {
+                        cx.drop(packet, Reason::Early);
+                    }
+                }
+                !places.is_empty()
+            }
+            Waiting::Table(table) => {
+                let Some(place) = table.draw(cx.rng) else { return false };
+                if table.at(place).is_none_or(|packet| packet.flow() != flow) {
+                    return false;
+                }
+                if let Some(packet) = table.take(place) {
+                    cx.drop(packet, Reason::Early);
+                }
+                true
             }
         }
-        !places.is_empty()
     }
     /// Drops the arrival and a packet drawn from the queue if they belong to the same flow; returns the arrival if not.
     fn unmatched(&mut self, packet: Packet, cx: &mut Cx<'_>) -> Option<Packet> {
@@ -134,7 +202,7 @@ impl Choke {
     }
     /// Processes an arrival in form "linux" (`choke_enqueue`).
     fn enqueue_linux(&mut self, now: Time, packet: Packet, cx: &mut Cx<'_>) {
-        self.law.observe(now, Backlog { packets: self.queue.packets(), bytes: self.queue.bytes() });
+        self.law.observe(now, self.queue.backlog());
         let (average, (min, max)) = (self.law.average(), self.law.thresholds());
         let mut packet = packet;
         if average <= min {
@@ -154,7 +222,7 @@ impl Choke {
             cx.drop(packet, Reason::BufferFull);
             return;
         }
-        self.queue.push(ONLY_QUEUE, packet);
+        self.queue.push(packet);
     }
 }
 
@@ -163,6 +231,9 @@ impl Retune for Choke {
         self.law.adopt(now, fresh.law);
         (self.ecn, self.watch) = (fresh.ecn, fresh.watch);
         (self.candidates, self.site) = (fresh.candidates, fresh.site);
+        if let Waiting::Table(table) = &mut self.queue {
+            table.resize(&self.site);
+        }
     }
 }
 
@@ -178,8 +249,7 @@ impl Qdisc for Choke {
         if self.form == Form::Linux {
             return self.enqueue_linux(now, packet, cx);
         }
-        let backlog = Backlog { packets: self.queue.packets(), bytes: self.queue.bytes() };
-        let decision = self.law.arrive(now, backlog, packet.size, cx.rng);
+        let decision = self.law.arrive(now, self.queue.backlog(), packet.size, cx.rng);
         let above_min = self.law.average() >= self.law.thresholds().0;
         let packet = if above_min { self.unmatched(packet, cx) } else { Some(packet) };
         let Some(packet) = packet else { return };
@@ -194,16 +264,16 @@ impl Qdisc for Choke {
             Decision::Early | Decision::Forced => cx.signal(packet, markable, Reason::Early),
         };
         if let Some(packet) = packet {
-            self.queue.push(ONLY_QUEUE, packet);
+            self.queue.push(packet);
         }
     }
     fn dequeue(&mut self, now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
-        let head = self.queue.head(ONLY_QUEUE)?;
+        let head = self.queue.head()?;
         if !gate.admits(head.class(), head.dst) {
             return None;
         }
-        let packet = self.queue.pop_front(ONLY_QUEUE)?;
-        if self.watch == Watch::Empty && self.queue.packets() == 0 {
+        let packet = self.queue.pop()?;
+        if self.watch == Watch::Empty && self.queue.head().is_none() {
             self.law.idle(now);
         }
         Some(packet)
@@ -212,7 +282,10 @@ impl Qdisc for Choke {
         self.queue.packets()
     }
     fn visit(&self, f: &mut dyn FnMut(&Packet)) {
-        self.queue.visit(f);
+        match &self.queue {
+            Waiting::Line(line) => line.visit(f),
+            Waiting::Table(table) => table.visit(f),
+        }
     }
     fn watches_idle(&self) -> bool {
         self.watch == Watch::Idle
@@ -226,6 +299,9 @@ impl Qdisc for Choke {
     fn probe(&self, f: &mut dyn FnMut(&'static str, f64)) {
         self.law.probe(f);
         f("matched", self.matched as f64);
+        if let Waiting::Table(table) = &self.queue {
+            f("stuck", table.stuck() as f64);
+        }
     }
     fn state_bytes(&self) -> usize {
         QUEUE + self.law.state_bytes()
