@@ -632,7 +632,7 @@ def parse_bytes(text: str) -> int:
     """Return a size such as "50kB" in bytes; raises ValueError with the accepted form."""
 
 def follow_sender(transport: str, events: Sequence[Sequence[int]]) -> str:
-    """Compare a sender of an endless transfer with a recorded one; return `equal`, `late_ps`, `first`, `phases` as JSON.
+    """Compare a sender of an endless transfer with a recorded one, as JSON: `equal`, `late_ps`, `first` and `phases`.
 
     `phases` are those of BBR with which most transmissions are equal; other congestion controls have none.
     `transport` is the table of a scenario as JSON. An event is `[0, time_ps, segment]` for a transmission, and

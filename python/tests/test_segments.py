@@ -80,6 +80,25 @@ def test_with_another_rule_most_flows_differ(
     assert sum(row.equal for row in rows) <= len(rows) // 2
 
 
+def test_bbr_of_the_draft_differs(segments: ModuleType, record: Any) -> None:
+    case = of(segments, "72 bbr drop-tail 4.8 Mbit/s 47-176.1 ms q=120 short=0.2")
+    other = case.transport()
+    other["congestion-control"]["form"] = "rfc"
+    rows = segments.compared(case, segments.recorded_flows(case, record), other)
+    assert not any(row.equal for row in rows if row.transmissions > 200)
+
+
+def test_a_timestamp_that_is_ahead_of_its_transmission_is_recorded(segments: ModuleType, record: Any) -> None:
+    # Only paced senders have such timestamps, of the segments that they do not pace.
+    ahead = {
+        case.name: sum(one.ahead_ms > 0 for events in segments.recorded_flows(case, record) for one in events)
+        for case in segments.CASES
+        if not case.receiver
+    }
+    assert ahead["72 bbr drop-tail 4.8 Mbit/s 47-176.1 ms q=120 short=0.2"] > 0
+    assert not any(count for name, count in ahead.items() if "bbr" not in name)
+
+
 def test_a_receiver_without_linuxs_rules_differs(segments: ModuleType, record: Any) -> None:
     case = of(segments, "64 cubic drop-tail 10 Mbit/s 40-80 ms q=60, receivers")
     other = case.transport()
@@ -100,7 +119,7 @@ def test_a_transmission_that_is_moved_left_out_or_changed_is_found(segments: Mod
         [*events[:number], *events[number + 1 :]],
         [*events[:number], runs.Event(events[number].time_ns, True, events[number].number + 1), *events[number + 1 :]],
         [runs.Event(one.time_ns + (10**6 if i >= number and one.sent else 0), one.sent, one.number, one.flags,
-                    one.echo_ns, one.blocks) for i, one in enumerate(events)],
+                    one.echo_ns, one.ahead_ms, one.blocks) for i, one in enumerate(events)],
     ):  # fmt: skip
         found = runs.followed(text, sorted(changed, key=lambda one: one.time_ns), receiver=False)
         assert found["first"] is not None
