@@ -160,11 +160,11 @@ def _text(metric: Criterion, interval: Interval) -> str:
     return value + half
 
 
-def table(found: Sequence[Line]) -> list[list[str]]:
-    """Return rows of texts: metric, kernel, Tailback, tolerance, verdict; metrics without values are left out."""
+def table(found: Sequence[Line], *, empty: bool = False) -> list[list[str]]:
+    """Return rows of texts: metric, kernel, Tailback, tolerance, verdict; metrics without values only with `empty`."""
     rows = []
     for line in found:
-        if line.verdict == "none":
+        if line.verdict == "none" and not empty:
             continue
         metric = METRICS[line.metric]
         title = f"{metric.title}, {metric.unit}" if metric.unit else metric.title
