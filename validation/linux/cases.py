@@ -185,7 +185,7 @@ TICKS = "20ms"
 
 
 def limit(queue: int, aqm: str) -> str:
-    """Return the limit of a queue of so many packets: Linux limits RED in bytes."""
+    """Return the limit of a queue of `queue` packets, in bytes for RED, as in Linux."""
     return f"{1500 * queue}B" if aqm in ("red", "adaptive-red") else f"{queue}packets"
 
 

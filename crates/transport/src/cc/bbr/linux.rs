@@ -8,7 +8,7 @@ use tailback_units::{Dur, Time};
 const MARGIN_PERCENT: u64 = 1;
 /// Pacing rate below which a burst may have one segment, byte/s (`bbr_min_tso_rate` of 1.2 Mbit/s).
 const LEAST_BURST_RATE: f64 = 150_000.0;
-/// Largest burst, bytes (`GSO_LEGACY_MAX_SIZE` less the largest headers).
+/// Largest burst, bytes (`GSO_LEGACY_MAX_SIZE` minus the largest headers).
 const MOST_BURST: f64 = 65_536.0 - 1.0 - 320.0;
 /// Number of rounds in each half of the filter of aggregation (`bbr_extra_acked_win_rtts`).
 const AGGREGATION_ROUNDS: u32 = 5;
@@ -57,7 +57,7 @@ fn gain_units(gain: f64) -> u64 {
     (gain * 256.0).round() as u64
 }
 
-/// Returns `gain` times the bandwidth less the margin as a pacing rate, in segments of `payload` bytes per second and whole
+/// Returns `gain` times the bandwidth minus the margin as a pacing rate, in segments of `payload` bytes per second and whole
 /// bytes per second (`bbr_rate_bytes_per_sec`).
 pub(super) fn pacing(gain: f64, bandwidth: f64, payload: f64) -> f64 {
     let gained = (u128::from(units(bandwidth)) * payload as u128 * u128::from(gain_units(gain))) >> 8;
