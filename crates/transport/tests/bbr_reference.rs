@@ -541,18 +541,7 @@ fn compare(seed: u64, acks: u32) -> Seen {
         } else if events.chance(0.0005) {
             // A pause of up to 12 s, after which the minimum round-trip time may have expired.
             path.now += Dur(events.below(12_000_000_000_000));
-            control.on_sent(
-                &mut window,
-                &Sent {
-                    now: path.now,
-                    idle: true,
-                    was_marked: None,
-                    release: Time::ZERO,
-                    srtt: Dur::ZERO,
-                    in_flight: 1,
-                    app_limited: false,
-                },
-            );
+            control.on_sent(&mut window, &Sent { now: path.now, idle: true, in_flight: 1, ..Sent::default() });
             draft.handle_restart_from_idle();
             seen.restarts += 1;
         }

@@ -90,15 +90,7 @@ impl Bench {
         self.control.pacing().rate.expect("BBR paces")
     }
     fn idle(&mut self, ms: u64) {
-        let sent = Sent {
-            now: Time::ZERO + Dur::from_ms(ms),
-            idle: true,
-            was_marked: None,
-            release: Time::ZERO,
-            srtt: Dur::ZERO,
-            in_flight: 1,
-            app_limited: false,
-        };
+        let sent = Sent { now: Time::ZERO + Dur::from_ms(ms), idle: true, in_flight: 1, ..Sent::default() };
         assert!(!self.control.on_sent(&mut self.window, &sent), "BBR marks no segment");
     }
 }

@@ -227,15 +227,7 @@ fn the_byte_counter_of_dcqcn_restarts_at_a_reduction() {
     after(&mut dcqcn, 1.0, 9.0, &Acked { ece: true, ..acked(at(1), 1) });
     near(variable(&dcqcn, "rate"), line / 2.0);
     let mut window = Window { cwnd: 1.0, ssthresh: 9.0 };
-    let sent = Sent {
-        now: at(1),
-        idle: false,
-        was_marked: None,
-        release: Time::ZERO,
-        srtt: Dur::ZERO,
-        in_flight: 1,
-        app_limited: false,
-    };
+    let sent = Sent { now: at(1), in_flight: 1, ..Sent::default() };
     dcqcn.on_sent(&mut window, &sent);
     near(variable(&dcqcn, "rate"), line / 2.0);
     dcqcn.on_sent(&mut window, &sent);
@@ -390,15 +382,7 @@ fn the_byte_counter_of_dcqcn_begins_anew_at_each_increase() {
     let line = variable(&dcqcn, "rate");
     after(&mut dcqcn, 1.0, 9.0, &Acked { ece: true, ..acked(at(1), 1) });
     let mut window = Window { cwnd: 1.0, ssthresh: 9.0 };
-    let sent = Sent {
-        now: at(1),
-        idle: false,
-        was_marked: None,
-        release: Time::ZERO,
-        srtt: Dur::ZERO,
-        in_flight: 1,
-        app_limited: false,
-    };
+    let sent = Sent { now: at(1), in_flight: 1, ..Sent::default() };
     for share in [0.5, 0.5, 0.75, 0.75, 0.75, 0.875] {
         dcqcn.on_sent(&mut window, &sent);
         near(variable(&dcqcn, "rate"), share * line);

@@ -180,18 +180,7 @@ fn cubic_s_curve_is_shifted_by_the_time_without_a_limit_by_the_window() {
     // The sender is idle from 11 s to 15 s, and limited by the application from then to 16 s.
     let (mut control, cwnd) = begun();
     let mut window = Window { cwnd, ssthresh: 70.0 };
-    control.on_sent(
-        &mut window,
-        &Sent {
-            now: at_us(15 * second),
-            idle: true,
-            was_marked: None,
-            release: Time::ZERO,
-            srtt: Dur::ZERO,
-            in_flight: 1,
-            app_limited: false,
-        },
-    );
+    control.on_sent(&mut window, &Sent { now: at_us(15 * second), idle: true, in_flight: 1, ..Sent::default() });
     after(&mut control, cwnd, 70.0, &limited(16));
     assert_eq!(after(&mut control, cwnd, 70.0, &acked(at_us(17 * second), 1, second)), expected);
 }
@@ -300,18 +289,7 @@ fn dcqcn_adds_an_additive_step_while_one_counter_has_made_f_steps() {
     control.on_timer(&mut window, at_us(1 + 110), Timer::Control);
     let target = LINE / 2.0 + 40e6;
     assert_eq!(variable(&control, "target"), target);
-    control.on_sent(
-        &mut window,
-        &Sent {
-            now: at_us(112),
-            idle: false,
-            was_marked: None,
-            release: Time::ZERO,
-            srtt: Dur::ZERO,
-            in_flight: 1,
-            app_limited: false,
-        },
-    );
+    control.on_sent(&mut window, &Sent { now: at_us(112), in_flight: 1, ..Sent::default() });
     assert_eq!(variable(&control, "target"), target + 40e6);
 }
 

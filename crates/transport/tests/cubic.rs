@@ -223,18 +223,8 @@ fn cubics_curve_stops_while_the_sender_is_idle() {
         for i in 0..2_000 {
             let shift = if i < 1_000 { 0 } else { idle };
             if i == 1_000 {
-                control.on_sent(
-                    &mut window,
-                    &Sent {
-                        now: at(1_000 + idle),
-                        idle: true,
-                        was_marked: None,
-                        release: Time::ZERO,
-                        srtt: Dur::ZERO,
-                        in_flight: 1,
-                        app_limited: false,
-                    },
-                );
+                control
+                    .on_sent(&mut window, &Sent { now: at(1_000 + idle), idle: true, in_flight: 1, ..Sent::default() });
             }
             control.on_ack(&mut window, &acked(at(i + shift + 1), 1, MS(100)));
         }

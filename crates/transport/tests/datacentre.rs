@@ -125,48 +125,15 @@ fn dcqcn_uses_hyper_increases_when_timer_and_byte_counter_have_both_passed_five_
     control.on_ack(&mut window, &acked(at_us(1), BASE, true));
     control.on_timer(&mut window, at_us(1 + 55 * 6), Timer::Control);
     for _ in 0..5 {
-        control.on_sent(
-            &mut window,
-            &Sent {
-                now: at_us(340),
-                idle: false,
-                was_marked: None,
-                release: Time::ZERO,
-                srtt: Dur::ZERO,
-                in_flight: 1,
-                app_limited: false,
-            },
-        );
+        control.on_sent(&mut window, &Sent { now: at_us(340), in_flight: 1, ..Sent::default() });
     }
     let before = variable(&control, "target");
-    control.on_sent(
-        &mut window,
-        &Sent {
-            now: at_us(340),
-            idle: false,
-            was_marked: None,
-            release: Time::ZERO,
-            srtt: Dur::ZERO,
-            in_flight: 1,
-            app_limited: false,
-        },
-    );
+    control.on_sent(&mut window, &Sent { now: at_us(340), in_flight: 1, ..Sent::default() });
     // After the sixth event of both timer and byte counter: i = 1, R_HAI = 100 Mbit/s.
     near(variable(&control, "target") - before, 100e6, 1e-9);
     // The next event of the timer adds 100 Mbit/s (i = 1), that of the byte counter 200 (i = 2).
     control.on_timer(&mut window, at_us(1 + 55 * 7), Timer::Control);
-    control.on_sent(
-        &mut window,
-        &Sent {
-            now: at_us(400),
-            idle: false,
-            was_marked: None,
-            release: Time::ZERO,
-            srtt: Dur::ZERO,
-            in_flight: 1,
-            app_limited: false,
-        },
-    );
+    control.on_sent(&mut window, &Sent { now: at_us(400), in_flight: 1, ..Sent::default() });
     near(variable(&control, "target") - before, 400e6, 1e-9);
 }
 

@@ -171,30 +171,8 @@ fn each_event_has_its_content_and_the_state_of_the_sender() {
     let mut rig = Rig::new(KEEP, &CongestionEvent::ALL, CongestionOptions::PACES);
     let Rig { control, window, .. } = &mut rig;
     control.on_open(window, at(5));
-    control.on_sent(
-        window,
-        &Sent {
-            now: at(6),
-            idle: true,
-            was_marked: None,
-            release: Time::ZERO,
-            srtt: Dur::ZERO,
-            in_flight: 1,
-            app_limited: false,
-        },
-    );
-    control.on_sent(
-        window,
-        &Sent {
-            now: at(7),
-            idle: false,
-            was_marked: None,
-            release: Time::ZERO,
-            srtt: Dur::ZERO,
-            in_flight: 1,
-            app_limited: false,
-        },
-    );
+    control.on_sent(window, &Sent { now: at(6), idle: true, in_flight: 1, ..Sent::default() });
+    control.on_sent(window, &Sent { now: at(7), in_flight: 1, ..Sent::default() });
     control.on_ack(window, &acked(at(10)));
     control.on_congestion(window, &Sign::new(Congestion::Loss, at(20), 9));
     control.on_congestion(window, &Sign::new(Congestion::Ecn, at(30), 8));

@@ -334,7 +334,7 @@ impl CongestionEvent {
 }
 
 /// A transmission of a segment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sent {
     /// Time of the transmission.
     pub now: Time,

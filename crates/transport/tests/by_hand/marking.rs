@@ -38,18 +38,7 @@ impl Engine {
         self.control.on_congestion(&mut self.window, &event);
     }
     fn sent(&mut self, now: Time, was_marked: Option<bool>) -> bool {
-        self.control.on_sent(
-            &mut self.window,
-            &Sent {
-                now,
-                idle: false,
-                was_marked,
-                release: Time::ZERO,
-                srtt: Dur::ZERO,
-                in_flight: 1,
-                app_limited: false,
-            },
-        )
+        self.control.on_sent(&mut self.window, &Sent { now, idle: false, was_marked, in_flight: 1, ..Sent::default() })
     }
     /// Returns a variable of the control; NaN if there is none of this name.
     fn state(&self, name: &str) -> f64 {
