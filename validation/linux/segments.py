@@ -101,7 +101,8 @@ def _sent(what: Any) -> str:
     if not isinstance(what, dict):
         return "SYN" if what == SYN_NUMBER else f"segment {what}"
     blocks = ", ".join(f"{start}-{end - 1}" for start, end in what["sack"])
-    return f"acknowledgement {what['next']}{f' with {blocks}' if blocks else ''}{' ECE' if what['ece'] else ''}"
+    window = f", window {what['window']}" if what["window"] is not None else ""
+    return f"acknowledgement {what['next']}{f' with {blocks}' if blocks else ''}{' ECE' if what['ece'] else ''}{window}"
 
 
 def described(row: Row) -> tuple[str, str]:

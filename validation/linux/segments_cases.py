@@ -47,6 +47,15 @@ _QUEUE = (
     "likely: in Linux the first segments leave one after the other, as those before them have left the host's queue "
     "(`tcp_small_queue_check`), so that the last of them, which sets the timer, is sent in the next tick"
 )
+_MEMORY = (
+    "likely: the window is limited by the memory of segments out of order, which depends on the packets that the kernel "
+    "joins; the model reckons with one for each run"
+)
+_GROWTH = (
+    "likely: the window grows by one segment less or more, since it is limited by the memory of packets, and a segment "
+    "that opens it is acknowledged at once (`tcp_grow_window`)"
+)
+_BLOCKS = "Linux keeps four blocks (`TCP_NUM_SACKS`), and has forgotten the one that the segment joins"
 _PHASE = "open; the phase of BBR that was found may be another one than that of Linux"
 CASES = [
     Case(_of("32 cubic fq-codel 20 Mbit/s 20 ms q=1000")),
@@ -83,10 +92,19 @@ CASES = [
     Case(
         _of("64 cubic drop-tail 10 Mbit/s 40-80 ms q=60"),
         receiver=True,
+        known={0: _GROWTH, 3: _MEMORY, 4: _GROWTH, 8: _GROWTH},
+    ),
+    Case(
+        _of("156 cubic sfq 8.2 Mbit/s 48.9-130.1 ms q=20 reverse=39"),
+        receiver=True,
+        known={0: "open; the fourth segment out of order is acknowledged at once in Linux, and its acknowledgement waits here"},
+    ),
+    Case(
+        _of("28 bbr codel 8.9 Mbit/s 21.4-77.9 ms q=100"),
+        receiver=True,
         known={
-            0: "12 instead of 16 quick acknowledgements after a pause: at most the window divided by two segments "
-            "(`tcp_incr_quickack`), and the window at 6267.092 ms is 36 KiB, since segments out of order fill the "
-            "buffer; the model has no window"
+            0: _GROWTH, 1: _GROWTH, 2: _BLOCKS, 5: _GROWTH, 6: _MEMORY,
+            3: "open; a segment out of order is acknowledged at once in Linux, and its acknowledgement waits here",
         },
     ),
 ]

@@ -23,6 +23,10 @@ SYN_NUMBER = 2**32 - 1
 """Number of a SYN in place of that of a segment (`tailback._native.follow_sender`)."""
 CE = 3
 """Code point of a marked packet in the last two bits of the TOS byte (RFC 3168 section 5)."""
+UNKNOWN = 2**32 - 1
+"""Window that is not recorded."""
+SCALE = 10
+"""Scale of the guest's windows, with a largest receive buffer of 64 MB (`tcp_select_initial_window`)."""
 STEP_NS = 256
 """Step of the guest's clock, nanoseconds (`TIMER_MULTIPLIER` in arch/um/kernel/time.c)."""
 WIDE = 16_000_000
@@ -66,10 +70,10 @@ def script(case: Case, program: Path) -> tuple[str, Host]:
     made = case_of(scenario(case.dumbbell)).script(SEED)
     host = host_of(made, case.receiver)
     sinks = re.findall(rf"^\(inside (n\d+) \$traffic sink {PORT}", made, re.MULTILINE)
-    # Tailback's receivers have no window. A window that begins with the kernel's default limits some senders at the
-    # start; the other way round, one that grows makes receivers acknowledge at once (tcp_grow_window).
-    setting = "echo 0 >tcp_moderate_rcvbuf" if case.receiver else f'echo "4096 {WIDE} 64000000" >tcp_rmem'
-    own = [f"inside {node} sh -c 'cd /proc/sys/net/ipv4; {setting}' || failed window" for node in sinks]
+    # The acknowledgements that a sender gets are recorded without their window, which must not limit it.
+    setting = f'echo "4096 {WIDE} 64000000" >tcp_rmem'
+    wide = [] if case.receiver else sinks
+    own = [f"inside {node} sh -c 'cd /proc/sys/net/ipv4; {setting}' || failed window" for node in wide]
     end = f"{host.end_ns // 10**9}"
     own.append(
         f"inside {host.node} {program} {host.device} /run/case/segments {end} || failed 'the recorder' &\npids+=($!)"
@@ -139,6 +143,10 @@ class Event:
     """Time by which that timestamp is later than the transmission, which was not paced, milliseconds."""
     blocks: tuple[int, ...] = ()
     """Acknowledgement: first segment of each block, and the one after its last; at most three blocks."""
+    window: int = UNKNOWN
+    """Window in full segments of an acknowledgement that a receiver sends."""
+    round_ms: int = 0
+    """Segment at a receiver: time since the acknowledgement whose timestamp it echoes, milliseconds."""
 
 
 def flows(read: Sequence[Segment], mss: int, receiver: bool) -> list[list[Event]]:
@@ -163,8 +171,8 @@ def _flow(read: Sequence[Segment], mss: int, receiver: bool) -> list[Event]:
     first: dict[int, tuple[int, int]] = {}
     clock: int | None = None
     last = 0
-    # Arrivals at a receiver: the last SYN, and the answer to the SYN-ACK.
-    opened = answered = 0
+    # Arrivals at a receiver: the last SYN, and the answer to the SYN-ACK; and the offset of its clock of timestamps.
+    opened = answered = own_clock = 0
 
     def number(sequence: int) -> int:
         assert start is not None
@@ -197,8 +205,13 @@ def _flow(read: Sequence[Segment], mss: int, receiver: bool) -> list[Event]:
                 first.setdefault(one.value, (one.time_ns, ahead if 1 < ahead < 2**31 else 0))
             if receiver and one.payload and made and made[-1].number == SYN_NUMBER:
                 made[-1] = replace(made[-1], time_ns=one.time_ns - (answered - opened))
-            made.append(Event(one.time_ns, one.sent, at, _flags(one) if receiver else 0))
+            event = Event(one.time_ns, one.sent, at, _flags(one) if receiver else 0)
+            if receiver and one.payload:
+                passed = (own_clock + one.time_ns // 10**6 - one.echo) % 2**32
+                event = replace(event, round_ms=passed)
+            made.append(event)
         elif receiver and one.flags & SYN:
+            own_clock = (one.value - one.time_ns // 10**6) % 2**32
             continue
         elif one.flags & ACK:
             at = 0 if one.flags & SYN else number(one.acknowledged)
@@ -206,7 +219,8 @@ def _flow(read: Sequence[Segment], mss: int, receiver: bool) -> list[Event]:
             last = max(at, last)
             blocks = tuple(number(limit) for limit in one.blocks[:6])
             echo = first[one.echo] if advances else (0, 0)
-            made.append(Event(one.time_ns, one.sent, at, _flags(one), echo[0], echo[1], blocks))
+            window = (one.window << SCALE) // mss if receiver else UNKNOWN
+            made.append(Event(one.time_ns, one.sent, at, _flags(one), echo[0], echo[1], blocks, window))
     return made
 
 
@@ -228,9 +242,12 @@ def pack(events: Sequence[Event], receiver: bool) -> Packed:
     `sent` has `>` or `<` for each event, `times` the differences of the times, and `flags` the flags. `numbers` are the
     differences from the end of the segments so far, or from the acknowledgement before. `echoes`, `ahead` and `blocks`
     have an entry for each acknowledgement: the number of transmissions since the one that it echoes, what its timestamp
-    is ahead, and the limits of the blocks as differences, the first one from the acknowledgement.
+    is ahead, and the limits of the blocks as differences, the first one from the acknowledgement. Of a receiver, `windows` has
+    the window of each acknowledgement, and `rounds` the time of each segment since what it echoes.
     """
     made: Packed = {"sent": "", "times": [], "numbers": [], "flags": [], "echoes": [], "ahead": [], "blocks": []}
+    if receiver:
+        made |= {"windows": [], "rounds": []}
     end = last = before = 0
     places: dict[int, int] = {}
     for event in events:
@@ -243,6 +260,8 @@ def pack(events: Sequence[Event], receiver: bool) -> Packed:
                 places[event.time_ns] = len(places)
             syn = event.number == SYN_NUMBER
             made["numbers"].append(None if syn else event.number - end)
+            if receiver:
+                made["rounds"].append(event.round_ms)
             end = end if syn else max(end, event.number + 1)
         else:
             made["numbers"].append(event.number - last)
@@ -251,6 +270,8 @@ def pack(events: Sequence[Event], receiver: bool) -> Packed:
             made["ahead"].append(event.ahead_ms)
             limits = [event.number, *event.blocks]
             made["blocks"].append([b - a for a, b in pairwise(limits)])
+            if receiver:
+                made["windows"].append(event.window)
     return made
 
 
@@ -260,6 +281,7 @@ def unpack(packed: Packed, receiver: bool) -> list[Event]:
     end = last = time = 0
     places: list[int] = []
     echoes, ahead, blocks = (iter(packed[name]) for name in ("echoes", "ahead", "blocks"))
+    windows, rounds = (iter(packed[name] if receiver else ()) for name in ("windows", "rounds"))
     columns = (packed[name] for name in ("sent", "times", "numbers", "flags"))
     for letter, step, number, flags in zip(*columns, strict=True):
         time += step
@@ -269,12 +291,13 @@ def unpack(packed: Packed, receiver: bool) -> list[Event]:
                 places.append(time)
             at = SYN_NUMBER if number is None else end + number
             end = end if number is None else max(end, at + 1)
-            made.append(Event(time, sent, at, flags))
+            made.append(Event(time, sent, at, flags, round_ms=next(rounds, 0)))
         else:
             last += number
             back, later, steps = next(echoes), next(ahead), next(blocks)
             limits = tuple(accumulate(steps, initial=last))[1:]
-            made.append(Event(time, sent, last, flags, places[len(places) - back] if back else 0, later, limits))
+            echo = places[len(places) - back] if back else 0
+            made.append(Event(time, sent, last, flags, echo, later, limits, next(windows, UNKNOWN)))
     if next(echoes, None) is not None:
         raise ValueError("there are more acknowledgements than events")
     return made
@@ -291,9 +314,11 @@ def followed(transport: str, events: Sequence[Event], receiver: bool) -> dict[st
         if one.sent == receiver:
             # A timestamp that is ahead is known in ms only.
             echo_ns = (one.echo_ns // 10**6 + one.ahead_ms) * 10**6 if one.ahead_ms else one.echo_ns
-            rows.append([*head, one.flags, *([] if receiver else [echo_ns * 1000]), *one.blocks])
+            rows.append([*head, one.flags, one.window if receiver else echo_ns * 1000, *one.blocks])
         else:
-            rows.append([*head, one.flags] if receiver else head)
+            # Timestamps are in ms.
+            asked_ms = max(one.time_ns // 10**6 - one.round_ms, 0)
+            rows.append([*head, one.flags, asked_ms * 10**9] if receiver else head)
     follow = _native.follow_receiver if receiver else _native.follow_sender
     found: dict[str, Any] = json.loads(follow(transport, rows))
     return found

@@ -40,6 +40,7 @@ pub fn sender(transport: &str, events: Vec<Vec<u64>>) -> PyResult<String> {
                 syn: flags & SYN != 0,
                 echo: Time(echo),
                 delay: Dur::ZERO,
+                window: Ack::UNLIMITED,
                 sack: sack(blocks)?,
             };
             Some(Event::Arrived(Time(at), ack))
@@ -60,20 +61,21 @@ pub fn sender(transport: &str, events: Vec<Vec<u64>>) -> PyResult<String> {
 
 /// Compares a receiver with a recorded one; returns `equal`, `late_ps` and `first` as JSON.
 ///
-/// An event is `[1, time_ps, segment, flags]` for a segment that arrives, and `[0, time_ps, next, flags, start, end,
-/// ...]` for an acknowledgement that is transmitted. Raises as [`sender`].
+/// An event is `[1, time_ps, segment, flags, asked_ps]` for a segment that arrives, and `[0, time_ps, next, flags, window,
+/// start, end, ...]` for an acknowledgement that is transmitted; a window of 2^32 - 1 is not recorded. Raises as [`sender`].
 #[pyfunction]
 #[pyo3(name = "follow_receiver")]
 pub fn receiver(transport: &str, events: Vec<Vec<u64>>) -> PyResult<String> {
     let events = each(&events, |event| match *event {
-        [0, at, next, flags, ref blocks @ ..] => {
-            let said = Said { next: number(next)?, ece: flags & ECE != 0, sack: sack(blocks)? };
+        [0, at, next, flags, window, ref blocks @ ..] => {
+            let window = Some(number(window)?).filter(|window| *window != Ack::UNLIMITED);
+            let said = Said { next: number(next)?, ece: flags & ECE != 0, window, sack: sack(blocks)? };
             Some(Event::Sent(Time(at), said))
         }
-        [ARRIVES, at, seq, flags] => {
+        [ARRIVES, at, seq, flags, asked] => {
             let [pushed, ce, cwr] = [PSH, CE, CWR].map(|flag| flags & flag != 0);
             let seq = if flags & SYN != 0 { u32::MAX } else { number(seq)? };
-            Some(Event::Arrived(Time(at), Arrival { seq, pushed, ce, cwr }))
+            Some(Event::Arrived(Time(at), Arrival { seq, pushed, asked: Time(asked), ce, cwr }))
         }
         _ => None,
     })?;
@@ -81,7 +83,7 @@ pub fn receiver(transport: &str, events: Vec<Vec<u64>>) -> PyResult<String> {
     let text = text(&found, |said| {
         let blocks = said.sack.iter().filter(|block| block.start != block.end);
         let blocks: Vec<Value> = blocks.map(|block| json!([block.start, block.end])).collect();
-        json!({"next": said.next, "ece": said.ece, "sack": blocks})
+        json!({"next": said.next, "ece": said.ece, "window": said.window, "sack": blocks})
     });
     Ok(text.to_string())
 }

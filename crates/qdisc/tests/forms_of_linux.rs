@@ -37,8 +37,11 @@ fn red() -> Params {
     }
 }
 
-/// `struct red_parms` and `struct red_vars` of `include/net/red.h`, with `Wlog` of 0.
+/// `struct red_parms` and `struct red_vars` of `include/net/red.h`; the thresholds of `red_set_parms` are those times
+/// 2^`w_log`.
 struct Kernel {
+    w_log: u32,
+    qavg: u64,
     qth_min: u64,
     qth_max: u64,
     max_p: u32,
@@ -48,8 +51,13 @@ struct Kernel {
 
 impl Kernel {
     fn red_random(&self, rng: &mut Rng) -> u64 {
-        let step = u64::from((self.max_p / (self.qth_max - self.qth_min) as u32).max(1));
+        let range = (self.qth_max - self.qth_min) >> self.w_log;
+        let step = u64::from((self.max_p / range as u32).max(1));
         ((rng.uniform() * 4_294_967_296.0) as u64) / step
+    }
+    fn red_calc_qavg_no_idle_time(&mut self, backlog: u64) -> u64 {
+        self.qavg = self.qavg + backlog - (self.qavg >> self.w_log);
+        self.qavg
     }
     fn red_action(&mut self, qavg: u64, rng: &mut Rng) -> Decision {
         if qavg < self.qth_min {
@@ -65,7 +73,7 @@ impl Kernel {
             self.q_r = self.red_random(rng);
             return Decision::Pass;
         }
-        if (qavg - self.qth_min) * (self.qcount as u64) < self.q_r {
+        if ((qavg - self.qth_min) >> self.w_log) * (self.qcount as u64) < self.q_r {
             return Decision::Pass;
         }
         self.qcount = 0;
@@ -74,18 +82,22 @@ impl Kernel {
     }
 }
 
-#[test]
-fn red_chooses_as_red_action() {
+/// Compares each choice and each average with the kernel's, for a weight of 2^-`w_log`.
+fn compare_with_red_action(w_log: u32) {
     let (mut ours, mut theirs) = (Rng::named(1, "red"), Rng::named(1, "red"));
-    let mut law = Red::new(&red(), Rate::mbit(10));
+    let weight = 1.0 / f64::from(1 << w_log);
+    let mut law = Red::new(&Params { weight: Some(weight), ..red() }, Rate::mbit(10));
     let max_p = (0.4 * f64::from(u32::MAX)) as u32;
-    let mut kernel = Kernel { qth_min: 10, qth_max: 30, max_p, qcount: -1, q_r: 0 };
+    let (qth_min, qth_max) = (10 << w_log, 30 << w_log);
+    let mut kernel = Kernel { w_log, qavg: 0, qth_min, qth_max, max_p, qcount: -1, q_r: 0 };
     let (mut walk, mut queue, mut chosen) = (Rng::named(2, "queue"), 15, 0);
     for arrival in 0..50_000 {
         queue = (queue + walk.below(3)).saturating_sub(1).clamp(5, 34);
-        let expected = kernel.red_action(queue, &mut theirs);
+        let qavg = kernel.red_calc_qavg_no_idle_time(queue);
+        let expected = kernel.red_action(qavg, &mut theirs);
         let found = law.arrive(ms(arrival), packets(queue), 1000, &mut ours);
         assert_eq!(found, expected, "arrival {arrival}, queue {queue}");
+        assert_eq!(law.average(), qavg as f64 * weight, "arrival {arrival}, queue {queue}");
         chosen += usize::from(found == Decision::Early);
         // A full queue does not restart the count.
         if arrival % 97 == 0 {
@@ -93,6 +105,20 @@ fn red_chooses_as_red_action() {
         }
     }
     assert!(chosen > 5_000, "{chosen}");
+}
+
+#[test]
+fn red_chooses_as_red_action() {
+    [0, 3, 9].into_iter().for_each(compare_with_red_action);
+}
+
+/// The average falls from above until its whole part is the number of waiting packets, and then stays.
+#[test]
+fn the_average_of_a_steady_queue_is_up_to_a_packet_larger() {
+    let mut law = Red::new(&Params { weight: Some(1.0 / 512.0), ..red() }, Rate::mbit(10));
+    (0..100).for_each(|time| _ = law.observe(ms(time), packets(1000)));
+    (100..100_000).for_each(|time| _ = law.observe(ms(time), packets(5)));
+    assert_eq!(law.average(), 5.0 + 511.0 / 512.0);
 }
 
 /// `red_adaptative_algo` every 500 ms, by hand: thresholds of 10 and 30 packets give a target of 18 to 22.

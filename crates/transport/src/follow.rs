@@ -9,7 +9,7 @@
 //! [`TOLERANCE`].
 
 use crate::params::Tcp;
-use crate::receiver::Receiver;
+use crate::receiver::{Receiver, Recorded};
 use crate::sender::{Sender, State};
 use crate::seq::before;
 use crate::wire::{Ack, Block};
@@ -22,8 +22,11 @@ use tailback_units::{Dur, Time};
 /// before one in the queue of the host. A timer of the model that expires by less than this before an acknowledgement
 /// waits for what the recorded sender does first.
 pub const TOLERANCE: Dur = Dur::from_us(240);
-/// Largest difference between the times of equal acknowledgements of receivers.
-pub const ACK_TOLERANCE: Dur = Dur::from_us(60);
+/// Largest difference between the times of equal acknowledgements of receivers: a timer of Linux that combines them may be
+/// late by up to 100 µs (`tcp_comp_sack_slack_ns`).
+pub const ACK_TOLERANCE: Dur = Dur::from_us(105);
+/// Part of a window by which windows may differ, besides a segment: the memory of a packet depends on the host.
+const WINDOW_TOLERANCE: u32 = 10;
 /// Time by which a receiver's timer may be late, of the 1 ns that each timer of Linux is late and of the steps of a clock.
 const LATE: Dur = Dur::from_us(1);
 /// Transmission time of a byte on the host's link, whose rate is 1 Gbit/s.
@@ -57,6 +60,8 @@ pub struct Arrival {
     /// `true` if the segment has the flag PSH, which Linux's receivers acknowledge at once. Its phase among the segments
     /// is that of the writes of the recorded application.
     pub pushed: bool,
+    /// Time of the acknowledgement whose timestamp the segment echoes.
+    pub asked: Time,
     /// `true` if the segment is marked as congestion experienced (CE).
     pub ce: bool,
     /// `true` if the segment has the flag CWR; on a SYN with ECE: the sender is ECN-capable.
@@ -70,6 +75,8 @@ pub struct Said {
     pub next: u32,
     /// Flag ECE.
     pub ece: bool,
+    /// Window in full segments. `None`: not recorded.
+    pub window: Option<u32>,
     /// Blocks of the selective acknowledgement; empty blocks have `start == end`.
     pub sack: [Block; 3],
 }
@@ -342,8 +349,10 @@ fn generator(seed: u64) -> Rng {
 pub fn follow_receiver(tcp: &Tcp, events: &[Event<Arrival, Said>]) -> Result<Followed<Said>, String> {
     check_times(events)?;
     let mut receiver = Receiver::new(tcp);
+    let full = tcp.payload();
     let mut ours = Comparison::new(ACK_TOLERANCE);
-    let said = |ack: Ack| Said { next: ack.next, ece: ack.ece, sack: ack.sack };
+    let windows = events.iter().any(|event| matches!(event, Event::Sent(_, said) if said.window.is_some()));
+    let said = |ack: Ack| Said { next: ack.next, ece: ack.ece, window: windows.then_some(ack.window), sack: ack.sack };
     let mut process = |event: &Event<Arrival, Said>| {
         // A timer before an arrival has expired; one at a transmission may be as late as the recorded one.
         let (at, late) = (event.at(), if matches!(event, Event::Sent(..)) { LATE } else { Dur::ZERO });
@@ -352,17 +361,25 @@ pub fn follow_receiver(tcp: &Tcp, events: &[Event<Arrival, Said>]) -> Result<Fol
             ours.waiting.extend(receiver.on_timer(now).map(|ack| (now, said(ack))));
         }
         match event {
-            Event::Sent(_, theirs) => ours.compare(at, *theirs),
+            Event::Sent(_, theirs) => {
+                let mut theirs = *theirs;
+                while ours.waiting.is_empty() && receiver.deadline() <= at + ACK_TOLERANCE {
+                    let now = receiver.deadline();
+                    ours.waiting.extend(receiver.on_timer(now).map(|ack| (now, said(ack))));
+                }
+                if let Some((_, Said { window: Some(own), .. })) = ours.waiting.front()
+                    && theirs.window.is_some_and(|window| window.abs_diff(*own) <= 1 + own / WINDOW_TOLERANCE)
+                {
+                    theirs.window = Some(*own);
+                }
+                ours.compare(at, theirs)
+            }
             Event::Arrived(_, segment) => {
                 let overdue = ours.overdue(at);
-                // The model's rule for PSH depends on the payload: a segment of 65 535 B always has it, and of segments
-                // of 1 B one in 32 768.
-                let payload = match (segment.seq, segment.pushed) {
-                    (SYN, _) => 0,
-                    (_, true) => u16::MAX,
-                    (_, false) => 1,
-                };
-                let ack = receiver.on_segment(at, segment.seq, payload, at, segment.ce, segment.cwr);
+                let payload = if segment.seq == SYN { 0 } else { full };
+                let flags = (segment.ce, segment.cwr);
+                let recorded = Recorded { pushed: segment.pushed, asked: segment.asked };
+                let ack = receiver.on_recorded_segment(at, (segment.seq, payload), recorded, flags);
                 ours.waiting.extend(ack.filter(|ack| !ack.syn).map(|ack| (at, said(ack))));
                 overdue
             }
@@ -399,7 +416,10 @@ mod tests {
 
     fn acknowledged(time: Dur, next: u32, echo: Dur) -> Event<Ack, u32> {
         let (echo, delay) = (at(echo), Dur::ZERO);
-        Event::Arrived(at(time), Ack { next, ece: false, syn: false, echo, delay, sack: Default::default() })
+        Event::Arrived(
+            at(time),
+            Ack { next, ece: false, syn: false, echo, delay, window: Ack::UNLIMITED, sack: Default::default() },
+        )
     }
 
     /// Two segments, an acknowledgement of the first, and in slow start two more.
@@ -493,7 +513,7 @@ mod tests {
     }
 
     fn arrived(time: Dur, seq: u32, pushed: bool) -> Event<Arrival, Said> {
-        Event::Arrived(at(time), Arrival { seq, pushed, ce: false, cwr: false })
+        Event::Arrived(at(time), Arrival { seq, pushed, asked: Time::ZERO, ce: false, cwr: false })
     }
 
     fn says(time: Dur, next: u32) -> Event<Arrival, Said> {

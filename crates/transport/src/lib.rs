@@ -18,6 +18,7 @@ mod line;
 mod params;
 mod quick;
 mod reassembly;
+mod receive_buffer;
 mod receiver;
 mod registry;
 mod rtt;
@@ -29,8 +30,8 @@ mod wire;
 pub use line::{Hop, Line};
 pub use params::{
     AckClock, Acknowledgement, Clock, Delayed, DelayedAck, EcnFloor, EcnMode, Ect, Exit, Form, GoBackN, InitialWindow,
-    LimitedTransmit, NewReno, Pipe, Preset, Rdma, Recovery, Reno, Reservation, ReservedWindow, Sack, SpuriousTimeout,
-    Tahoe, Tcp, Timed, Timers, Transmission, WhenLimited, WindowRule, WindowValidation,
+    LimitedTransmit, NewReno, Pipe, Preset, Rdma, ReceiveBuffer, Recovery, Reno, Reservation, ReservedWindow, Sack,
+    SpuriousTimeout, Tahoe, Tcp, Timed, Timers, Transmission, WhenLimited, WindowRule, WindowValidation,
 };
 pub use receiver::Receiver;
 pub use registry::{Cc, Control};

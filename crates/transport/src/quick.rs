@@ -53,6 +53,8 @@ pub(crate) struct Quick {
     repeated: u32,
     /// Number of acknowledgements that are combined into the next one (`compressed_ack`).
     combined: u32,
+    /// Largest number of segments that are acknowledged one by one, which the receive window gives (`tcp_incr_quickack`).
+    most: u32,
     /// Length of a tick of the timers; `None`: times are exact.
     tick: Option<Dur>,
 }
@@ -70,6 +72,7 @@ impl Quick {
             demands: false,
             repeated: 0,
             combined: 0,
+            most: MOST,
             tick,
         }
     }
@@ -90,30 +93,38 @@ impl Quick {
     }
 
     /// Processes the arrival of data. The first data ends the handshake, whose round-trip time gives the timeout
-    /// (`tcp_synack_rtt_meas`, `tcp_rtt_estimator`).
-    fn measure(&mut self, now: Time) {
-        if let Some(opened) = self.opened.take() {
-            self.rtt = now.since(opened);
-            let rto = self.rtt + (self.rtt * 2).max(VARIATION);
-            self.rto = self.tick.map_or(rto, |tick| Dur(rto.0.div_ceil(tick.0) * tick.0));
-        }
+    /// (`tcp_synack_rtt_meas`, `tcp_rtt_estimator`), and is returned.
+    pub fn measure(&mut self, now: Time) -> Option<Dur> {
+        let opened = self.opened.take()?;
+        self.rtt = now.since(opened);
+        let rto = self.rtt + (self.rtt * 2).max(VARIATION);
+        self.rto = self.tick.map_or(rto, |tick| Dur(rto.0.div_ceil(tick.0) * tick.0));
+        Some(self.rtt)
+    }
+
+    /// Acknowledges the next segment at once, since the receive window has grown (`tcp_grow_window`).
+    pub fn grown(&mut self) {
+        self.at_once |= 1;
+    }
+    /// Acknowledges no more segments at once, since the receive buffer is half full (`__tcp_select_window`).
+    pub fn filled(&mut self) {
+        self.at_once = 0;
     }
 
     /// Processes the arrival of the next segment in order (`tcp_event_data_recv`). `marked`: it has the mark of
     /// congestion; `cwr`: the sender confirms its response; `changed`: with accurate echoes, the mark differs from that
     /// of the segment before; `None`: the echo is classic. Returns `true` if it is acknowledged at once.
     pub fn in_order(&mut self, now: Time, marked: bool, cwr: bool, changed: Option<bool>) -> bool {
-        self.measure(now);
         let pause = self.whole(now.since(Time::ZERO)) - self.whole(self.last.since(Time::ZERO));
         if self.delay == Dur::ZERO {
-            self.at_once = MOST;
+            self.increase(MOST);
             self.delay = LEAST;
         } else if pause <= LEAST / 2 {
             self.delay = self.whole(self.delay / 2) + LEAST / 2;
         } else if pause < self.delay {
             self.delay = (self.whole(self.delay / 2) + pause).min(self.rto);
         } else if pause > self.rto {
-            self.at_once = self.at_once.max(MOST);
+            self.increase(MOST);
         }
         self.last = now;
         self.repeated = 0;
@@ -132,8 +143,8 @@ impl Quick {
         now || self.at_once > 0
     }
 
-    /// Processes an acknowledgement of a segment in order while later ones are held: it is sent at once, and counts among
-    /// those out of order (`__tcp_ack_snd_check`).
+    /// Processes an acknowledgement of a segment in order while later ones are held, and less than two segments have arrived or
+    /// the window has become smaller: it is sent at once, and counts among those out of order (`__tcp_ack_snd_check`).
     pub fn fills_partly(&mut self) {
         if self.at_once == 0 {
             self.repeated = 1;
@@ -146,23 +157,40 @@ impl Quick {
         seq % period == period - 1
     }
 
+    /// Acknowledges at least the next `count` segments at once, if the window allows (`tcp_incr_quickack`).
+    fn increase(&mut self, count: u32) {
+        self.at_once = self.at_once.max(count.min(self.most));
+    }
     /// Acknowledges the next `count` segments at once (`tcp_enter_quickack_mode`).
     fn hurry(&mut self, count: u32) {
-        self.at_once = self.at_once.max(count);
+        self.increase(count);
         self.delay = LEAST;
+    }
+    /// Notes that a window of `segments` full segments is offered (`tcp_incr_quickack`).
+    pub fn offered(&mut self, segments: u32) {
+        /// Number of segments with a window of less than two segments.
+        const LEAST_COUNT: u32 = 2;
+        self.most = if segments < 2 { LEAST_COUNT } else { segments / 2 };
     }
 
     /// Processes a segment that had been received before (`tcp_data_queue`).
-    pub fn again(&mut self, now: Time) {
-        self.measure(now);
+    pub fn again(&mut self) {
         self.hurry(MOST);
+    }
+
+    /// Returns `true` if the combined acknowledgement, if there is one, is sent before the blocks change by a segment that
+    /// is in, or adjacent to, the block with `place` others before it: later acknowledgements might not carry that block
+    /// (`tcp_sack_new_ofo_skb`, `tcp_sack_compress_send_ack`).
+    pub fn is_pressed(&self, place: usize) -> bool {
+        /// Number of blocks that acknowledgements are certain to carry (`TCP_SACK_BLOCKS_EXPECTED`).
+        const CARRIED: usize = 2;
+        self.combined > 0 && place >= CARRIED
     }
 
     /// Processes a segment out of order. Returns the delay of its acknowledgement (`__tcp_ack_snd_check`): zero for the
     /// first three since the last advance; then acknowledgements are combined for 5 % of the round-trip time, at most 1
-    /// ms, plus [`SLACK`].
-    pub fn out_of_order(&mut self, now: Time) -> Dur {
-        self.measure(now);
+    /// ms, plus [`SLACK`]. `rtt`: the round-trip time that the receive buffer has measured, if there is one.
+    pub fn out_of_order(&mut self, rtt: Option<Dur>) -> Dur {
         if self.at_once > 0 || self.combined >= COMBINED {
             return Dur::ZERO;
         }
@@ -172,7 +200,9 @@ impl Quick {
         }
         self.combined += 1;
         // Without a round-trip time of its own the receiver takes the upper bound.
-        SLACK + if self.rtt == Dur::ZERO { COMBINES } else { COMBINES.min(self.rtt / 20) }
+        let own = (self.rtt > Dur::ZERO).then_some(self.rtt);
+        let shortest = own.into_iter().chain(rtt).min();
+        SLACK + shortest.map_or(COMBINES, |rtt| COMBINES.min(rtt / 20))
     }
 
     /// Processes the transmission of an acknowledgement (`tcp_event_ack_sent`, `tcp_dec_quickack_mode`).
@@ -219,6 +249,7 @@ mod tests {
     fn settled() -> Quick {
         let mut quick = Quick::new(None);
         quick.open(at(0));
+        assert_eq!(quick.measure(at(60)), Some(MS(60)));
         for i in 0..16 {
             assert!(quick.in_order(at(60 + i), false, false, None), "segment {i}");
             quick.sent();
@@ -286,20 +317,20 @@ mod tests {
     fn acknowledgements_of_segments_out_of_order_are_combined_after_the_third() {
         let mut quick = settled();
         for _ in 0..3 {
-            assert_eq!(quick.out_of_order(at(80)), Dur::ZERO);
+            assert_eq!(quick.out_of_order(None), Dur::ZERO);
             quick.sent();
         }
         for _ in 0..44 {
-            assert_eq!(quick.out_of_order(at(81)), MS(1) + SLACK);
+            assert_eq!(quick.out_of_order(None), MS(1) + SLACK);
         }
-        assert_eq!(quick.out_of_order(at(81)), Dur::ZERO);
+        assert_eq!(quick.out_of_order(None), Dur::ZERO);
         quick.sent();
-        assert_eq!(quick.out_of_order(at(82)), MS(1) + SLACK);
+        assert_eq!(quick.out_of_order(None), MS(1) + SLACK);
         quick.in_order(at(83), false, false, None);
-        assert_eq!(quick.out_of_order(at(84)), Dur::ZERO);
+        assert_eq!(quick.out_of_order(None), Dur::ZERO);
         quick.rtt = MS(10);
         quick.repeated = 3;
-        assert_eq!(quick.out_of_order(at(85)), Dur::from_us(500) + SLACK);
+        assert_eq!(quick.out_of_order(None), Dur::from_us(500) + SLACK);
     }
 
     /// In ticks of 10 ms (`tcp_jiffies32`): from 75 ms to 114 ms are 4 ticks, so that the delay is 2 + 4 = 6 ticks, and a
@@ -327,14 +358,15 @@ mod tests {
     fn a_segment_that_fills_a_part_of_a_gap_counts_among_those_out_of_order() {
         let mut quick = settled();
         quick.fills_partly();
-        assert_eq!([80, 81, 82].map(|ms| quick.out_of_order(at(ms)) == Dur::ZERO), [true, true, false]);
+        let at_once = [(); 3].map(|()| quick.out_of_order(None) == Dur::ZERO);
+        assert_eq!(at_once, [true, true, false]);
     }
 
     /// `tcp_data_queue`: a segment that had been received leads to 16 quick acknowledgements.
     #[test]
     fn a_segment_received_twice_leads_to_quick_acknowledgements() {
         let mut quick = settled();
-        quick.again(at(80));
+        quick.again();
         for i in 0..16 {
             assert!(quick.in_order(at(81 + i), false, false, None), "segment {i}");
             quick.sent();

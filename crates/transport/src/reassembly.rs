@@ -61,6 +61,11 @@ impl Reassembly {
         self.runs.is_empty()
     }
 
+    /// Returns the number of runs of consecutive segments.
+    pub(crate) fn runs(&self) -> u64 {
+        self.runs.len() as u64
+    }
+
     /// Returns the number of segments held.
     pub(crate) fn segments(&self) -> u64 {
         self.runs.iter().map(|run| u64::from(run.end.wrapping_sub(run.start))).sum()
@@ -146,6 +151,16 @@ impl Reassembly {
             }
         }
         blocks
+    }
+
+    /// Returns the number of recent runs before the one that segment `seq` is in or adjacent to; if there is no such run, that
+    /// of all recent ones.
+    pub(crate) fn place(&self, seq: u32) -> usize {
+        let recent = self.recent.as_ref().map_or(&[][..], |recent| recent.as_slice());
+        let after = seq.wrapping_add(1);
+        let extends = |run: &Run| !before(after, run.start) && !before(run.end, seq);
+        let mut runs = recent.iter().map(|other| self.run_of(*other));
+        runs.position(|run| run.is_some_and(extends)).unwrap_or(recent.len())
     }
 
     /// Returns the run that contains segment `seq`; `None`: the segment is not held.

@@ -3,6 +3,7 @@
 use crate::params::{AckClock, EcnMode, Form, Recovery, Tcp};
 use crate::quick::Quick;
 use crate::reassembly::Reassembly;
+use crate::receive_buffer::{Held, ReceiveBuffer};
 use crate::seq::before;
 use crate::tick;
 use crate::wire::{Ack, Block, EcnEcho};
@@ -80,6 +81,19 @@ struct Special {
     notification: Option<Notification>,
     /// State of Linux's rules; `None`: those of RFC 5681.
     quick: Option<Quick>,
+    /// What a record has about the segment that arrives; `None`: the segment is not from a record.
+    recorded: Option<Recorded>,
+    /// The receive buffer, with which acknowledgements offer a window; `None`: the window is constant.
+    buffer: Option<ReceiveBuffer>,
+}
+
+/// What a record has about a segment, and the model derives otherwise.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recorded {
+    /// `true` if the segment has the flag PSH.
+    pub pushed: bool,
+    /// Time of the acknowledgement whose timestamp the segment echoes.
+    pub asked: Time,
 }
 
 /// State of congestion notifications.
@@ -97,7 +111,9 @@ impl Receiver {
         let (ecn, needs) = (tcp.ecn != EcnMode::Off, tcp.congestion_control.needs());
         let notification = needs.notification.map(|interval| Notification { interval, earliest: Time::ZERO });
         let quick = (tcp.delayed_ack.form == Form::Linux).then(|| Quick::new(tcp.timers.tick));
-        let special = Special { ecn, measures: needs.delay, delay: Dur::ZERO, notification, quick };
+        let buffer = tcp.receive_buffer.as_ref().map(|buffer| ReceiveBuffer::new(buffer, tcp.segment.0));
+        let special =
+            Special { ecn, measures: needs.delay, delay: Dur::ZERO, notification, quick, recorded: None, buffer };
         let special = (needs.delay || notification.is_some() || quick.is_some()).then(|| Box::new(special));
         Receiver {
             next: 0,
@@ -143,7 +159,7 @@ impl Receiver {
         self.pending += 1;
         let at_once = self.pending >= self.every.into() || self.eager;
         if early.is_none() && at_once {
-            return Some(self.acknowledge(Block::default(), self.recent));
+            return Some(self.acknowledge(now, Block::default(), self.recent));
         }
         let due = if at_once { now } else { self.due(now) };
         self.deadline = if early.is_some() { due } else { self.deadline.min(due) };
@@ -163,6 +179,7 @@ impl Receiver {
                 syn: true,
                 echo: sent,
                 delay: Dur::ZERO,
+                window: self.buffer().map_or(Ack::UNLIMITED, |buffer| buffer.segments()),
                 sack: Default::default(),
             });
         }
@@ -172,6 +189,8 @@ impl Receiver {
             self.recent = sent;
         }
         let early = self.observe(now, (seq, payload), sent, ce, cwr);
+        let held = self.held_segments();
+        let pressed = if early.is_none() { self.pressed(now, seq) } else { None };
         let mut duplicate = Block::default();
         let mut due = None;
         let mut at_once = true;
@@ -187,13 +206,20 @@ impl Receiver {
                 if held.is_empty() {
                     self.held = None;
                 }
+                if bytes > 0
+                    && let Some(buffer) = self.buffer()
+                {
+                    buffer.release(bytes);
+                }
             }
             self.pending += 1;
             at_once |= self.pending >= self.every.into() || self.eager;
             let one = self.next.wrapping_sub(self.acknowledged) < self.every.into();
-            if self.held.is_some()
-                && one
-                && let Some(quick) = self.quick()
+            let held = self.held_segments();
+            if held.runs > 0
+                && let Some(special) = &mut self.special
+                && let Some(quick) = &mut special.quick
+                && (one || special.buffer.as_ref().is_some_and(|buffer| buffer.is_shrinking(held)))
             {
                 quick.fills_partly();
             }
@@ -201,25 +227,55 @@ impl Receiver {
             self.duplicates += 1;
             duplicate = Block { start: seq, end: seq.wrapping_add(1) };
             if let Some(quick) = self.quick() {
-                quick.again(now);
+                quick.again();
             }
-        } else if let Some(quick) = self.quick() {
-            let delay = quick.out_of_order(now);
-            at_once = delay == Dur::ZERO;
-            due = Some(now + delay);
+        } else if let Some(special) = &mut self.special
+            && let Some(quick) = &mut special.quick
+        {
+            let mut rtt = None;
+            if let Some(buffer) = &mut special.buffer {
+                if buffer.grow(payload.into(), held) {
+                    quick.grown();
+                }
+                rtt = Some(buffer.rtt());
+            }
+            if pressed.is_none() {
+                let delay = quick.out_of_order(rtt);
+                at_once = delay == Dur::ZERO;
+                due = Some(now + delay);
+            }
         }
         let due = due.unwrap_or_else(|| self.due(now));
-        if let Some(early) = early {
+        let ack = if pressed.is_some() {
+            pressed
+        } else if early.is_some() {
             // A segment releases one acknowledgement; a second one that is due at once follows by the timer.
             self.deadline = if at_once { now } else { due };
-            return Some(early);
-        }
-        if at_once {
+            early
+        } else if at_once {
             let echo = if earliest || in_order { self.recent } else { sent };
-            return Some(self.acknowledge(duplicate, echo));
+            Some(self.acknowledge(now, duplicate, echo))
+        } else {
+            self.deadline = self.deadline.min(due);
+            None
+        };
+        let held = self.held_segments();
+        if let Some(buffer) = self.buffer() {
+            buffer.read();
+            if in_order && buffer.has_opened(held) {
+                self.eager = true;
+                self.deadline = now;
+            }
         }
-        self.deadline = self.deadline.min(due);
-        None
+        ack
+    }
+
+    /// Returns the combined acknowledgement that is sent before segment `seq`, which is out of order, changes its blocks. The
+    /// segment has no other one (`tcp_ack_snd_check`).
+    fn pressed(&mut self, now: Time, seq: u32) -> Option<Ack> {
+        let place = self.held.as_ref()?.place(seq);
+        let is_pressed = before(self.next, seq) && self.quick()?.is_pressed(place);
+        is_pressed.then(|| self.acknowledge(now, Block::default(), self.recent))
     }
 
     /// Stores a segment that is out of order; returns `false` if it was stored already.
@@ -254,19 +310,32 @@ impl Receiver {
         if now < self.deadline {
             return None;
         }
+        if let Some(buffer) = self.buffer() {
+            buffer.read();
+        }
         // A deadline at the arrival of a segment is not a delay.
         if !self.eager
             && let Some(quick) = self.quick()
         {
             quick.expired();
         }
-        Some(self.acknowledge(Block::default(), self.recent))
+        Some(self.acknowledge(now, Block::default(), self.recent))
     }
 
+    /// Returns the numbers of the segments that are held because they arrived out of order, and of their runs.
+    #[inline]
+    fn held_segments(&self) -> Held {
+        self.held.as_ref().map_or(Held::default(), |held| Held { segments: held.segments(), runs: held.runs() })
+    }
     /// Returns the state of Linux's rules; `None`: they are not used.
     #[inline]
     fn quick(&mut self) -> Option<&mut Quick> {
         self.special.as_mut()?.quick.as_mut()
+    }
+    /// Returns the receive buffer; `None`: the window is constant.
+    #[inline]
+    fn buffer(&mut self) -> Option<&mut ReceiveBuffer> {
+        self.special.as_mut()?.buffer.as_mut()
     }
 
     /// Processes the ECN flags of segment `seq`, sent at `sent`, and measures its one-way delay. If the echo is accurate and
@@ -280,7 +349,7 @@ impl Receiver {
         if self.special.is_some() {
             self.observe_specially(now, segment, sent, ce, cwr)
         } else {
-            self.process_ecn(ce, cwr)
+            self.process_ecn(now, ce, cwr)
         }
     }
 
@@ -294,7 +363,19 @@ impl Receiver {
         ce: bool,
         cwr: bool,
     ) -> Option<Ack> {
+        let held = self.held_segments();
         let special = self.special.as_mut()?;
+        let recorded = special.recorded.take();
+        if let Some(quick) = &mut special.quick {
+            let opened = quick.measure(now);
+            if let Some(buffer) = &mut special.buffer {
+                buffer.read();
+                if let Some(rtt) = opened {
+                    buffer.open(now, rtt, sent);
+                }
+                buffer.measure(now, sent, recorded.map(|segment| segment.asked));
+            }
+        }
         if let Some(notification) = special.notification.as_mut().filter(|_| special.ecn) {
             self.ece = ce && now >= notification.earliest;
             if self.ece {
@@ -305,7 +386,7 @@ impl Receiver {
         let echoes = special.ecn && special.notification.is_none();
         let before = self.ece;
         // An acknowledgement of the segments before this one has the delay of the last of them.
-        let early = if echoes { self.process_ecn(ce, cwr) } else { None };
+        let early = if echoes { self.process_ecn(now, ce, cwr) } else { None };
         let (next, accurate) = (self.next, self.accurate);
         let Some(special) = &mut self.special else { return early };
         if special.measures {
@@ -313,8 +394,19 @@ impl Receiver {
         }
         if let Some(quick) = special.quick.as_mut().filter(|_| seq == next) {
             let [ce, cwr] = [ce, cwr].map(|flag| flag && echoes);
-            self.eager = quick.in_order(now, ce, cwr, accurate.then_some(echoes && ce != before))
-                || Quick::is_pushed(seq, payload);
+            self.eager = quick.in_order(now, ce, cwr, accurate.then_some(echoes && ce != before));
+            let pushed = if let Some(buffer) = &mut special.buffer {
+                let pushed = buffer.is_pushed(payload.into());
+                buffer.advance(now, payload.into());
+                if buffer.grow(payload.into(), held) {
+                    quick.grown();
+                    self.eager = true;
+                }
+                pushed
+            } else {
+                Quick::is_pushed(seq, payload)
+            };
+            self.eager |= recorded.map_or(pushed, |segment| segment.pushed);
             self.timeout = quick.delay();
         }
         early
@@ -322,9 +414,10 @@ impl Receiver {
 
     /// Processes the ECN flags of a segment for an echo.
     #[inline]
-    fn process_ecn(&mut self, ce: bool, cwr: bool) -> Option<Ack> {
+    fn process_ecn(&mut self, now: Time, ce: bool, cwr: bool) -> Option<Ack> {
         if self.accurate {
-            let early = (ce != self.ece && self.pending > 0).then(|| self.acknowledge(Block::default(), self.recent));
+            let early =
+                (ce != self.ece && self.pending > 0).then(|| self.acknowledge(now, Block::default(), self.recent));
             self.ece = ce;
             return early;
         }
@@ -336,7 +429,7 @@ impl Receiver {
     /// Returns an acknowledgement of all segments received, which echoes the transmission time `echo`, and cancels a
     /// delayed acknowledgement.
     #[inline]
-    fn acknowledge(&mut self, duplicate: Block, echo: Time) -> Ack {
+    fn acknowledge(&mut self, now: Time, duplicate: Block, echo: Time) -> Ack {
         self.pending = 0;
         self.deadline = Time::NEVER;
         self.acknowledged = self.next;
@@ -345,13 +438,33 @@ impl Receiver {
             Some(held) => held.blocks(duplicate),
             None => [duplicate, Block::default(), Block::default()],
         };
-        let delay = self.special.as_mut().map_or(Dur::ZERO, |special| {
+        let (mut delay, mut window) = (Dur::ZERO, Ack::UNLIMITED);
+        if self.special.is_some() {
+            (delay, window) = self.acknowledge_specially(now);
+        }
+        Ack { next: self.next, ece: self.ece, syn: false, echo, delay, window, sack }
+    }
+
+    /// Returns the one-way delay and the window of an acknowledgement that is sent now.
+    #[inline(never)]
+    fn acknowledge_specially(&mut self, now: Time) -> (Dur, u32) {
+        let held = self.held_segments();
+        let Some(special) = &mut self.special else { return (Dur::ZERO, Ack::UNLIMITED) };
+        let mut window = Ack::UNLIMITED;
+        if let Some(buffer) = &mut special.buffer {
+            let is_full;
+            (window, is_full) = buffer.offer(now, held);
             if let Some(quick) = &mut special.quick {
-                quick.sent();
+                quick.offered(window);
+                if is_full {
+                    quick.filled();
+                }
             }
-            special.delay
-        });
-        Ack { next: self.next, ece: self.ece, syn: false, echo, delay, sack }
+        }
+        if let Some(quick) = &mut special.quick {
+            quick.sent();
+        }
+        (special.delay, window)
     }
 
     /// Resets the receiver for a new connection of `tcp`, whose first segment is `start` ([`Sender::reopen`]).
@@ -368,6 +481,20 @@ impl Receiver {
     pub(crate) fn start_at(&mut self, seq: u32) {
         self.next = seq;
         self.acknowledged = seq;
+    }
+
+    /// Processes a segment of a record as [`Receiver::on_segment`].
+    pub(crate) fn on_recorded_segment(
+        &mut self,
+        now: Time,
+        (seq, payload): (u32, u16),
+        recorded: Recorded,
+        (ce, cwr): (bool, bool),
+    ) -> Option<Ack> {
+        if let Some(special) = &mut self.special {
+            special.recorded = Some(recorded);
+        }
+        self.on_segment(now, seq, payload, now, ce, cwr)
     }
 
     /// Returns the next segment expected in order.

@@ -69,12 +69,18 @@ pub struct Ack {
     /// One-way delay of the last segment that arrived, from its transmission to its arrival (RFC 6817 section 2.3).
     /// Zero: the receiver does not measure it ([`Needs::delay`](crate::cc::Needs::delay)).
     pub delay: Dur,
+    /// Number of segments from `next` on that the receive window allows (RFC 9293 section 3.8.6); [`Ack::UNLIMITED`]: the
+    /// acknowledgement has no window, and the last one holds.
+    pub window: u32,
     /// Selective acknowledgement, the block with the newest arrival first (RFC 2018); empty blocks have `start == end`.
     /// If the first block is below `next` or inside the second block, it reports a duplicate (RFC 2883).
     pub sack: [Block; 3],
 }
 
 impl Ack {
+    /// Value of `window` in acknowledgements without a window.
+    pub const UNLIMITED: u32 = u32::MAX;
+
     /// Returns `true` if the acknowledgement carries a block.
     pub fn has_sack(&self) -> bool {
         self.sack[0].start != self.sack[0].end

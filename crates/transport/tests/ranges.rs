@@ -194,6 +194,25 @@ fn a_form_of_linux_refuses_the_parameters_that_it_does_not_have() {
     }
 }
 
+/// A receive buffer needs what it is part of in Linux, takes the place of a constant window, and has sizes in a range.
+#[test]
+fn a_receive_buffer_is_refused_without_linux_and_out_of_range() {
+    let refused = |more: serde_json::Value, word: &str| {
+        let mut table = json!({ "delayed-ack": { "form": "linux" }, "receive-buffer": {} });
+        table.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let tcp: tailback_transport::Tcp = tailback_document::decode(table).expect("the test's parameters decode");
+        let found = tcp.check().map_err(|e| e.to_string());
+        assert!(found.as_ref().is_err_and(|e| e.contains(word)), "{more}: {found:?}");
+    };
+    refused(json!({ "delayed-ack": {} }), "needs `delayed-ack.form = \"linux\"`");
+    refused(json!({ "handshake": false }), "needs `delayed-ack.form");
+    refused(json!({ "recovery": { "kind": "newreno" } }), "needs `delayed-ack.form");
+    refused(json!({ "receive-window": 100 }), "cannot be combined with `receive-window`");
+    refused(json!({ "receive-buffer": { "initial": "16383B" } }), "write 16384B to 1073741824B");
+    refused(json!({ "receive-buffer": { "max": "131071B" } }), "write 131072B to 1073741824B");
+    refused(json!({ "receive-buffer": { "max": "1073741825B" } }), "write 131072B to 1073741824B");
+}
+
 /// The defaults of RFC 5681, RFC 9438, RFC 8257, the BBR draft and the papers of DCQCN, TIMELY, HPCC and Swift; of SubTCP
 /// and Swift's delays as documented.
 #[test]

@@ -181,7 +181,7 @@ impl Script {
         };
         let echo = echo.or_else(|| self.last.get(&cause).copied()).unwrap_or(Time::ZERO);
         blocks.resize(3, Block::default());
-        Ack { next, ece, syn, echo, delay: Dur::ZERO, sack: [blocks[0], blocks[1], blocks[2]] }
+        Ack { next, ece, syn, echo, delay: Dur::ZERO, window: Ack::UNLIMITED, sack: [blocks[0], blocks[1], blocks[2]] }
     }
 
     /// Compares a quantity of the sender with its expected value.

@@ -434,7 +434,15 @@ fn a_reopened_sender_renews_its_control() {
     let first = sender.poll(now).expect("a segment").seq;
     sender.on_ack(
         at(105),
-        &Ack { next: first + 1, ece: false, syn: false, echo: at(5), delay: Dur::ZERO, sack: [Block::default(); 3] },
+        &Ack {
+            next: first + 1,
+            ece: false,
+            syn: false,
+            echo: at(5),
+            delay: Dur::ZERO,
+            window: Ack::UNLIMITED,
+            sack: [Block::default(); 3],
+        },
         None,
     );
     for opening in 1..=3u32 {

@@ -27,6 +27,8 @@ Table = Mapping[str, Any]
 
 CONTROLS = {"reno": "reno", "cubic": "cubic", "bbr": "bbr", "dctcp": "dctcp"}
 """Congestion controls of Linux 6.1 by those of scenarios."""
+RECEIVE_BUFFER = (131_072, 64_000_000)
+"""Size of a receive buffer of the guest at the start, and its largest size, bytes (`tcp_rmem` in init.sh)."""
 STEP_S = 0.005
 """Interval of the samples of the queue, seconds."""
 HASHING = frozenset({"fq_codel", "fq_pie", "sfb", "sfq", "cake"})
@@ -350,6 +352,7 @@ def _tcp(transport: Table | None, where: str) -> tuple[dict[str, Any], list[str]
     notes = [f"{where}: TCP has Linux's own parameters, apart from congestion control, ECN, SACK, timestamps and sizes"]
     if transport.get("preset") is None:
         notes.append(f'{where}: `preset = "linux-6.1"` selects those of Linux\'s parameters that Tailback has')
+    notes += _buffer(transport, where)
     timestamps = bool(transport["timestamps"])
     if header + segment > 1500:
         raise Refused(f"{where}: the guest has packets of at most 1500 B")
@@ -366,6 +369,18 @@ def _tcp(transport: Table | None, where: str) -> tuple[dict[str, Any], list[str]
         "sack": recovery == "sack",
         "timestamps": timestamps,
     }, notes
+
+
+def _buffer(transport: Table, where: str) -> list[str]:
+    """Return how the guest's receive buffers (`tcp_rmem` in init.sh) differ from the scenario's."""
+    buffer = transport.get("receive-buffer")
+    if buffer is None:
+        return [f"{where}: the guest's receive buffers, which grow from 128 KiB, may limit the window; `receive-buffer` does, too"]
+    sizes = [_native.parse_bytes(buffer[key]) for key in ("initial", "max")]
+    if sizes == list(RECEIVE_BUFFER):
+        return []
+    initial, most = RECEIVE_BUFFER
+    return [f"{where}: the guest's receive buffers have {initial} B, and at most {most} B, instead of {sizes[0]} B and {sizes[1]} B"]
 
 
 def _routes(links: Sequence[Link], nodes: Sequence[str], goal: str) -> dict[str, tuple[Link, int]]:

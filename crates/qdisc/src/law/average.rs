@@ -95,6 +95,17 @@ impl Average {
             Idle::None => self.value * kept + self.weight * waiting,
         };
     }
+    /// Takes a sample as Linux does (`red_calc_qavg` of `include/net/red.h`), whose average is a multiple of the weight:
+    /// the sample is compared with the whole part of the average. An average of packets is thus half a packet larger than
+    /// that of [`Average::sample`] where the queue is steady.
+    pub fn sample_whole(&mut self, now: Time, waiting: f64) {
+        self.value = match self.idle_since.take() {
+            Some(since) if self.idle_form != Idle::None => {
+                (self.aged(now.since(since), 0.0) / self.weight).floor() * self.weight
+            }
+            _ => self.value + self.weight * (waiting - self.value.floor()),
+        };
+    }
     /// Returns the average aged by an idle time, and by `more` samples of an empty queue.
     fn aged(&self, idle: Dur, more: f64) -> f64 {
         let missed = (self.packets_per_second * idle.as_secs()).floor();

@@ -32,6 +32,8 @@ pub struct Red {
     adaptive: Option<Box<Adaptive>>,
     /// `true` if `count` is "bytes".
     count_bytes_of_queue: bool,
+    /// `true` if max_p does not adapt and the form is not "linux".
+    only_samples: bool,
     /// `true` if the last arrival found the average at or above `min`.
     above_min: bool,
     gentle: bool,
@@ -123,6 +125,7 @@ impl Red {
             mark_limit: params.mark_limit.map(|limit| limit.0),
             above_max: params.above_max,
             adaptive: params.adaptive.clone().map(Box::new),
+            only_samples: params.adaptive.is_none() && params.form == Form::Published,
             bottom,
             average: Average::new(params.weight(packets_per_second), params.idle, packets_per_second),
             max_p: params.max_p.0,
@@ -182,10 +185,10 @@ impl Red {
     #[inline]
     pub fn observe(&mut self, now: Time, queue: Backlog) -> u64 {
         let waiting = if self.count_bytes_of_queue { queue.bytes } else { queue.packets };
-        if self.adaptive.is_some() {
-            self.sample_and_adapt(now, waiting);
-        } else {
+        if self.only_samples {
             self.average.sample(now, waiting as f64);
+        } else {
+            self.sample_and_adapt(now, waiting);
         }
         waiting
     }
@@ -193,9 +196,9 @@ impl Red {
     fn sample_and_adapt(&mut self, now: Time, waiting: u64) {
         if self.form == Form::Linux {
             self.adapt_by_timer(now);
-        }
-        self.average.sample(now, waiting as f64);
-        if self.form == Form::Published {
+            self.average.sample_whole(now, waiting as f64);
+        } else {
+            self.average.sample(now, waiting as f64);
             self.adapt(now);
         }
     }

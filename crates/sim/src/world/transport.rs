@@ -157,13 +157,13 @@ impl World {
             return self.transports.long.take(packet.born.0 as u32);
         }
         let (delay, sack) = (Dur::ZERO, Default::default());
-        Ack { next: packet.seq, ece: packet.echo(), syn: false, echo: packet.born, delay, sack }
+        Ack { next: packet.seq, ece: packet.echo(), syn: false, echo: packet.born, delay, window: Ack::UNLIMITED, sack }
     }
 
     /// Sends an acknowledgement.
     #[inline(always)]
     fn acknowledge(&mut self, connection: u32, ack: Ack) {
-        let is_long = ack.syn || ack.has_sack() || ack.delay != Dur::ZERO;
+        let is_long = ack.syn || ack.has_sack() || ack.delay != Dur::ZERO || ack.window != Ack::UNLIMITED;
         let word = if is_long { self.transports.store_long_ack(ack) } else { ack.echo };
         let flow = self.transports.ack_flow(connection);
         let incoming = &self.transports.incoming[connection as usize];

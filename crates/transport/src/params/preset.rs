@@ -58,6 +58,12 @@ fn linux(table: &Map<String, Value>) -> Map<String, Value> {
     for key in ["ecn-retransmissions", "ecn-control"] {
         defaults[key] = (control == "dctcp").into();
     }
+    // `tcp_rmem`; a constant window takes its place.
+    let is_null = |key: &str| table.get(key).is_none_or(Value::is_null);
+    if is_null("receive-window") && table.get("handshake") != Some(&false.into()) && kind("recovery", "sack") == "sack"
+    {
+        defaults["receive-buffer"] = json!({ "initial": "131072B", "max": "6291456B" });
+    }
     if CONTROLS.contains(&control.as_str()) {
         defaults["congestion-control"]["form"] = "linux".into();
     }

@@ -1,8 +1,10 @@
 //! Parameters of a TCP connection.
 
 use super::floor::EcnFloor;
+use super::form::Form;
 use super::limited::LimitedTransmit;
 use super::preset::Preset;
+use super::receive_buffer::ReceiveBuffer;
 use super::recovery::Recovery;
 use super::reservation::Reservation;
 use super::timers::{DelayedAck, Timers};
@@ -48,6 +50,10 @@ pub struct Tcp {
     pub initial_ssthresh: Option<u32>,
     /// Window offered by the receiver, segments, 1 to 2^30. Default: unlimited.
     pub receive_window: Option<u32>,
+    /// Receive buffer that grows, in place of a constant `receive-window`; needs `delayed-ack.form = "linux"`, `handshake` and
+    /// recovery "sack". Default: none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub receive_buffer: Option<ReceiveBuffer>,
     /// `true` if the sender restarts from the initial window after an idle time longer than the
     /// retransmission timeout (RFC 5681 section 4.1). Default true.
     pub slow_start_restart: bool,
@@ -189,6 +195,7 @@ impl Default for Tcp {
             initial_window: InitialWindow::Segments(10),
             initial_ssthresh: None,
             receive_window: None,
+            receive_buffer: None,
             slow_start_restart: true,
             window_validation: WindowValidation::Flight,
             delayed_ack: DelayedAck::default(),
@@ -240,6 +247,7 @@ impl Tcp {
         self.recovery.check().map_err(|e| e.within("recovery"))?;
         self.delayed_ack.check().map_err(|e| e.within("delayed-ack"))?;
         self.timers.check().map_err(|e| e.within("timers"))?;
+        self.check_receive_buffer()?;
         if self.spurious_timeout == SpuriousTimeout::Eifel && !self.timestamps {
             return Err(Invalid::new("spurious-timeout", "\"eifel\" needs `timestamps = true`; write it or \"f-rto\""));
         }
@@ -249,6 +257,21 @@ impl Tcp {
             return Err(Invalid::new("dsack-undo", message));
         }
         self.check_reservation()
+    }
+
+    /// Checks the receive buffer, and that the other parameters allow one.
+    fn check_receive_buffer(&self) -> Result<(), Invalid> {
+        let Some(buffer) = &self.receive_buffer else { return Ok(()) };
+        buffer.check().map_err(|e| e.within("receive-buffer"))?;
+        let as_linux = self.delayed_ack.form == Form::Linux && self.handshake;
+        let needs = if self.receive_window.is_some() {
+            "cannot be combined with `receive-window`; remove one of them"
+        } else if !as_linux || !matches!(self.recovery, Recovery::Sack(_)) {
+            "needs `delayed-ack.form = \"linux\"`, `handshake = true` and recovery \"sack\"; write them, or remove it"
+        } else {
+            return Ok(());
+        };
+        Err(Invalid::new("receive-buffer", needs))
     }
 
     /// Checks the reservation, and that the other parameters allow one.

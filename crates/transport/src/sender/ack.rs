@@ -21,6 +21,9 @@ impl Sender {
         if ack.syn || outside || self.state == State::Closed {
             return self.on_late_ack(now, ack);
         }
+        if ack.window != Ack::UNLIMITED {
+            self.take_window(ack.next, ack.window);
+        }
         if self.plain {
             self.process_ack::<true>(now, ack, None);
         } else if let Some(cold) = self.cold.as_mut().filter(|cold| !cold.early.is_empty()) {

@@ -195,6 +195,9 @@ pub(super) struct Board {
     /// retransmitted, outside of a recovery.
     pub disordered: bool,
     pub prr: Prr,
+    /// Number of segments from the first one that is not acknowledged on that the receiver allows. `None`: acknowledgements
+    /// have no window.
+    pub offered: Option<u32>,
 }
 
 impl Board {
@@ -226,6 +229,7 @@ impl Board {
             expired: false,
             disordered: false,
             prr: Prr::default(),
+            offered: None,
         }
     }
 

@@ -151,7 +151,7 @@ mod tests {
         for (place, (start, end)) in sack.iter_mut().zip(blocks) {
             *place = Block { start: *start, end: *end };
         }
-        let ack = Ack { next, ece: false, syn: false, echo: at(ms), delay: Dur::ZERO, sack };
+        let ack = Ack { next, ece: false, syn: false, echo: at(ms), delay: Dur::ZERO, window: Ack::UNLIMITED, sack };
         let update = board.on_ack(at(ms), &ack, 5, None);
         board.audit();
         update

@@ -60,6 +60,9 @@ use std::sync::Arc;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
+/// Window in place of an unlimited one, segments.
+const UNLIMITED: u32 = 1 << 30;
+
 /// The sending end of a connection.
 ///
 /// After each call of [`Sender::offer`], [`Sender::on_ack`] or [`Sender::on_timer`], the caller calls [`Sender::poll`]
@@ -252,14 +255,29 @@ impl Sender {
         let minimum = u32::from(self.window.cwnd >= 1.0);
         (self.window.cwnd as u32).saturating_add_signed(self.repair.inflation).max(minimum)
     }
+    /// Returns the segment after the last one that the receive window allows.
+    #[inline]
+    fn limit(&self) -> u32 {
+        let offered = self.board.as_ref().and_then(|board| board.offered).or(self.tcp.receive_window);
+        self.seq.una.wrapping_add(offered.unwrap_or(UNLIMITED))
+    }
+    /// Processes the window of an acknowledgement of all segments before `next`, which is not before the first one that is
+    /// not acknowledged (RFC 9293 section 3.10.7.4, `tcp_may_update_window`).
+    ///
+    /// Without an open window one segment may be outstanding, in place of the probes of RFC 9293 section 3.8.6.1.
+    fn take_window(&mut self, next: u32, window: u32) {
+        let una = self.seq.una;
+        if let Some(board) = &mut self.board {
+            let window = window.clamp(1, UNLIMITED);
+            let larger = board.offered.is_none_or(|offered| offered < window);
+            if next != una || larger {
+                board.offered = Some(window);
+            }
+        }
+    }
     /// Returns `true` if no new segment may be sent before the timer expires or the window opens.
     #[inline]
     fn waits(&self) -> bool {
         self.ecn.held || self.window.cwnd < 1.0
-    }
-    /// Returns the segment after the last one that the receive window allows.
-    #[inline]
-    fn limit(&self) -> u32 {
-        self.seq.una.wrapping_add(self.tcp.receive_window.unwrap_or(1 << 30))
     }
 }

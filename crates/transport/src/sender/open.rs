@@ -51,6 +51,9 @@ impl Sender {
         self.state = State::Open;
         self.urgent = Urgent::No;
         self.timers.expiry = Time::NEVER;
+        if ack.window != Ack::UNLIMITED {
+            self.take_window(ack.next, ack.window);
+        }
         self.ecn_capable = self.tcp.ecn != EcnMode::Off && ack.ece;
         let as_linux = self.is_as_linux();
         let rtt = &mut self.timers.rtt;

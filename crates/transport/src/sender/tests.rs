@@ -94,7 +94,15 @@ fn short_segments_keep_their_length_when_they_are_retransmitted() {
     };
     let first = payloads(&mut sender, Time::ZERO);
     assert_eq!(first[..5], [1000, 1000, 500, 10, 1000]);
-    let ack = Ack { next: 1, ece: false, syn: false, echo: Time::ZERO, delay: Dur::ZERO, sack: [Block::default(); 3] };
+    let ack = Ack {
+        next: 1,
+        ece: false,
+        syn: false,
+        echo: Time::ZERO,
+        delay: Dur::ZERO,
+        window: Ack::UNLIMITED,
+        sack: [Block::default(); 3],
+    };
     sender.on_ack(Time::ZERO + Dur::from_ms(10), &ack, None);
     while sender.poll(Time::ZERO + Dur::from_ms(10)).is_some() {}
     let expiry = sender.deadline();
@@ -110,7 +118,33 @@ fn ack(next: u32, blocks: &[(u32, u32)]) -> Ack {
     for (place, (start, end)) in sack.iter_mut().zip(blocks) {
         *place = Block { start: *start, end: *end };
     }
-    Ack { next, ece: false, syn: false, echo: Time::ZERO, delay: Dur::ZERO, sack }
+    Ack { next, ece: false, syn: false, echo: Time::ZERO, delay: Dur::ZERO, window: Ack::UNLIMITED, sack }
+}
+
+/// RFC 9293 section 3.10.7.4: a window counts from the segment that is acknowledged; one of a repeated acknowledgement counts
+/// if it is larger. Without an open window one segment may be outstanding.
+#[test]
+fn the_window_of_acknowledgements_limits_new_segments() {
+    let mut sender = sender(serde_json::json!({ "initial-window": 20 }));
+    sender.offer(Time::ZERO, u64::MAX);
+    let sent =
+        |sender: &mut Sender| std::iter::from_fn(|| sender.poll(Time::ZERO)).map(|s| s.seq).collect::<Vec<u32>>();
+    assert_eq!(sent(&mut sender), [u32::MAX]);
+    let now = Time::ZERO + Dur::from_ms(10);
+    sender.on_ack(now, &Ack { syn: true, window: 4, ..ack(0, &[]) }, None);
+    assert_eq!(sent(&mut sender), [0, 1, 2, 3]);
+    sender.on_ack(now, &Ack { window: 3, ..ack(2, &[]) }, None);
+    assert_eq!(sent(&mut sender), [4]);
+    // Two segments are outstanding of the three after segment 2; a smaller window of a repetition does not count.
+    sender.on_ack(now, &Ack { window: 1, ..ack(2, &[]) }, None);
+    assert_eq!(sent(&mut sender), [0u32; 0]);
+    sender.on_ack(now, &Ack { window: 5, ..ack(2, &[]) }, None);
+    assert_eq!(sent(&mut sender), [5, 6]);
+    // An acknowledgement without a window changes nothing.
+    sender.on_ack(now, &ack(3, &[]), None);
+    assert_eq!(sent(&mut sender), [7]);
+    sender.on_ack(now, &Ack { window: 0, ..ack(8, &[]) }, None);
+    assert_eq!(sent(&mut sender), [8]);
 }
 
 /// RFC 6675 section 5 step 4.3: the first repair is sent whatever the pipe is. Here the host has no room for it at

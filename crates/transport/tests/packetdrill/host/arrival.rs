@@ -103,7 +103,11 @@ impl Host {
                     None => self.last.get(&SYN).copied().unwrap_or(Time::ZERO),
                 };
                 let sack = [Block::default(); 3];
-                self.sender.on_ack(self.now, &Ack { next: 0, ece, syn: true, echo, delay: Dur::ZERO, sack }, None);
+                self.sender.on_ack(
+                    self.now,
+                    &Ack { next: 0, ece, syn: true, echo, delay: Dur::ZERO, window: Ack::UNLIMITED, sack },
+                    None,
+                );
                 self.stage = Stage::Open;
                 // The third segment of the handshake is no packet of the model.
                 self.transmit(Packet {
@@ -168,7 +172,11 @@ impl Host {
             None => Time::ZERO,
         };
         let ece = packet.flags.ece;
-        self.sender.on_ack(self.now, &Ack { next, ece, syn: false, echo, delay: Dur::ZERO, sack }, None);
+        self.sender.on_ack(
+            self.now,
+            &Ack { next, ece, syn: false, echo, delay: Dur::ZERO, window: Ack::UNLIMITED, sack },
+            None,
+        );
         self.transmit_all()
     }
 
