@@ -164,12 +164,13 @@ def test_what_the_kernel_does_otherwise_is_noted() -> None:
         "codel: Linux 6.1 has a clock of 1.024 us and other rules, as with `form = linux`",
         transport,
         preset,
-        "flows.tcp: the guest's receive buffers, which grow from 128 KiB, may limit the window; `receive-buffer` does, too",
+        "flows.tcp: the guest's receive buffers, which grow from 128 KiB, may limit the window, as `receive-buffer`",
     )
     linux = dumbbell(discipline=tb.discipline("codel", form="linux")).set({"flows[tcp].transport.preset": "linux-6.1"})
     assert case(linux).notes == (
         transport,
-        "flows.tcp: the guest's receive buffers have 131072 B, and at most 64000000 B, instead of 131072 B and 6291456 B",
+        "flows.tcp: the guest's receive buffers have 131072 B, and at most 64000000 B, "
+        "instead of 131072 B, and at most 6291456 B",
     )
     equal = linux.set({"flows[tcp].transport.receive-buffer": {"max": "64MB"}})
     assert case(equal).notes == (transport,)

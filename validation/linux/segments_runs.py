@@ -242,8 +242,8 @@ def pack(events: Sequence[Event], receiver: bool) -> Packed:
     `sent` has `>` or `<` for each event, `times` the differences of the times, and `flags` the flags. `numbers` are the
     differences from the end of the segments so far, or from the acknowledgement before. `echoes`, `ahead` and `blocks`
     have an entry for each acknowledgement: the number of transmissions since the one that it echoes, what its timestamp
-    is ahead, and the limits of the blocks as differences, the first one from the acknowledgement. Of a receiver, `windows` has
-    the window of each acknowledgement, and `rounds` the time of each segment since what it echoes.
+    is ahead, and the limits of the blocks as differences, the first one from the acknowledgement. Of a receiver,
+    `windows` has the window of each acknowledgement, and `rounds` the time of each segment since what it echoes.
     """
     made: Packed = {"sent": "", "times": [], "numbers": [], "flags": [], "echoes": [], "ahead": [], "blocks": []}
     if receiver:

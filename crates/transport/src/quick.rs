@@ -129,18 +129,22 @@ impl Quick {
         self.last = now;
         self.repeated = 0;
         let now = if let Some(changed) = changed {
-            // `dctcp_ece_ack_update`.
-            changed
+            // `dctcp_ece_ack_update`, `tcp_ecn_accept_cwr`.
+            changed || cwr
         } else {
-            // `tcp_ecn_accept_cwr` and `__tcp_ecn_check_ce`.
-            self.demands &= !cwr;
-            if marked && !self.demands {
-                self.hurry(MARKED);
-                self.demands = true;
-            }
+            self.mark(marked, cwr);
             cwr
         };
         now || self.at_once > 0
+    }
+
+    /// Processes the flags of a segment with a classic echo (`tcp_ecn_accept_cwr`, `__tcp_ecn_check_ce`).
+    pub fn mark(&mut self, marked: bool, cwr: bool) {
+        self.demands &= !cwr;
+        if marked && !self.demands {
+            self.hurry(MARKED);
+            self.demands = true;
+        }
     }
 
     /// Processes an acknowledgement of a segment in order while later ones are held, and less than two segments have arrived or

@@ -81,13 +81,15 @@ struct Special {
     notification: Option<Notification>,
     /// State of Linux's rules; `None`: those of RFC 5681.
     quick: Option<Quick>,
-    /// What a record has about the segment that arrives; `None`: the segment is not from a record.
+    /// `true` if the segment that arrives out of order is acknowledged at once for its flags.
+    urgent: bool,
+    /// Facts from a record about the segment that arrives; `None`: the segment is not from a record.
     recorded: Option<Recorded>,
     /// The receive buffer, with which acknowledgements offer a window; `None`: the window is constant.
     buffer: Option<ReceiveBuffer>,
 }
 
-/// What a record has about a segment, and the model derives otherwise.
+/// Facts about a segment that a record has, and that the model derives otherwise.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Recorded {
     /// `true` if the segment has the flag PSH.
@@ -112,8 +114,16 @@ impl Receiver {
         let notification = needs.notification.map(|interval| Notification { interval, earliest: Time::ZERO });
         let quick = (tcp.delayed_ack.form == Form::Linux).then(|| Quick::new(tcp.timers.tick));
         let buffer = tcp.receive_buffer.as_ref().map(|buffer| ReceiveBuffer::new(buffer, tcp.segment.0));
-        let special =
-            Special { ecn, measures: needs.delay, delay: Dur::ZERO, notification, quick, recorded: None, buffer };
+        let special = Special {
+            ecn,
+            measures: needs.delay,
+            delay: Dur::ZERO,
+            notification,
+            quick,
+            urgent: false,
+            recorded: None,
+            buffer,
+        };
         let special = (needs.delay || notification.is_some() || quick.is_some()).then(|| Box::new(special));
         Receiver {
             next: 0,
@@ -190,7 +200,8 @@ impl Receiver {
         }
         let early = self.observe(now, (seq, payload), sent, ce, cwr);
         let held = self.held_segments();
-        let pressed = if early.is_none() { self.pressed(now, seq) } else { None };
+        let urgent = self.special.as_ref().is_some_and(|special| special.urgent);
+        let pressed = if early.is_none() && !urgent { self.pressed(now, seq) } else { None };
         let mut duplicate = Block::default();
         let mut due = None;
         let mut at_once = true;
@@ -239,7 +250,9 @@ impl Receiver {
                 }
                 rtt = Some(buffer.rtt());
             }
-            if pressed.is_none() {
+            if special.urgent {
+                due = Some(now);
+            } else if pressed.is_none() {
                 let delay = quick.out_of_order(rtt);
                 at_once = delay == Dur::ZERO;
                 due = Some(now + delay);
@@ -384,7 +397,7 @@ impl Receiver {
             self.eager = self.ece;
         }
         let echoes = special.ecn && special.notification.is_none();
-        let before = self.ece;
+        let last = self.ece;
         // An acknowledgement of the segments before this one has the delay of the last of them.
         let early = if echoes { self.process_ecn(now, ce, cwr) } else { None };
         let (next, accurate) = (self.next, self.accurate);
@@ -392,9 +405,16 @@ impl Receiver {
         if special.measures {
             special.delay = now.since(sent);
         }
-        if let Some(quick) = special.quick.as_mut().filter(|_| seq == next) {
-            let [ce, cwr] = [ce, cwr].map(|flag| flag && echoes);
-            self.eager = quick.in_order(now, ce, cwr, accurate.then_some(echoes && ce != before));
+        let changed = accurate.then_some(echoes && ce != last);
+        let [ce, cwr] = [ce, cwr].map(|flag| flag && echoes);
+        if let Some(quick) = special.quick.as_mut().filter(|_| seq != next) {
+            // `tcp_ecn_accept_cwr`; `tcp_data_queue_ofo` calls `tcp_ecn_check_ce`, too.
+            special.urgent = cwr || changed == Some(true);
+            if changed.is_none() && before(next, seq) {
+                quick.mark(ce, cwr);
+            }
+        } else if let Some(quick) = &mut special.quick {
+            self.eager = quick.in_order(now, ce, cwr, changed);
             let pushed = if let Some(buffer) = &mut special.buffer {
                 let pushed = buffer.is_pushed(payload.into());
                 buffer.advance(now, payload.into());

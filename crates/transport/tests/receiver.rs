@@ -203,3 +203,28 @@ fn acknowledgements_offer_the_window_of_the_buffer() {
     let mut plain = receiver(json!({ "delayed-ack": { "form": "linux" } }));
     assert_eq!(arrives(&mut plain, 80, 0).map(|ack| ack.window), Some(Ack::UNLIMITED));
 }
+
+/// `tcp_ecn_accept_cwr`: a segment with CWR is acknowledged at once, also by a receiver of DCTCP, and also out of order; so is one
+/// with another mark than the last (`dctcp_ece_ack_update`). From a receiver of Linux 6.1 (16 DCTCP flows, RED): "< 19 CE CWR" at
+/// 6803.260 ms, "> 20 ECE" at the same time.
+#[test]
+fn a_receiver_of_dctcp_acknowledges_segments_with_cwr_at_once() {
+    let dctcp =
+        json!({ "congestion-control": { "kind": "dctcp" }, "ecn": "classic", "delayed-ack": { "form": "linux" } });
+    let mut r = receiver(dctcp);
+    let mut next =
+        |ms, seq, ce, cwr| r.on_segment(at(ms), seq, 100, at(ms - 10), ce, cwr).map(|ack| (ack.next, ack.ece));
+    for seq in 0..16 {
+        next(100, seq, true, false).expect("the first 16 are acknowledged at once");
+    }
+    assert_eq!(next(101, 16, true, false), None);
+    assert_eq!(next(102, 17, true, false), Some((18, true)));
+    assert_eq!(next(103, 18, true, true), Some((19, true)));
+    // Out of order: three at once, then one that waits, then one with CWR.
+    for seq in [20, 21, 22] {
+        assert_eq!(next(104, seq, true, false), Some((19, true)));
+    }
+    assert_eq!(next(105, 23, true, false), None);
+    assert_eq!(next(105, 24, true, true), Some((19, true)));
+    assert_eq!(next(106, 25, false, false), Some((19, false)));
+}

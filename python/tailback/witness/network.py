@@ -375,12 +375,14 @@ def _buffer(transport: Table, where: str) -> list[str]:
     """Return how the guest's receive buffers (`tcp_rmem` in init.sh) differ from the scenario's."""
     buffer = transport.get("receive-buffer")
     if buffer is None:
-        return [f"{where}: the guest's receive buffers, which grow from 128 KiB, may limit the window; `receive-buffer` does, too"]
+        return [
+            f"{where}: the guest's receive buffers, which grow from 128 KiB, may limit the window, as `receive-buffer`"
+        ]
     sizes = [_native.parse_bytes(buffer[key]) for key in ("initial", "max")]
     if sizes == list(RECEIVE_BUFFER):
         return []
-    initial, most = RECEIVE_BUFFER
-    return [f"{where}: the guest's receive buffers have {initial} B, and at most {most} B, instead of {sizes[0]} B and {sizes[1]} B"]
+    guest, own = (f"{initial} B, and at most {most} B" for initial, most in (RECEIVE_BUFFER, sizes))
+    return [f"{where}: the guest's receive buffers have {guest}, instead of {own}"]
 
 
 def _routes(links: Sequence[Link], nodes: Sequence[str], goal: str) -> dict[str, tuple[Link, int]]:
