@@ -11,6 +11,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -103,7 +104,11 @@ def test_a_receiver_without_linuxs_rules_differs(segments: ModuleType, record: A
     case = of(segments, "64 cubic drop-tail 10 Mbit/s 40-80 ms q=60, receivers")
     other = case.transport()
     other["delayed-ack"]["form"] = "rfc"
-    rows = segments.compared(case, segments.recorded_flows(case, record), other)
+    del other["receive-buffer"]
+    # Without a buffer there are no windows, which would already differ.
+    unknown = importlib.import_module("segments_runs").UNKNOWN
+    flows = [[replace(one, window=unknown) for one in events] for events in segments.recorded_flows(case, record)]
+    rows = segments.compared(case, flows, other)
     assert not any(row.equal for row in rows)
 
 
