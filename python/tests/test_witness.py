@@ -164,7 +164,7 @@ def test_what_the_kernel_does_otherwise_is_noted() -> None:
         "codel: Linux 6.1 has a clock of 1.024 us and other rules, as with `form = linux`",
         transport,
         preset,
-        "flows.tcp: the guest's receive buffers, which grow from 128 KiB, may limit the window, as `receive-buffer`",
+        "flows.tcp: the guest's receive buffers, which grow from 128 KiB, may limit the window (`receive-buffer`)",
     )
     linux = dumbbell(discipline=tb.discipline("codel", form="linux")).set({"flows[tcp].transport.preset": "linux-6.1"})
     assert case(linux).notes == (

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 import tailback as tb
+from tailback.witness.network import RECEIVE_BUFFER
 
 SENDERS = 4
 """Largest number of sending hosts, which share the flows: many network namespaces take long to set up."""
 TICK = "10ms"
 """Length of a tick of the guest's timers: User-Mode Linux fixes `HZ` to 100."""
-LARGEST_BUFFER = "64MB"
-"""Largest receive buffer of the guest (`tcp_rmem` in init.sh)."""
 
 
 @dataclass(frozen=True)
@@ -226,7 +225,7 @@ def discipline(case: Dumbbell, preset: bool = False) -> dict[str, object]:
 def _transport(case: Dumbbell | Leaf, segment: int, preset: bool) -> Any:
     own: dict[str, object] = {}
     if preset:
-        own = {"preset": "linux-6.1", "timers": {"tick": TICK}, "receive_buffer": {"max": LARGEST_BUFFER}}
+        own = {"preset": "linux-6.1", "timers": {"tick": TICK}, "receive_buffer": {"max": f"{RECEIVE_BUFFER[1]}B"}}
     control, ecn = tb.kind(case.control), "classic" if case.ecn else "off"
     return tb.tcp(segment=f"{segment}B", header="52B", congestion_control=control, ecn=ecn, **own)
 

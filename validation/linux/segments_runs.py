@@ -291,13 +291,14 @@ def unpack(packed: Packed, receiver: bool) -> list[Event]:
                 places.append(time)
             at = SYN_NUMBER if number is None else end + number
             end = end if number is None else max(end, at + 1)
-            made.append(Event(time, sent, at, flags, round_ms=next(rounds, 0)))
+            made.append(Event(time, sent, at, flags, round_ms=next(rounds) if receiver else 0))
         else:
             last += number
             back, later, steps = next(echoes), next(ahead), next(blocks)
             limits = tuple(accumulate(steps, initial=last))[1:]
             echo = places[len(places) - back] if back else 0
-            made.append(Event(time, sent, last, flags, echo, later, limits, next(windows, UNKNOWN)))
+            window = next(windows) if receiver else UNKNOWN
+            made.append(Event(time, sent, last, flags, echo, later, limits, window))
     if next(echoes, None) is not None:
         raise ValueError("there are more acknowledgements than events")
     return made

@@ -12,7 +12,8 @@ const OVERHEAD: u64 = 1552;
 /// Memory of the first segment of a run out of order besides its payload, bytes. The other segments of the run are put into
 /// the same packet, and take their payload (`tcp_ooo_try_coalesce`).
 const LOOSE: u64 = 2952;
-/// Memory of an empty packet with place for the headers (`SKB_TRUESIZE(MAX_TCP_HEADER)`), bytes.
+/// Memory of an empty packet with place for the headers (`SKB_TRUESIZE(MAX_TCP_HEADER)`), bytes: that of the kernel whose
+/// windows were recorded; a kernel with wireless networks has up to 160 B more.
 const EMPTY: u64 = 736;
 /// Step in which `tcp_rcv_space_adjust` looks for the memory of a segment.
 const STEP: u64 = 128;

@@ -376,7 +376,7 @@ def _buffer(transport: Table, where: str) -> list[str]:
     buffer = transport.get("receive-buffer")
     if buffer is None:
         return [
-            f"{where}: the guest's receive buffers, which grow from 128 KiB, may limit the window, as `receive-buffer`"
+            f"{where}: the guest's receive buffers, which grow from 128 KiB, may limit the window (`receive-buffer`)"
         ]
     sizes = [_native.parse_bytes(buffer[key]) for key in ("initial", "max")]
     if sizes == list(RECEIVE_BUFFER):

@@ -60,8 +60,8 @@ use std::sync::Arc;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
-/// Window in place of an unlimited one, segments.
-const UNLIMITED: u32 = 1 << 30;
+/// Largest window, segments: that of a receiver that offers none.
+const LARGEST_WINDOW: u32 = 1 << 30;
 
 /// The sending end of a connection.
 ///
@@ -259,7 +259,7 @@ impl Sender {
     #[inline]
     fn limit(&self) -> u32 {
         let offered = self.board.as_ref().and_then(|board| board.offered).or(self.tcp.receive_window);
-        self.seq.una.wrapping_add(offered.unwrap_or(UNLIMITED))
+        self.seq.una.wrapping_add(offered.unwrap_or(LARGEST_WINDOW))
     }
     /// Processes the window of an acknowledgement of all segments before `next`, which is not before the first one that is
     /// not acknowledged (RFC 9293 section 3.10.7.4, `tcp_may_update_window`).
@@ -268,7 +268,7 @@ impl Sender {
     fn take_window(&mut self, next: u32, window: u32) {
         let una = self.seq.una;
         if let Some(board) = &mut self.board {
-            let window = window.clamp(1, UNLIMITED);
+            let window = window.clamp(1, LARGEST_WINDOW);
             let larger = board.offered.is_none_or(|offered| offered < window);
             if next != una || larger {
                 board.offered = Some(window);
