@@ -233,19 +233,20 @@ def test_a_pipe_that_is_closed_before_the_output_is_no_error(merge: Path) -> Non
     assert re.search(r"^\| 0 \|.*`head`", table, re.MULTILINE)
 
 
-def test_help_takes_under_300_ms_of_processor_time_and_loads_no_heavy_library() -> None:
+def test_help_loads_few_modules_and_no_heavy_library() -> None:
+    """The time of `--help` is that of the modules that it loads: 231 when this was written, in about 0.2 s."""
     code = (
-        "import sys, time; start = time.process_time()\n"
+        "import sys; before = set(sys.modules)\n"
         "from tailback.cli import main\n"
         "try: main(['--help'])\n"
         "except SystemExit: pass\n"
-        "heavy = {'polars', 'matplotlib', 'numpy', 'rich', 'pandas'} & set(sys.modules)\n"
-        "print(heavy or 'none', time.process_time() - start, file=sys.stderr)"
+        "print(*set(sys.modules) - before, file=sys.stderr)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    heavy, seconds = done.stderr.split()
-    assert heavy == "none"
-    assert float(seconds) < 0.3
+    loaded = done.stderr.split()
+    packages = {name.split(".")[0] for name in loaded} - sys.stdlib_module_names - {"__mp_main__"}
+    assert packages == {"tailback", "click"}
+    assert len(loaded) < 300
 
 
 def test_quiet_hides_progress_and_no_color_disables_colour(merge: Path) -> None:
