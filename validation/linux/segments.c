@@ -18,6 +18,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -26,7 +27,10 @@
 #include "clock.h"
 
 #define FETCH_NS 50000000LL
-#define HEAD 128 // Ethernet, IP and TCP headers with all options: at most 14 + 60 + 60 bytes, without IP options 114
+#define HEAD 94 // Ethernet, IP and TCP headers with all options of TCP: 14 + 20 + 60 bytes
+#define FRAME 256 // A head, and the kernel's own before it
+#define FRAMES 16384
+#define BLOCK 65536
 
 static uint16_t two(const uint8_t *at) { return at[0] << 8 | at[1]; }
 static uint32_t four(const uint8_t *at) { return (uint32_t)two(at) << 16 | two(at + 2); }
@@ -58,38 +62,33 @@ static void write_down(FILE *out, const uint8_t *ip, int64_t time_ns, char direc
 }
 
 static void record(const char *device, const char *file, int64_t end) {
-    static uint8_t head[HEAD];
-    static char control[256];
     // The reading between two others is one step of the clock after the first one and before the second.
     int64_t first = now_ns(CLOCK_MONOTONIC), wall = now_ns(CLOCK_REALTIME), ahead = wall - (first + now_ns(CLOCK_MONOTONIC)) / 2;
     FILE *out = fopen(file, "w");
     if (!out) fail(file);
-    int s = socket(AF_PACKET, SOCK_RAW, htons(ETH_P_ALL)), room = 1 << 28, one = 1;
-    struct sockaddr_ll own = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = if_nametoindex(device)}, from;
-    if (s < 0 || !own.sll_ifindex || bind(s, (void *)&own, sizeof own)) fail(device);
-    if (setsockopt(s, SOL_SOCKET, SO_RCVBUFFORCE, &room, sizeof room)) fail("SO_RCVBUFFORCE");
-    if (setsockopt(s, SOL_SOCKET, SO_TIMESTAMPNS, &one, sizeof one)) fail("SO_TIMESTAMPNS");
-    // The kernel stamps each packet, so that packets can be read later, many at once.
+    // The kernel copies heads and times into a ring, which can be read later. A socket without one would keep a copy of each packet, and TCP
+    // does not put other data into a packet that has a copy (skb_cloned in skb_try_coalesce).
+    int s = socket(AF_PACKET, SOCK_RAW, 0), version = TPACKET_V2;
+    struct tpacket_req ring = {.tp_block_size = BLOCK, .tp_block_nr = FRAMES / (BLOCK / FRAME), .tp_frame_size = FRAME, .tp_frame_nr = FRAMES};
+    if (s < 0 || setsockopt(s, SOL_PACKET, PACKET_VERSION, &version, sizeof version)) fail("PACKET_VERSION");
+    if (setsockopt(s, SOL_PACKET, PACKET_RX_RING, &ring, sizeof ring)) fail("PACKET_RX_RING");
+    uint8_t *frames = mmap(NULL, (size_t)FRAMES * FRAME, PROT_READ | PROT_WRITE, MAP_SHARED, s, 0);
+    if (frames == MAP_FAILED) fail("mmap");
+    struct sockaddr_ll own = {.sll_family = AF_PACKET, .sll_protocol = htons(ETH_P_ALL), .sll_ifindex = if_nametoindex(device)};
+    if (!own.sll_ifindex || bind(s, (void *)&own, sizeof own)) fail(device);
+    int at = 0;
     for (int64_t next = now_ns(CLOCK_MONOTONIC); next < end + FETCH_NS; next += FETCH_NS) {
         sleep_until(next);
-        for (;;) {
-            struct iovec io = {head, sizeof head};
-            struct msghdr message = {.msg_name = &from, .msg_namelen = sizeof from, .msg_iov = &io, .msg_iovlen = 1,
-                                     .msg_control = control, .msg_controllen = sizeof control};
-            ssize_t got = recvmsg(s, &message, MSG_DONTWAIT);
-            if (got < 0 && errno == EAGAIN) break;
-            if (got < 0) fail("recvmsg");
-            int sent = from.sll_pkttype == PACKET_OUTGOING;
-            if (ntohs(from.sll_protocol) != ETH_P_IP || (!sent && from.sll_pkttype != PACKET_HOST)) continue;
-            int64_t time = -1;
-            for (struct cmsghdr *c = CMSG_FIRSTHDR(&message); c; c = CMSG_NXTHDR(&message, c))
-                if (c->cmsg_level == SOL_SOCKET && c->cmsg_type == SO_TIMESTAMPNS) {
-                    struct timespec t;
-                    memcpy(&t, CMSG_DATA(c), sizeof t);
-                    time = t.tv_sec * BILLION + t.tv_nsec - ahead;
-                }
-            if (time < 0) errno = ENODATA, fail("a packet without a time");
-            if (time < end) write_down(out, head + ETH_HLEN, time, sent ? '>' : '<');
+        for (;; at = (at + 1) % FRAMES) {
+            struct tpacket2_hdr *frame = (void *)(frames + (size_t)at * FRAME);
+            if (!(__atomic_load_n(&frame->tp_status, __ATOMIC_ACQUIRE) & TP_STATUS_USER)) break;
+            struct sockaddr_ll *from = (void *)((uint8_t *)frame + TPACKET_ALIGN(sizeof *frame));
+            int sent = from->sll_pkttype == PACKET_OUTGOING;
+            int64_t time = frame->tp_sec * BILLION + frame->tp_nsec - ahead;
+            if (frame->tp_mac + HEAD > FRAME) errno = EPROTO, fail("a head that does not fit");
+            if (ntohs(from->sll_protocol) == ETH_P_IP && (sent || from->sll_pkttype == PACKET_HOST) && time < end)
+                write_down(out, (uint8_t *)frame + frame->tp_mac + ETH_HLEN, time, sent ? '>' : '<');
+            __atomic_store_n(&frame->tp_status, TP_STATUS_KERNEL, __ATOMIC_RELEASE);
         }
     }
     struct tpacket_stats missed;

@@ -3,7 +3,8 @@
 //!
 //! Reading order: a [`Colour`] is the drop precedence that a [`Meter`] assigns to a packet by comparing its stream with
 //! a traffic profile; a [`Conditioner`] applies an action to each colour; a [`Shaper`] delays a stream until it
-//! conforms; a [`Dscp`] is the field in the packet.
+//! conforms; a [`Dscp`] is the field in the packet, and [`Ecn`] the one in the
+//! same octet.
 //!
 //! A meter is one file in `meter/` and one line in `registry.rs`.
 
@@ -12,6 +13,7 @@ mod check;
 mod colour;
 mod condition;
 mod dscp;
+mod ecn;
 pub mod meter;
 mod registry;
 mod shaper;
@@ -21,6 +23,7 @@ pub use bucket::TokenBucket;
 pub use colour::Colour;
 pub use condition::{Action, Actions, Conditioner, Outcome};
 pub use dscp::Dscp;
+pub use ecn::Ecn;
 pub use registry::{Marker, Meter, Shows};
 pub use shaper::{Params as ShaperParams, Shaper};
 pub use window::SlidingWindow;

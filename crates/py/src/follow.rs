@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tailback_transport::follow::{
     Arrival, Difference, Event, Followed, Said, follow_phases, follow_receiver, follow_sender,
 };
-use tailback_transport::{Ack, Block, Tcp};
+use tailback_transport::{Ack, Block, Ecn, Tcp};
 use tailback_units::{Dur, Time};
 
 /// Flag of an acknowledgement or of a segment that is a SYN.
@@ -19,6 +19,8 @@ const PSH: u64 = 4;
 const CE: u64 = 8;
 /// Flag CWR of a segment.
 const CWR: u64 = 16;
+/// Flag of a segment that is ECN-capable (ECT) and not marked.
+const ECT: u64 = 32;
 /// First number of an event in which something arrives; 0 begins a transmission.
 const ARRIVES: u64 = 1;
 
@@ -73,9 +75,15 @@ pub fn receiver(transport: &str, events: Vec<Vec<u64>>) -> PyResult<String> {
             Some(Event::Sent(Time(at), said))
         }
         [ARRIVES, at, seq, flags, asked] => {
-            let [pushed, ce, cwr] = [PSH, CE, CWR].map(|flag| flags & flag != 0);
+            let [pushed, cwr] = [PSH, CWR].map(|flag| flags & flag != 0);
+            let ecn = match flags & (CE | ECT) {
+                0 => Ecn::NotEct,
+                ECT => Ecn::Ect0,
+                CE => Ecn::Ce,
+                _ => return None,
+            };
             let seq = if flags & SYN != 0 { u32::MAX } else { number(seq)? };
-            Some(Event::Arrived(Time(at), Arrival { seq, pushed, asked: Time(asked), ce, cwr }))
+            Some(Event::Arrived(Time(at), Arrival { seq, pushed, asked: Time(asked), ecn, cwr }))
         }
         _ => None,
     })?;

@@ -1,5 +1,6 @@
 //! The packet record of 32 bytes. Packets are moved; they are copied only between the partitions of a run.
 
+pub use tailback_diffserv::Ecn;
 use tailback_units::Time;
 
 /// A packet. Neither `Copy` nor `Clone`: it is in exactly one place, a queue, a link or a local variable.
@@ -55,21 +56,6 @@ const ECHO: u8 = 0b1000_0000;
 const BEYOND: u8 = 0x7f;
 /// Lowest bit of the ECN codepoint.
 const ECN_SHIFT: u32 = 5;
-
-/// The ECN codepoint of a packet (RFC 3168 section 5).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-#[repr(u8)]
-pub enum Ecn {
-    /// Not ECN-capable: the packet can only be dropped.
-    #[default]
-    NotEct = 0b00,
-    /// ECN-capable, of a low-latency transport (L4S, RFC 9331).
-    Ect1 = 0b01,
-    /// ECN-capable.
-    Ect0 = 0b10,
-    /// Congestion experienced.
-    Ce = 0b11,
-}
 
 /// Drop precedence of a packet within its class, as a meter has marked it (RFC 2597, RFC 2697).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Default)]

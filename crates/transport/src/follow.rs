@@ -15,6 +15,7 @@ use crate::seq::before;
 use crate::wire::{Ack, Block};
 use std::collections::VecDeque;
 use std::sync::Arc;
+use tailback_diffserv::Ecn;
 use tailback_random::Rng;
 use tailback_units::{Dur, Time};
 
@@ -25,8 +26,9 @@ pub const TOLERANCE: Dur = Dur::from_us(240);
 /// Largest difference between the times of equal acknowledgements of receivers: a timer of Linux that combines them may be
 /// late by up to 100 µs (`tcp_comp_sack_slack_ns`).
 pub const ACK_TOLERANCE: Dur = Dur::from_us(105);
-/// Part of a window by which windows may differ, besides a segment: the memory of a packet depends on the host.
-const WINDOW_TOLERANCE: u32 = 10;
+/// Number of segments by which windows may differ: Linux offers a window after the application has read a segment with PSH,
+/// whose memory the model's still counts.
+const WINDOW_TOLERANCE: u32 = 2;
 /// Time by which a receiver's timer may be late, of the 1 ns that each timer of Linux is late and of the steps of a clock.
 const LATE: Dur = Dur::from_us(1);
 /// Transmission time of a byte on the host's link, whose rate is 1 Gbit/s.
@@ -62,8 +64,8 @@ pub struct Arrival {
     pub pushed: bool,
     /// Time of the acknowledgement whose timestamp the segment echoes.
     pub asked: Time,
-    /// `true` if the segment is marked as congestion experienced (CE).
-    pub ce: bool,
+    /// ECN code point.
+    pub ecn: Ecn,
     /// `true` if the segment has the flag CWR; on a SYN with ECE: the sender is ECN-capable.
     pub cwr: bool,
 }
@@ -368,7 +370,7 @@ pub fn follow_receiver(tcp: &Tcp, events: &[Event<Arrival, Said>]) -> Result<Fol
                     ours.waiting.extend(receiver.on_timer(now).map(|ack| (now, said(ack))));
                 }
                 if let Some((_, Said { window: Some(own), .. })) = ours.waiting.front()
-                    && theirs.window.is_some_and(|window| window.abs_diff(*own) <= 1 + own / WINDOW_TOLERANCE)
+                    && theirs.window.is_some_and(|window| window.abs_diff(*own) <= WINDOW_TOLERANCE)
                 {
                     theirs.window = Some(*own);
                 }
@@ -377,7 +379,7 @@ pub fn follow_receiver(tcp: &Tcp, events: &[Event<Arrival, Said>]) -> Result<Fol
             Event::Arrived(_, segment) => {
                 let overdue = ours.overdue(at);
                 let payload = if segment.seq == SYN { 0 } else { full };
-                let flags = (segment.ce, segment.cwr);
+                let flags = (segment.ecn, segment.cwr);
                 let recorded = Recorded { pushed: segment.pushed, asked: segment.asked };
                 let ack = receiver.on_recorded_segment(at, (segment.seq, payload), recorded, flags);
                 ours.waiting.extend(ack.filter(|ack| !ack.syn).map(|ack| (at, said(ack))));
@@ -513,7 +515,7 @@ mod tests {
     }
 
     fn arrived(time: Dur, seq: u32, pushed: bool) -> Event<Arrival, Said> {
-        Event::Arrived(at(time), Arrival { seq, pushed, asked: Time::ZERO, ce: false, cwr: false })
+        Event::Arrived(at(time), Arrival { seq, pushed, asked: Time::ZERO, ecn: Ecn::NotEct, cwr: false })
     }
 
     fn says(time: Dur, next: u32) -> Event<Arrival, Said> {

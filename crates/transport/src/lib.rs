@@ -36,4 +36,5 @@ pub use params::{
 pub use receiver::Receiver;
 pub use registry::{Cc, Control};
 pub use sender::{Scoreboard, Sender, State, Statistics};
-pub use wire::{Ack, Block, Ecn, EcnEcho, Segment};
+pub use tailback_diffserv::Ecn;
+pub use wire::{Ack, Block, EcnEcho, Segment};

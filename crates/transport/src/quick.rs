@@ -1,12 +1,14 @@
 //! Linux's rules about when a receiver acknowledges (`delayed-ack.form = "linux"`): Linux 6.1, `net/ipv4/tcp_input.c`
 //! and `tcp_output.c`.
 
+use tailback_diffserv::Ecn;
 use tailback_units::{Dur, Time};
 
 /// Number of segments that are acknowledged one by one at the start, after a pause, and after a segment that had been
 /// received before (`TCP_MAX_QUICKACKS`).
 const MOST: u32 = 16;
-/// Number of segments that are acknowledged one by one after the first mark (`__tcp_ecn_check_ce`).
+/// Number of segments that are acknowledged one by one from the first mark on, and from a retransmission that is not
+/// ECN-capable (`__tcp_ecn_check_ce`).
 const MARKED: u32 = 2;
 /// Minimum of the delay of an acknowledgement (`TCP_ATO_MIN`, `TCP_DELACK_MIN`).
 const LEAST: Dur = Dur::from_ms(40);
@@ -48,6 +50,8 @@ pub(crate) struct Quick {
     rto: Dur,
     /// `true` from a mark until the sender confirms its response (`TCP_ECN_DEMAND_CWR`).
     demands: bool,
+    /// `true` if a segment was ECN-capable (`TCP_ECN_SEEN`).
+    capable: bool,
     /// Number of acknowledgements of segments out of order since the last advance, up to [`AT_ONCE`]
     /// (`dup_ack_counter`).
     repeated: u32,
@@ -57,6 +61,9 @@ pub(crate) struct Quick {
     most: u32,
     /// Length of a tick of the timers; `None`: times are exact.
     tick: Option<Dur>,
+    /// Time at which the timer of a delayed acknowledgement expires (`icsk_delack_timer`), also if the acknowledgement has been
+    /// sent before.
+    armed: Time,
 }
 
 impl Quick {
@@ -70,10 +77,12 @@ impl Quick {
             rtt: Dur::ZERO,
             rto: INITIAL,
             demands: false,
+            capable: false,
             repeated: 0,
             combined: 0,
             most: MOST,
             tick,
+            armed: Time::ZERO,
         }
     }
 
@@ -111,10 +120,10 @@ impl Quick {
         self.at_once = 0;
     }
 
-    /// Processes the arrival of the next segment in order (`tcp_event_data_recv`). `marked`: it has the mark of
-    /// congestion; `cwr`: the sender confirms its response; `changed`: with accurate echoes, the mark differs from that
-    /// of the segment before; `None`: the echo is classic. Returns `true` if it is acknowledged at once.
-    pub fn in_order(&mut self, now: Time, marked: bool, cwr: bool, changed: Option<bool>) -> bool {
+    /// Processes the arrival of the next segment in order (`tcp_event_data_recv`). `ecn`: its code point;
+    /// `cwr`: the sender confirms its response; `changed`: with accurate echoes, the mark differs from that of the segment
+    /// before; `None`: the echo is classic. Returns `true` if it is acknowledged at once.
+    pub fn in_order(&mut self, now: Time, ecn: Ecn, cwr: bool, changed: Option<bool>) -> bool {
         let pause = self.whole(now.since(Time::ZERO)) - self.whole(self.last.since(Time::ZERO));
         if self.delay == Dur::ZERO {
             self.increase(MOST);
@@ -128,23 +137,23 @@ impl Quick {
         }
         self.last = now;
         self.repeated = 0;
-        let now = if let Some(changed) = changed {
-            // `dctcp_ece_ack_update`, `tcp_ecn_accept_cwr`.
-            changed || cwr
-        } else {
-            self.mark(marked, cwr);
-            cwr
-        };
-        now || self.at_once > 0
+        self.mark(ecn, cwr, changed);
+        // `dctcp_ece_ack_update`, `tcp_ecn_accept_cwr`.
+        changed == Some(true) || cwr || self.at_once > 0
     }
 
-    /// Processes the flags of a segment with a classic echo (`tcp_ecn_accept_cwr`, `__tcp_ecn_check_ce`).
-    pub fn mark(&mut self, marked: bool, cwr: bool) {
+    /// Processes the code point and the flag CWR of a segment (`tcp_ecn_accept_cwr`, `__tcp_ecn_check_ce`), `changed` as
+    /// in [`Quick::in_order`].
+    pub fn mark(&mut self, ecn: Ecn, cwr: bool, changed: Option<bool>) {
         self.demands &= !cwr;
-        if marked && !self.demands {
+        // After a segment that is ECN-capable, one that is not is probably a retransmission. Accurate echoes set
+        // `TCP_ECN_DEMAND_CWR` themselves (`dctcp_ece_ack_update`).
+        let first_mark = ecn == Ecn::Ce && changed.is_none() && !self.demands;
+        if first_mark || (ecn == Ecn::NotEct && self.capable) {
             self.hurry(MARKED);
-            self.demands = true;
         }
+        self.demands |= first_mark;
+        self.capable |= ecn != Ecn::NotEct;
     }
 
     /// Processes an acknowledgement of a segment in order while later ones are held, and less than two segments have arrived or
@@ -182,19 +191,26 @@ impl Quick {
         self.hurry(MOST);
     }
 
-    /// Returns `true` if the combined acknowledgement, if there is one, is sent before the blocks change by a segment that
-    /// is in, or adjacent to, the block with `place` others before it: later acknowledgements might not carry that block
-    /// (`tcp_sack_new_ofo_skb`, `tcp_sack_compress_send_ack`).
+    /// Returns `true` if the combined acknowledgement, if there is one, is sent when a segment comes to the block with `place`
+    /// others before it, or begins another one: later acknowledgements might not carry the blocks that are the first ones
+    /// now (`tcp_sack_new_ofo_skb`, `tcp_sack_compress_send_ack`).
     pub fn is_pressed(&self, place: usize) -> bool {
         /// Number of blocks that acknowledgements are certain to carry (`TCP_SACK_BLOCKS_EXPECTED`).
         const CARRIED: usize = 2;
         self.combined > 0 && place >= CARRIED
     }
 
+    /// Notes that the timer of a delayed acknowledgement is set to `due`. It is not stopped when the acknowledgement is sent
+    /// earlier (`inet_csk_clear_xmit_timer`).
+    pub fn arm(&mut self, due: Time) {
+        self.armed = due;
+    }
+
     /// Processes a segment out of order. Returns the delay of its acknowledgement (`__tcp_ack_snd_check`): zero for the
     /// first three since the last advance; then acknowledgements are combined for 5 % of the round-trip time, at most 1
-    /// ms, plus [`SLACK`]. `rtt`: the round-trip time that the receive buffer has measured, if there is one.
-    pub fn out_of_order(&mut self, rtt: Option<Dur>) -> Dur {
+    /// ms, plus [`SLACK`], or until the timer of a delayed acknowledgement expires (`tcp_delack_timer_handler`). `rtt`: the
+    /// round-trip time that the receive buffer has measured, if there is one.
+    pub fn out_of_order(&mut self, now: Time, rtt: Option<Dur>) -> Dur {
         if self.at_once > 0 || self.combined >= COMBINED {
             return Dur::ZERO;
         }
@@ -206,7 +222,8 @@ impl Quick {
         // Without a round-trip time of its own the receiver takes the upper bound.
         let own = (self.rtt > Dur::ZERO).then_some(self.rtt);
         let shortest = own.into_iter().chain(rtt).min();
-        SLACK + shortest.map_or(COMBINES, |rtt| COMBINES.min(rtt / 20))
+        let delay = SLACK + shortest.map_or(COMBINES, |rtt| COMBINES.min(rtt / 20));
+        if now < self.armed { delay.min(self.armed.since(now)) } else { delay }
     }
 
     /// Processes the transmission of an acknowledgement (`tcp_event_ack_sent`, `tcp_dec_quickack_mode`).
@@ -255,7 +272,7 @@ mod tests {
         quick.open(at(0));
         assert_eq!(quick.measure(at(60)), Some(MS(60)));
         for i in 0..16 {
-            assert!(quick.in_order(at(60 + i), false, false, None), "segment {i}");
+            assert!(quick.in_order(at(60 + i), Ecn::Ect0, false, None), "segment {i}");
             quick.sent();
         }
         quick
@@ -266,15 +283,15 @@ mod tests {
     #[test]
     fn sixteen_segments_are_acknowledged_at_once_at_the_start_and_after_a_long_pause() {
         let mut quick = settled();
-        assert!(!quick.in_order(at(80), false, false, None));
-        assert!(!quick.in_order(at(80 + 260), false, false, None));
-        assert!(quick.in_order(at(340 + 261), false, false, None));
+        assert!(!quick.in_order(at(80), Ecn::Ect0, false, None));
+        assert!(!quick.in_order(at(80 + 260), Ecn::Ect0, false, None));
+        assert!(quick.in_order(at(340 + 261), Ecn::Ect0, false, None));
         for i in 0..15 {
             quick.sent();
-            assert!(quick.in_order(at(602 + i), false, false, None), "segment {i}");
+            assert!(quick.in_order(at(602 + i), Ecn::Ect0, false, None), "segment {i}");
         }
         quick.sent();
-        assert!(!quick.in_order(at(620), false, false, None));
+        assert!(!quick.in_order(at(620), Ecn::Ect0, false, None));
     }
 
     /// `tcp_event_data_recv`: the delay follows the time between segments: 40 ms, then 40/2 + 30 = 50 ms, then
@@ -284,9 +301,9 @@ mod tests {
     fn the_delay_follows_the_time_between_segments_up_to_the_round_trip_time() {
         let mut quick = settled();
         assert_eq!(quick.delay(), MS(40));
-        quick.in_order(at(75 + 30), false, false, None);
+        quick.in_order(at(75 + 30), Ecn::Ect0, false, None);
         assert_eq!(quick.delay(), MS(50));
-        quick.in_order(at(105 + 45), false, false, None);
+        quick.in_order(at(105 + 45), Ecn::Ect0, false, None);
         assert_eq!(quick.delay(), MS(60));
         let mut late = settled();
         late.expired();
@@ -304,15 +321,15 @@ mod tests {
     #[test]
     fn the_first_mark_and_each_confirmation_are_acknowledged_at_once() {
         let mut quick = settled();
-        assert!(quick.in_order(at(80), true, false, None));
+        assert!(quick.in_order(at(80), Ecn::Ce, false, None));
         quick.sent();
-        assert!(quick.in_order(at(81), true, false, None));
+        assert!(quick.in_order(at(81), Ecn::Ce, false, None));
         quick.sent();
-        assert!(!quick.in_order(at(82), true, false, None));
-        assert!(quick.in_order(at(83), false, true, None));
+        assert!(!quick.in_order(at(82), Ecn::Ce, false, None));
+        assert!(quick.in_order(at(83), Ecn::Ect0, true, None));
         quick.sent();
-        assert!(!quick.in_order(at(84), false, false, None));
-        assert!(quick.in_order(at(85), true, false, None));
+        assert!(!quick.in_order(at(84), Ecn::Ect0, false, None));
+        assert!(quick.in_order(at(85), Ecn::Ce, false, None));
     }
 
     /// `__tcp_ack_snd_check`: three acknowledgements of segments out of order are sent at once, later ones wait for 5 %
@@ -321,20 +338,20 @@ mod tests {
     fn acknowledgements_of_segments_out_of_order_are_combined_after_the_third() {
         let mut quick = settled();
         for _ in 0..3 {
-            assert_eq!(quick.out_of_order(None), Dur::ZERO);
+            assert_eq!(quick.out_of_order(at(100), None), Dur::ZERO);
             quick.sent();
         }
         for _ in 0..44 {
-            assert_eq!(quick.out_of_order(None), MS(1) + SLACK);
+            assert_eq!(quick.out_of_order(at(100), None), MS(1) + SLACK);
         }
-        assert_eq!(quick.out_of_order(None), Dur::ZERO);
+        assert_eq!(quick.out_of_order(at(100), None), Dur::ZERO);
         quick.sent();
-        assert_eq!(quick.out_of_order(None), MS(1) + SLACK);
-        quick.in_order(at(83), false, false, None);
-        assert_eq!(quick.out_of_order(None), Dur::ZERO);
+        assert_eq!(quick.out_of_order(at(100), None), MS(1) + SLACK);
+        quick.in_order(at(83), Ecn::Ect0, false, None);
+        assert_eq!(quick.out_of_order(at(100), None), Dur::ZERO);
         quick.rtt = MS(10);
         quick.repeated = 3;
-        assert_eq!(quick.out_of_order(None), Dur::from_us(500) + SLACK);
+        assert_eq!(quick.out_of_order(at(100), None), Dur::from_us(500) + SLACK);
     }
 
     /// In ticks of 10 ms (`tcp_jiffies32`): from 75 ms to 114 ms are 4 ticks, so that the delay is 2 + 4 = 6 ticks, and a
@@ -342,11 +359,11 @@ mod tests {
     #[test]
     fn times_between_segments_are_whole_ticks() {
         let mut quick = Quick { rtt: MS(60), rto: MS(260), delay: MS(50), last: at(75), ..Quick::new(Some(MS(10))) };
-        assert!(!quick.in_order(at(114), false, false, None));
+        assert!(!quick.in_order(at(114), Ecn::Ect0, false, None));
         assert_eq!(quick.delay, MS(20 + 40));
         quick.last = at(119);
-        assert!(!quick.in_order(at(379), false, false, None));
-        assert!(quick.in_order(at(379 + 271), false, false, None));
+        assert!(!quick.in_order(at(379), Ecn::Ect0, false, None));
+        assert!(quick.in_order(at(379 + 271), Ecn::Ect0, false, None));
     }
 
     /// `forced_push`, `tcp_measure_rcv_mss`: 22 segments of 1448 B are less than 32 767 B, so that the 23rd has PSH.
@@ -362,7 +379,7 @@ mod tests {
     fn a_segment_that_fills_a_part_of_a_gap_counts_among_those_out_of_order() {
         let mut quick = settled();
         quick.fills_partly();
-        let at_once = [(); 3].map(|()| quick.out_of_order(None) == Dur::ZERO);
+        let at_once = [(); 3].map(|()| quick.out_of_order(at(100), None) == Dur::ZERO);
         assert_eq!(at_once, [true, true, false]);
     }
 
@@ -372,9 +389,9 @@ mod tests {
         let mut quick = settled();
         quick.again();
         for i in 0..16 {
-            assert!(quick.in_order(at(81 + i), false, false, None), "segment {i}");
+            assert!(quick.in_order(at(81 + i), Ecn::Ect0, false, None), "segment {i}");
             quick.sent();
         }
-        assert!(!quick.in_order(at(99), false, false, None));
+        assert!(!quick.in_order(at(99), Ecn::Ect0, false, None));
     }
 }

@@ -3,10 +3,11 @@
 use crate::params::{AckClock, EcnMode, Form, Recovery, Tcp};
 use crate::quick::Quick;
 use crate::reassembly::Reassembly;
-use crate::receive_buffer::{Held, ReceiveBuffer};
+use crate::receive_buffer::ReceiveBuffer;
 use crate::seq::before;
 use crate::tick;
 use crate::wire::{Ack, Block, EcnEcho};
+use tailback_diffserv::Ecn;
 use tailback_units::{Dur, Time};
 
 /// The receiving end of a connection.
@@ -66,6 +67,8 @@ enum OutOfOrder {
     Kept,
     /// They are kept, and acknowledgements have blocks for them: only for a sender with SACK (RFC 2018 section 4).
     Reported,
+    /// As [`OutOfOrder::Reported`], by Linux's rules: only four blocks are known.
+    Remembered,
 }
 
 /// State of receivers that do more than echo marks.
@@ -81,8 +84,11 @@ struct Special {
     notification: Option<Notification>,
     /// State of Linux's rules; `None`: those of RFC 5681.
     quick: Option<Quick>,
-    /// `true` if the segment that arrives out of order is acknowledged at once for its flags.
+    /// `true` if the segment that arrives is acknowledged at once for its flags (`ICSK_ACK_NOW`).
     urgent: bool,
+    /// The segment that has arrived last, if it was held already (`rx_opt.dsack`): the next acknowledgement reports it,
+    /// unless another segment arrives before. Empty: there is none.
+    duplicate: Block,
     /// Facts from a record about the segment that arrives; `None`: the segment is not from a record.
     recorded: Option<Recorded>,
     /// The receive buffer, with which acknowledgements offer a window; `None`: the window is constant.
@@ -121,6 +127,7 @@ impl Receiver {
             notification,
             quick,
             urgent: false,
+            duplicate: Block::default(),
             recorded: None,
             buffer,
         };
@@ -142,6 +149,7 @@ impl Receiver {
             special,
             out_of_order: match tcp.recovery {
                 Recovery::GoBackN(_) => OutOfOrder::Discarded,
+                Recovery::Sack(_) if quick.is_some() => OutOfOrder::Remembered,
                 Recovery::Sack(_) => OutOfOrder::Reported,
                 Recovery::Tahoe(_) | Recovery::Reno(_) | Recovery::NewReno(_) => OutOfOrder::Kept,
             },
@@ -150,20 +158,20 @@ impl Receiver {
         }
     }
 
-    /// Processes the arrival of segment `seq` with `payload` bytes (0: a SYN), sent at `sent`. `ce`: the segment is
-    /// marked as congestion experienced; `cwr`: it has the flag CWR. Returns the acknowledgement; `None`: no
+    /// Processes the arrival of segment `seq` with `payload` bytes (0: a SYN), sent at `sent`, with code
+    /// point `ecn`. `cwr`: it has the flag CWR. Returns the acknowledgement; `None`: no
     /// acknowledgement is due now.
     #[inline]
-    pub fn on_segment(&mut self, now: Time, seq: u32, payload: u16, sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
+    pub fn on_segment(&mut self, now: Time, seq: u32, payload: u16, sent: Time, ecn: Ecn, cwr: bool) -> Option<Ack> {
         if payload == 0 || seq != self.next || self.held.is_some() {
-            return self.on_other_segment(now, seq, payload, sent, ce, cwr);
+            return self.on_other_segment(now, seq, payload, sent, ecn, cwr);
         }
         // Fast path for the next segment in order while no segment is held. `on_other_segment` would give the same
         // result.
         if !before(self.acknowledged, seq) {
             self.recent = sent;
         }
-        let early = self.observe(now, (seq, payload), sent, ce, cwr);
+        let early = self.observe(now, (seq, payload), sent, ecn, cwr);
         self.next = seq.wrapping_add(1);
         self.delivered += u64::from(payload);
         self.pending += 1;
@@ -171,14 +179,14 @@ impl Receiver {
         if early.is_none() && at_once {
             return Some(self.acknowledge(now, Block::default(), self.recent));
         }
-        let due = if at_once { now } else { self.due(now) };
+        let due = if at_once { now } else { self.delay(now) };
         self.deadline = if early.is_some() { due } else { self.deadline.min(due) };
         early
     }
 
     /// Processes a SYN, a segment out of order, or one that arrives while others are held.
     #[inline(never)]
-    fn on_other_segment(&mut self, now: Time, seq: u32, payload: u16, sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
+    fn on_other_segment(&mut self, now: Time, seq: u32, payload: u16, sent: Time, ecn: Ecn, cwr: bool) -> Option<Ack> {
         if payload == 0 {
             if let Some(quick) = self.quick() {
                 quick.open(now);
@@ -198,10 +206,9 @@ impl Receiver {
         if earliest {
             self.recent = sent;
         }
-        let early = self.observe(now, (seq, payload), sent, ce, cwr);
-        let held = self.held_segments();
-        let urgent = self.special.as_ref().is_some_and(|special| special.urgent);
-        let pressed = if early.is_none() && !urgent { self.pressed(now, seq) } else { None };
+        let early = self.observe(now, (seq, payload), sent, ecn, cwr);
+        let held = self.held_packets();
+        let mut pressed = None;
         let mut duplicate = Block::default();
         let mut due = None;
         let mut at_once = true;
@@ -211,28 +218,59 @@ impl Receiver {
             self.next = self.next.wrapping_add(1);
             self.delivered += u64::from(payload);
             if let Some(held) = &mut self.held {
-                let (next, bytes) = held.release(self.next);
-                self.next = next;
-                self.delivered += bytes;
+                let run = held.release(self.next);
+                self.next = run.next;
+                self.delivered += run.bytes;
                 if held.is_empty() {
                     self.held = None;
                 }
-                if bytes > 0
+                if run.bytes > 0
                     && let Some(buffer) = self.buffer()
                 {
-                    buffer.release(bytes);
+                    buffer.release(&run);
                 }
             }
             self.pending += 1;
             at_once |= self.pending >= self.every.into() || self.eager;
             let one = self.next.wrapping_sub(self.acknowledged) < self.every.into();
-            let held = self.held_segments();
-            if held.runs > 0
+            let held = self.held_packets();
+            if held > 0
                 && let Some(special) = &mut self.special
                 && let Some(quick) = &mut special.quick
-                && (one || special.buffer.as_ref().is_some_and(|buffer| buffer.is_shrinking(held)))
             {
-                quick.fills_partly();
+                let mut counts = one;
+                if !one && let Some(buffer) = &special.buffer {
+                    let is_full;
+                    (counts, is_full) = buffer.is_shrinking(held);
+                    if is_full {
+                        quick.filled();
+                    }
+                }
+                if counts && !special.urgent {
+                    quick.fills_partly();
+                }
+            }
+        } else if self.out_of_order == OutOfOrder::Remembered && before(self.next, seq) {
+            let is_new;
+            (is_new, pressed) = self.remember(now, seq, payload);
+            self.duplicates += u32::from(!is_new);
+            if let Some(special) = &mut self.special
+                && let Some(quick) = &mut special.quick
+            {
+                let mut rtt = None;
+                if let Some(buffer) = &mut special.buffer {
+                    if is_new && buffer.grow(payload.into(), held) {
+                        quick.grown();
+                    }
+                    rtt = Some(buffer.rtt());
+                }
+                if special.urgent {
+                    due = Some(now);
+                } else if pressed.is_none() {
+                    let delay = quick.out_of_order(now, rtt);
+                    at_once = delay == Dur::ZERO;
+                    due = Some(now + delay);
+                }
             }
         } else if before(seq, self.next) || (self.out_of_order != OutOfOrder::Discarded && !self.hold(seq, payload)) {
             self.duplicates += 1;
@@ -240,25 +278,8 @@ impl Receiver {
             if let Some(quick) = self.quick() {
                 quick.again();
             }
-        } else if let Some(special) = &mut self.special
-            && let Some(quick) = &mut special.quick
-        {
-            let mut rtt = None;
-            if let Some(buffer) = &mut special.buffer {
-                if buffer.grow(payload.into(), held) {
-                    quick.grown();
-                }
-                rtt = Some(buffer.rtt());
-            }
-            if special.urgent {
-                due = Some(now);
-            } else if pressed.is_none() {
-                let delay = quick.out_of_order(rtt);
-                at_once = delay == Dur::ZERO;
-                due = Some(now + delay);
-            }
         }
-        let due = due.unwrap_or_else(|| self.due(now));
+        let due = due.unwrap_or_else(|| if at_once { now } else { self.delay(now) });
         let ack = if pressed.is_some() {
             pressed
         } else if early.is_some() {
@@ -272,7 +293,7 @@ impl Receiver {
             self.deadline = self.deadline.min(due);
             None
         };
-        let held = self.held_segments();
+        let held = self.held_packets();
         if let Some(buffer) = self.buffer() {
             buffer.read();
             if in_order && buffer.has_opened(held) {
@@ -283,32 +304,45 @@ impl Receiver {
         ack
     }
 
-    /// Returns the combined acknowledgement that is sent before segment `seq`, which is out of order, changes its blocks. The
-    /// segment has no other one (`tcp_ack_snd_check`).
-    fn pressed(&mut self, now: Time, seq: u32) -> Option<Ack> {
-        let place = self.held.as_ref()?.place(seq);
-        let is_pressed = before(self.next, seq) && self.quick()?.is_pressed(place);
-        is_pressed.then(|| self.acknowledge(now, Block::default(), self.recent))
+    /// Stores segment `seq`, which is out of order, by Linux's rules (`tcp_data_queue_ofo`). Returns `false` if it was stored
+    /// already, and the combined acknowledgement that is sent before the block of the segment comes to the front; the
+    /// segment then has no other one (`tcp_ack_snd_check`).
+    fn remember(&mut self, now: Time, seq: u32, payload: u16) -> (bool, Option<Ack>) {
+        let most = self.buffer().map_or(1, |buffer| buffer.most());
+        let held = self.held.get_or_insert_default();
+        let is_new = held.insert(seq, payload, most);
+        let place = held.extend(seq);
+        let Some(special) = &mut self.special else { return (is_new, None) };
+        if !is_new {
+            special.duplicate = Block { start: seq, end: seq.wrapping_add(1) };
+        }
+        let is_pressed = special.quick.as_ref().is_some_and(|quick| quick.is_pressed(place));
+        let pressed = is_pressed.then(|| self.acknowledge(now, Block::default(), self.recent));
+        self.held.get_or_insert_default().promote(place, seq);
+        (is_new, pressed)
     }
 
     /// Stores a segment that is out of order; returns `false` if it was stored already.
     fn hold(&mut self, seq: u32, payload: u16) -> bool {
         let held = self.held.get_or_insert_default();
-        let is_new = held.insert(seq, payload);
+        let is_new = held.insert(seq, payload, 1);
         if self.out_of_order == OutOfOrder::Reported {
             held.touch(seq);
         }
         is_new
     }
 
-    /// Returns the deadline of an acknowledgement whose delay begins now.
+    /// Begins the delay of an acknowledgement, and returns its deadline.
     #[inline]
-    fn due(&self, now: Time) -> Time {
+    fn delay(&mut self, now: Time) -> Time {
         if self.heartbeat {
             return Time((now.0 / self.timeout.0 + 1) * self.timeout.0);
         }
-        let tick = self.special.as_ref().and_then(|special| special.quick.as_ref()?.tick());
-        tick::expiry(now, self.timeout, tick)
+        let timeout = self.timeout;
+        let Some(quick) = self.quick() else { return now + timeout };
+        let due = tick::expiry(now, timeout, quick.tick());
+        quick.arm(due);
+        due
     }
 
     /// Returns the time of the next call of [`Receiver::on_timer`]; [`Time::NEVER`] if no acknowledgement is delayed.
@@ -335,10 +369,10 @@ impl Receiver {
         Some(self.acknowledge(now, Block::default(), self.recent))
     }
 
-    /// Returns the numbers of the segments that are held because they arrived out of order, and of their runs.
+    /// Returns the number of packets that have the segments held because they arrived out of order.
     #[inline]
-    fn held_segments(&self) -> Held {
-        self.held.as_ref().map_or(Held::default(), |held| Held { segments: held.segments(), runs: held.runs() })
+    fn held_packets(&self) -> u64 {
+        self.held.as_ref().map_or(0, |held| held.packets())
     }
     /// Returns the state of Linux's rules; `None`: they are not used.
     #[inline]
@@ -355,14 +389,14 @@ impl Receiver {
     /// the mark differs from that of the last segment, returns an acknowledgement of the pending segments before this
     /// one (RFC 8257 section 3.2).
     #[inline]
-    fn observe(&mut self, now: Time, segment: (u32, u16), sent: Time, ce: bool, cwr: bool) -> Option<Ack> {
+    fn observe(&mut self, now: Time, segment: (u32, u16), sent: Time, ecn: Ecn, cwr: bool) -> Option<Ack> {
         if !self.observes {
             return None;
         }
         if self.special.is_some() {
-            self.observe_specially(now, segment, sent, ce, cwr)
+            self.observe_specially(now, segment, sent, ecn, cwr)
         } else {
-            self.process_ecn(now, ce, cwr)
+            self.process_ecn(now, ecn == Ecn::Ce, cwr)
         }
     }
 
@@ -373,11 +407,12 @@ impl Receiver {
         now: Time,
         (seq, payload): (u32, u16),
         sent: Time,
-        ce: bool,
+        ecn: Ecn,
         cwr: bool,
     ) -> Option<Ack> {
-        let held = self.held_segments();
+        let (held, ce) = (self.held_packets(), ecn == Ecn::Ce);
         let special = self.special.as_mut()?;
+        special.duplicate = Block::default();
         let recorded = special.recorded.take();
         if let Some(quick) = &mut special.quick {
             let opened = quick.measure(now);
@@ -406,15 +441,17 @@ impl Receiver {
             special.delay = now.since(sent);
         }
         let changed = accurate.then_some(echoes && ce != last);
-        let [ce, cwr] = [ce, cwr].map(|flag| flag && echoes);
+        // Without ECN the flags are not read (`tcp_ecn_check_ce`).
+        let (ecn, cwr) = (if echoes { ecn } else { Ecn::NotEct }, cwr && echoes);
+        // `tcp_ecn_accept_cwr`, `dctcp_ece_ack_update`.
+        special.urgent = cwr || changed == Some(true);
         if let Some(quick) = special.quick.as_mut().filter(|_| seq != next) {
-            // `tcp_ecn_accept_cwr`; `tcp_data_queue_ofo` calls `tcp_ecn_check_ce`, too.
-            special.urgent = cwr || changed == Some(true);
-            if changed.is_none() && before(next, seq) {
-                quick.mark(ce, cwr);
+            // `tcp_data_queue_ofo` calls `tcp_ecn_check_ce`, too.
+            if before(next, seq) {
+                quick.mark(ecn, cwr, changed);
             }
         } else if let Some(quick) = &mut special.quick {
-            self.eager = quick.in_order(now, ce, cwr, changed);
+            self.eager = quick.in_order(now, ecn, cwr, changed);
             let pushed = if let Some(buffer) = &mut special.buffer {
                 let pushed = buffer.is_pushed(payload.into());
                 buffer.advance(now, payload.into());
@@ -449,27 +486,31 @@ impl Receiver {
     /// Returns an acknowledgement of all segments received, which echoes the transmission time `echo`, and cancels a
     /// delayed acknowledgement.
     #[inline]
-    fn acknowledge(&mut self, now: Time, duplicate: Block, echo: Time) -> Ack {
+    fn acknowledge(&mut self, now: Time, mut duplicate: Block, echo: Time) -> Ack {
         self.pending = 0;
         self.deadline = Time::NEVER;
         self.acknowledged = self.next;
+        let (mut delay, mut window) = (Dur::ZERO, Ack::UNLIMITED);
+        if self.special.is_some() {
+            (delay, window) = self.acknowledge_specially(now, &mut duplicate);
+        }
         let sack = match &self.held {
-            _ if self.out_of_order != OutOfOrder::Reported => Default::default(),
+            _ if matches!(self.out_of_order, OutOfOrder::Discarded | OutOfOrder::Kept) => Default::default(),
             Some(held) => held.blocks(duplicate),
             None => [duplicate, Block::default(), Block::default()],
         };
-        let (mut delay, mut window) = (Dur::ZERO, Ack::UNLIMITED);
-        if self.special.is_some() {
-            (delay, window) = self.acknowledge_specially(now);
-        }
         Ack { next: self.next, ece: self.ece, syn: false, echo, delay, window, sack }
     }
 
-    /// Returns the one-way delay and the window of an acknowledgement that is sent now.
+    /// Returns the one-way delay and the window of an acknowledgement that is sent now. Sets `duplicate` if one is still to
+    /// be reported.
     #[inline(never)]
-    fn acknowledge_specially(&mut self, now: Time) -> (Dur, u32) {
-        let held = self.held_segments();
+    fn acknowledge_specially(&mut self, now: Time, duplicate: &mut Block) -> (Dur, u32) {
+        let held = self.held_packets();
         let Some(special) = &mut self.special else { return (Dur::ZERO, Ack::UNLIMITED) };
+        if special.duplicate != Block::default() {
+            *duplicate = std::mem::take(&mut special.duplicate);
+        }
         let mut window = Ack::UNLIMITED;
         if let Some(buffer) = &mut special.buffer {
             let is_full;
@@ -509,12 +550,12 @@ impl Receiver {
         now: Time,
         (seq, payload): (u32, u16),
         recorded: Recorded,
-        (ce, cwr): (bool, bool),
+        (ecn, cwr): (Ecn, bool),
     ) -> Option<Ack> {
         if let Some(special) = &mut self.special {
             special.recorded = Some(recorded);
         }
-        self.on_segment(now, seq, payload, now, ce, cwr)
+        self.on_segment(now, seq, payload, now, ecn, cwr)
     }
 
     /// Returns the next segment expected in order.

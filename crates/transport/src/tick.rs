@@ -55,6 +55,22 @@ impl Timer {
     }
 }
 
+/// Time after a tick by which the timers of a level of the wheel expire before those of the next shorter one.
+const STAGGER: Dur = Dur::from_ns(40);
+/// Number of levels of the wheel (`LVL_DEPTH` with ticks of 10 ms).
+const LEVELS: u64 = 9;
+
+/// Returns the time after its tick at which a timer expires, below 1 µs, by which timers of one tick expire in the order of
+/// Linux: those with long waits first, level by level (`__run_timers`), and on a level those that were set last
+/// (`enqueue_timer` adds at the head of a list). `rest`: time from the setting to the tick.
+fn stagger(rest: Dur, shift: u32, tick: Dur) -> Dur {
+    let longest = (tick.0 * (SLOTS + 1)).saturating_mul(1 << shift).max(1);
+    let level = LEVELS.saturating_sub(u64::from(shift / SHIFT) + 1);
+    // A timer that was set at once has the first 39 of 40 parts.
+    let part = u128::from(STAGGER.0 - STAGGER.0 / 40) * u128::from(rest.0.min(longest)) / u128::from(longest);
+    STAGGER * level + Dur(part as u64)
+}
+
 /// Returns the expiry with ticks. `expires`: the timer is set while timers expire, when the wheel's clock is that of the
 /// next tick (`__run_timers`); otherwise it is that of the current one, unless another timer of the system has expired in
 /// it (`forward_timer_base`).
@@ -67,7 +83,8 @@ fn slot(now: Time, wait: Dur, tick: Dur, expires: bool) -> Time {
     }
     let start = ZERO - BEFORE.0 / tick.0;
     let end = (((start + now.0 / tick.0 + ticks) >> shift) + 1) << shift;
-    Time((end - start) * tick.0)
+    let end = Time((end - start) * tick.0);
+    end + stagger(end.since(now), shift, tick)
 }
 
 #[cfg(test)]
@@ -75,6 +92,11 @@ mod tests {
     use super::*;
 
     const MS: fn(u64) -> Dur = Dur::from_ms;
+
+    /// Returns the tick of an expiry, which is less than a microsecond earlier.
+    fn of(expiry: Time) -> Time {
+        Time(expiry.0 - expiry.0 % Dur::from_us(1).0)
+    }
 
     /// `calc_wheel_index` with ticks of 10 ms, in ms. 40 ms from 123 ms on: ticks 12 + 4, and the next one, 17. 620 ms:
     /// 62 ticks, the last that are exact. The count begins at -30 000, a multiple of 8, and 16 more than one of 64. 630 ms
@@ -86,7 +108,7 @@ mod tests {
             [(123, 40, 170), (120, 41, 180), (129, 0, 130), (125, 620, 750), (125, 630, 800), (125, 5050, 5600)]
         {
             let found = expiry(Time::ZERO + MS(now), MS(wait), Some(MS(10)));
-            assert_eq!(found, Time::ZERO + MS(end), "{wait} ms from {now} ms on");
+            assert_eq!(of(found), Time::ZERO + MS(end), "{wait} ms from {now} ms on");
         }
         assert_eq!(expiry(Time(5), Dur(7), None), Time(12));
     }
@@ -99,16 +121,31 @@ mod tests {
         let tick = Some(MS(10));
         let at = |ms: u64| Time::ZERO + MS(ms);
         let mut timer = Timer::default();
-        assert_eq!(timer.set(at(5), MS(660), tick), at(720));
-        assert_eq!(timer.set(at(65), MS(600), tick), at(720));
-        assert_eq!(timer.set(at(66), MS(590), tick), at(660));
-        assert_eq!(Timer::default().set(at(65), MS(600), tick), at(670));
+        assert_eq!(of(timer.set(at(5), MS(660), tick)), at(720));
+        assert_eq!(of(timer.set(at(65), MS(600), tick)), at(720));
+        assert_eq!(of(timer.set(at(66), MS(590), tick)), at(660));
+        assert_eq!(of(Timer::default().set(at(65), MS(600), tick)), at(670));
         // 630 ms are 63 ticks, which are exact if the timer is set as it expires.
-        assert_eq!(timer.set(at(660), MS(630), tick), at(1300));
-        assert_eq!(Timer::default().set(at(660), MS(630), tick), at(1360));
-        assert_eq!(timer.set(at(690), MS(0), tick), at(700));
+        let expired = timer.at;
+        assert_eq!(of(timer.set(expired, MS(630), tick)), at(1300));
+        assert_eq!(of(Timer::default().set(at(660), MS(630), tick)), at(1360));
+        assert_eq!(of(timer.set(at(690), MS(0), tick)), at(700));
         // After its expiry it is not pending any more.
-        assert_eq!(timer.set(at(701), MS(0), tick), at(710));
+        assert_eq!(of(timer.set(at(701), MS(0), tick)), at(710));
         assert_eq!(timer.set(at(705), MS(3), None), at(708));
+    }
+
+    /// `__run_timers`, `enqueue_timer`: at 80 ms a timer of 630 ms expires before all of up to 620 ms, and of two timers that are
+    /// on one level the one that was set last. All do so within a microsecond.
+    #[test]
+    fn timers_of_a_tick_expire_in_the_order_of_the_wheel() {
+        let tick = Some(MS(10));
+        let at = |ms: u64| Time::ZERO + MS(ms);
+        let long = expiry(at(125), MS(630), tick);
+        let [last, first] = [(733, 60), (185, 610)].map(|(now, wait)| expiry(at(now), MS(wait), tick));
+        assert_eq!([long, last, first].map(of), [at(800); 3]);
+        assert!(long < last && last < first);
+        let longest = expiry(at(125), Dur::from_secs(100), tick);
+        assert!(longest.0 % Dur::from_us(1).0 < long.0 % Dur::from_us(1).0);
     }
 }

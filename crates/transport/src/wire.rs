@@ -2,19 +2,8 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tailback_diffserv::Ecn;
 use tailback_units::{Dur, Time};
-
-/// ECN code point of a segment (RFC 3168 section 5; ECT(1) after RFC 9331).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
-pub enum Ecn {
-    /// Not-ECT: not ECN-capable.
-    #[default]
-    NotEct,
-    /// ECT(1): ECN-capable, for the low-latency queue of L4S.
-    Ect1,
-    /// ECT(0): ECN-capable.
-    Ect0,
-}
 
 /// Form of the receiver's echo of the mark "congestion experienced" (CE).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

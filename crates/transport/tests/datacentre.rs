@@ -9,7 +9,7 @@ use tailback_transport::cc::{
     Acked, Build, Congestion, CongestionControl, CongestionEvent, Feedback, Sent, Timer, Window, dcqcn, hpcc, swift,
     timely,
 };
-use tailback_transport::{Cc, EcnMode, Hop, Line, Rdma, Receiver, Sender, Tcp};
+use tailback_transport::{Cc, Ecn, EcnMode, Hop, Line, Rdma, Receiver, Sender, Tcp};
 use tailback_units::{Dur, Rate, Time};
 
 /// Rate of the host's link, bit/s.
@@ -143,13 +143,13 @@ fn a_receiver_notifies_at_most_once_in_fifty_microseconds() {
     let mut notified = Vec::new();
     for seq in 0..200u32 {
         let now = at_us(u64::from(seq));
-        let ack = receiver.on_segment(now, seq, 1000, now, true, false).expect("each is acknowledged");
+        let ack = receiver.on_segment(now, seq, 1000, now, Ecn::Ce, false).expect("each is acknowledged");
         if ack.ece {
             notified.push(seq);
         }
     }
     assert_eq!(notified, [0, 50, 100, 150]);
-    let ack = receiver.on_segment(at_us(300), 200, 1000, at_us(300), false, false).unwrap();
+    let ack = receiver.on_segment(at_us(300), 200, 1000, at_us(300), Ecn::Ect0, false).unwrap();
     assert!(!ack.ece, "an unmarked segment brings no notification");
 }
 
@@ -157,11 +157,11 @@ fn a_receiver_notifies_at_most_once_in_fifty_microseconds() {
 fn a_notification_does_not_wait_for_the_acknowledgement_of_other_segments() {
     let tcp = Rdma { acknowledge_every: 16, ..Rdma::default() }.connection();
     let mut receiver = Receiver::new(&tcp);
-    assert!(receiver.on_segment(at_us(0), 0, 1000, at_us(0), false, false).is_none());
-    let ack = receiver.on_segment(at_us(1), 1, 1000, at_us(1), true, false).expect("at once");
+    assert!(receiver.on_segment(at_us(0), 0, 1000, at_us(0), Ecn::Ect0, false).is_none());
+    let ack = receiver.on_segment(at_us(1), 1, 1000, at_us(1), Ecn::Ce, false).expect("at once");
     assert!(ack.ece && ack.next == 2);
     assert!(
-        receiver.on_segment(at_us(2), 2, 1000, at_us(2), true, false).is_none(),
+        receiver.on_segment(at_us(2), 2, 1000, at_us(2), Ecn::Ce, false).is_none(),
         "no second notification within 50 us"
     );
 }
@@ -371,7 +371,8 @@ fn go_back_n_resends_all_segments_from_a_gap_and_the_receiver_discards_those_bey
     let rdma = Rdma { window: Some(64), ..Rdma::default() };
     let tcp = Tcp { ecn: EcnMode::Off, ..rdma.connection() };
     let mut receiver = Receiver::new(&tcp);
-    let mut acknowledgement = |seq: u32| receiver.on_segment(at_us(u64::from(seq)), seq, 1000, at_us(0), false, false);
+    let mut acknowledgement =
+        |seq: u32| receiver.on_segment(at_us(u64::from(seq)), seq, 1000, at_us(0), Ecn::Ect0, false);
     assert_eq!(acknowledgement(0).unwrap().next, 1);
     let beyond = acknowledgement(2).expect("acknowledged at once");
     assert!(beyond.next == 1 && !beyond.has_sack());
@@ -399,7 +400,7 @@ fn go_back_n_resends_all_segments_from_a_gap_and_the_receiver_discards_those_bey
 fn retransmissions_of_an_adapter_are_ecn_capable() {
     let (lost, again) = (Cell::new(false), Cell::new(0));
     let fate = |_: Time, segment: &tailback_transport::Segment| {
-        assert_eq!(segment.ecn, tailback_transport::Ecn::Ect0, "{segment:?}");
+        assert_eq!(segment.ecn, Ecn::Ect0, "{segment:?}");
         again.set(again.get() + u32::from(segment.retransmission));
         Fate { lost: segment.seq == 100 && !lost.replace(lost.get() || segment.seq == 100), ..Fate::default() }
     };

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use tailback_random::Rng;
 use tailback_transport::cc::ledbat::{Ledbat, Params};
 use tailback_transport::cc::{Acked, Build, Congestion, CongestionControl, CongestionEvent, Window};
-use tailback_transport::{Ack, Receiver, Segment, Tcp};
+use tailback_transport::{Ack, Ecn, Receiver, Segment, Tcp};
 use tailback_units::{Dur, Time};
 
 /// A control and its window, without a sender.
@@ -258,45 +258,47 @@ fn receiver(more: Value) -> Receiver {
 #[test]
 fn an_acknowledgement_carries_the_one_way_delay_of_the_last_arrival_without_its_own_delay() {
     let mut r = receiver(json!({}));
-    assert_eq!(r.on_segment(at(100), 0, 100, at(90), false, false), None);
-    let ack = r.on_segment(at(105), 1, 100, at(91), false, false).expect("the second is acknowledged");
+    assert_eq!(r.on_segment(at(100), 0, 100, at(90), Ecn::Ect0, false), None);
+    let ack = r.on_segment(at(105), 1, 100, at(91), Ecn::Ect0, false).expect("the second is acknowledged");
     assert_eq!((ack.delay, ack.echo), (MS(14), at(90)));
-    assert_eq!(r.on_segment(at(200), 2, 100, at(183), false, false), None);
+    assert_eq!(r.on_segment(at(200), 2, 100, at(183), Ecn::Ect0, false), None);
     assert_eq!(r.on_timer(at(240)).expect("the timer acknowledges").delay, MS(17));
     // Out of order, and a duplicate.
-    assert_eq!(r.on_segment(at(300), 5, 100, at(290), false, false).expect("at once").delay, MS(10));
-    assert_eq!(r.on_segment(at(301), 5, 100, at(290), false, false).expect("at once").delay, MS(11));
+    assert_eq!(r.on_segment(at(300), 5, 100, at(290), Ecn::Ect0, false).expect("at once").delay, MS(10));
+    assert_eq!(r.on_segment(at(301), 5, 100, at(290), Ecn::Ect0, false).expect("at once").delay, MS(11));
     // A SYN-ACK has no sample, and the receivers of other controls do not measure.
-    assert_eq!(r.on_segment(at(400), u32::MAX, 0, at(390), false, false).expect("a SYN-ACK").delay, Dur::ZERO);
+    assert_eq!(r.on_segment(at(400), u32::MAX, 0, at(390), Ecn::Ect0, false).expect("a SYN-ACK").delay, Dur::ZERO);
     let mut other = Receiver::new(&Tcp::default());
-    other.on_segment(at(100), 0, 100, at(90), false, false);
-    assert_eq!(other.on_segment(at(105), 1, 100, at(91), false, false).expect("the second").delay, Dur::ZERO);
+    other.on_segment(at(100), 0, 100, at(90), Ecn::Ect0, false);
+    assert_eq!(other.on_segment(at(105), 1, 100, at(91), Ecn::Ect0, false).expect("the second").delay, Dur::ZERO);
 }
 
 #[test]
 fn delays_are_measured_whatever_the_echo_of_marks() {
     // Without ECN nothing is echoed.
     let mut r = receiver(json!({ "delayed-ack": { "every": 1 } }));
-    let ack = r.on_segment(at(100), 0, 100, at(90), true, false).expect("at once");
+    let ack = r.on_segment(at(100), 0, 100, at(90), Ecn::Ce, false).expect("at once");
     assert_eq!((ack.ece, ack.delay), (false, MS(10)));
-    let ack = r.on_segment(at(101), u32::MAX, 0, at(90), false, true).expect("a SYN-ACK");
+    let ack = r.on_segment(at(101), u32::MAX, 0, at(90), Ecn::Ect0, true).expect("a SYN-ACK");
     assert!(!ack.ece);
     // Classic echoes continue until CWR.
     let mut r = receiver(json!({ "ecn": "classic", "delayed-ack": { "every": 1 } }));
     let acks = [(0, true, false), (1, false, false), (2, false, true)].map(|(seq, ce, cwr)| {
-        let ack = r.on_segment(at(100), seq, 100, at(90 + u64::from(seq)), ce, cwr).expect("at once");
+        let ack = r
+            .on_segment(at(100), seq, 100, at(90 + u64::from(seq)), if ce { Ecn::Ce } else { Ecn::Ect0 }, cwr)
+            .expect("at once");
         (ack.ece, ack.delay)
     });
     assert_eq!(acks, [(true, MS(10)), (true, MS(9)), (false, MS(8))]);
     // A mark does not release the acknowledgement, as it would with congestion notifications.
     let mut r = receiver(json!({ "ecn": "classic" }));
-    assert_eq!(r.on_segment(at(100), 0, 100, at(90), true, false), None);
+    assert_eq!(r.on_segment(at(100), 0, 100, at(90), Ecn::Ce, false), None);
     // The early acknowledgement of an accurate echo has the delay of the last segment that it is about.
     let mut r = receiver(json!({ "ecn": "classic", "ecn-echo": "accurate" }));
-    assert_eq!(r.on_segment(at(100), 0, 100, at(90), false, false), None);
-    let early = r.on_segment(at(105), 1, 100, at(91), true, false).expect("the mark has changed");
+    assert_eq!(r.on_segment(at(100), 0, 100, at(90), Ecn::Ect0, false), None);
+    let early = r.on_segment(at(105), 1, 100, at(91), Ecn::Ce, false).expect("the mark has changed");
     assert_eq!((early.next, early.ece, early.delay), (1, false, MS(10)));
-    let ack = r.on_segment(at(106), 2, 100, at(93), true, false).expect("the second of two");
+    let ack = r.on_segment(at(106), 2, 100, at(93), Ecn::Ce, false).expect("the second of two");
     assert_eq!((ack.next, ack.ece, ack.delay), (3, true, MS(13)));
 }
 

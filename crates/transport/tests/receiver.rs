@@ -1,13 +1,18 @@
 //! Times and contents of the receiver's acknowledgements.
 
 use serde_json::{Value, json};
-use tailback_transport::{Ack, Block, Receiver, Tcp};
+use tailback_transport::{Ack, Block, Ecn, Receiver, Tcp};
 use tailback_units::{Dur, Time};
 
 /// Returns a receiver with the given parameters.
 fn receiver(parameters: Value) -> Receiver {
     let tcp: Tcp = tailback_document::decode(parameters).expect("the test's parameters decode");
     Receiver::new(&tcp)
+}
+
+/// Returns the code point of a segment that is ECN-capable.
+fn code(ce: bool) -> Ecn {
+    if ce { Ecn::Ce } else { Ecn::Ect0 }
 }
 
 /// Returns the time `ms` milliseconds after the start.
@@ -18,7 +23,7 @@ fn at(ms: u64) -> Time {
 /// Returns the acknowledgement at the arrival, at `ms`, of segment `seq`, which was sent 10 ms earlier and is not
 /// marked.
 fn arrives(r: &mut Receiver, ms: u64, seq: u32) -> Option<Ack> {
-    r.on_segment(at(ms), seq, 100, at(ms - 10), false, false)
+    r.on_segment(at(ms), seq, 100, at(ms - 10), Ecn::Ect0, false)
 }
 
 /// Returns the first and the last segment of each SACK block.
@@ -52,7 +57,7 @@ fn with_a_heartbeat_acknowledgements_of_all_connections_leave_at_the_same_times(
     assert_eq!((one.deadline(), other.deadline()), (at(600), at(600)));
     assert_eq!(one.on_timer(at(600)).expect("the beat acknowledges").next, 1);
     // Every second segment is acknowledged at once with a heartbeat, too.
-    assert_eq!(other.on_segment(at(599), 1, 100, at(590), false, false).expect("the second").next, 2);
+    assert_eq!(other.on_segment(at(599), 1, 100, at(590), Ecn::Ect0, false).expect("the second").next, 2);
     assert_eq!(other.deadline(), Time::NEVER);
     // A segment that arrives at a heartbeat waits for the next heartbeat: the delay is at most the timeout.
     assert_eq!(arrives(&mut one, 800, 1), None);
@@ -110,7 +115,7 @@ fn a_classic_echo_repeats_until_cwr() {
     let mut next = 0;
     let mut echo = |ce, cwr| {
         next += 1;
-        r.on_segment(at(100), next - 1, 100, at(90), ce, cwr).expect("each is acknowledged").ece
+        r.on_segment(at(100), next - 1, 100, at(90), code(ce), cwr).expect("each is acknowledged").ece
     };
     let seen =
         [(false, false), (true, false), (false, false), (false, true), (false, false), (true, true), (false, false)]
@@ -121,14 +126,14 @@ fn a_classic_echo_repeats_until_cwr() {
 #[test]
 fn without_ecn_marks_are_ignored() {
     let mut r = receiver(json!({ "delayed-ack": { "every": 1 } }));
-    assert!(!r.on_segment(at(100), 0, 100, at(90), true, false).expect("acknowledged").ece);
+    assert!(!r.on_segment(at(100), 0, 100, at(90), Ecn::Ce, false).expect("acknowledged").ece);
 }
 
 /// RFC 8257 section 3.2, figure 1.
 #[test]
 fn a_change_of_an_accurate_echo_acknowledges_pending_segments_first() {
     let mut r = receiver(json!({ "ecn": "classic", "ecn-echo": "accurate" }));
-    let mut send = |ms, seq, ce| r.on_segment(at(ms), seq, 100, at(ms - 10), ce, false).map(|a| (a.next, a.ece));
+    let mut send = |ms, seq, ce| r.on_segment(at(ms), seq, 100, at(ms - 10), code(ce), false).map(|a| (a.next, a.ece));
     assert_eq!(send(100, 0, false), None);
     // Segment 0 was not marked, and is acknowledged without an echo; segment 1 waits.
     assert_eq!(send(101, 1, true), Some((1, false)));
@@ -143,7 +148,7 @@ fn a_change_of_an_accurate_echo_acknowledges_pending_segments_first() {
 fn a_change_of_the_mark_on_a_segment_out_of_order_gives_two_acknowledgements() {
     let mut r = receiver(json!({ "ecn": "classic", "ecn-echo": "accurate" }));
     assert_eq!(arrives(&mut r, 100, 0), None);
-    let early = r.on_segment(at(101), 2, 100, at(91), true, false).expect("the change");
+    let early = r.on_segment(at(101), 2, 100, at(91), Ecn::Ce, false).expect("the change");
     assert_eq!((early.next, early.ece), (1, false));
     assert_eq!(r.deadline(), at(101));
     let second = r.on_timer(at(101)).expect("the segment out of order");
@@ -155,7 +160,7 @@ fn a_change_of_the_mark_on_a_segment_out_of_order_gives_two_acknowledgements() {
 fn a_syn_ack_negotiates_ecn_if_both_ends_support_it() {
     for (ours, theirs, want) in [("classic", true, true), ("classic", false, false), ("off", true, false)] {
         let mut r = receiver(json!({ "ecn": ours }));
-        let ack = r.on_segment(at(100), u32::MAX, 0, at(50), false, theirs).expect("a SYN is answered");
+        let ack = r.on_segment(at(100), u32::MAX, 0, at(50), Ecn::Ect0, theirs).expect("a SYN is answered");
         assert_eq!((ack.syn, ack.ece, ack.next, ack.echo), (true, want, 0, at(50)));
     }
 }
@@ -172,7 +177,7 @@ fn acknowledgements_have_no_blocks_without_gaps() {
 #[test]
 fn a_combined_acknowledgement_leaves_before_a_block_is_forgotten() {
     let mut r = receiver(json!({ "delayed-ack": { "form": "linux" } }));
-    r.on_segment(at(60), u32::MAX, 0, at(50), false, false).expect("the SYN is acknowledged");
+    r.on_segment(at(60), u32::MAX, 0, at(50), Ecn::Ect0, false).expect("the SYN is acknowledged");
     for seq in 0..9 {
         arrives(&mut r, 100 + u64::from(seq), seq).expect("the first segments are acknowledged at once");
     }
@@ -196,9 +201,9 @@ fn a_combined_acknowledgement_leaves_before_a_block_is_forgotten() {
 fn acknowledgements_offer_the_window_of_the_buffer() {
     let linux = json!({ "segment": "1448B", "delayed-ack": { "form": "linux" }, "receive-buffer": {} });
     let mut r = receiver(linux);
-    let syn_ack = r.on_segment(at(60), u32::MAX, 0, at(50), false, false).expect("the SYN is acknowledged");
+    let syn_ack = r.on_segment(at(60), u32::MAX, 0, at(50), Ecn::Ect0, false).expect("the SYN is acknowledged");
     assert_eq!(syn_ack.window, 45);
-    let ack = r.on_segment(at(80), 0, 1448, at(70), false, false).expect("at once");
+    let ack = r.on_segment(at(80), 0, 1448, at(70), Ecn::Ect0, false).expect("at once");
     assert_eq!((ack.next, ack.window), (1, 44));
     let mut plain = receiver(json!({ "delayed-ack": { "form": "linux" } }));
     assert_eq!(arrives(&mut plain, 80, 0).map(|ack| ack.window), Some(Ack::UNLIMITED));
@@ -213,7 +218,7 @@ fn a_receiver_of_dctcp_acknowledges_segments_with_cwr_at_once() {
         json!({ "congestion-control": { "kind": "dctcp" }, "ecn": "classic", "delayed-ack": { "form": "linux" } });
     let mut r = receiver(dctcp);
     let mut next =
-        |ms, seq, ce, cwr| r.on_segment(at(ms), seq, 100, at(ms - 10), ce, cwr).map(|ack| (ack.next, ack.ece));
+        |ms, seq, ce, cwr| r.on_segment(at(ms), seq, 100, at(ms - 10), code(ce), cwr).map(|ack| (ack.next, ack.ece));
     for seq in 0..16 {
         next(100, seq, true, false).expect("the first 16 are acknowledged at once");
     }
@@ -227,4 +232,35 @@ fn a_receiver_of_dctcp_acknowledges_segments_with_cwr_at_once() {
     assert_eq!(next(105, 23, true, false), None);
     assert_eq!(next(105, 24, true, true), Some((19, true)));
     assert_eq!(next(106, 25, false, false), Some((19, false)));
+}
+
+/// `__tcp_ecn_check_ce`: after a segment with ECT, one without it is probably a retransmission, and two segments from it on
+/// are acknowledged at once, in order or not. Without ECN, and before the first segment with ECT, nothing follows.
+#[test]
+fn a_segment_that_is_not_ecn_capable_is_acknowledged_at_once_after_one_that_is() {
+    for (ecn, first, at_once) in [
+        ("classic", Ecn::Ect0, true),
+        ("classic", Ecn::Ce, true),
+        ("classic", Ecn::NotEct, false),
+        ("off", Ecn::Ect0, false),
+    ] {
+        let mut r = receiver(json!({ "ecn": ecn, "delayed-ack": { "form": "linux" } }));
+        let mut send = |ms, seq, ecn| r.on_segment(at(ms), seq, 100, at(ms - 10), ecn, false).map(|ack| ack.next);
+        // The first 16, and the quick acknowledgements of a first mark.
+        for seq in 0..18 {
+            send(100, seq, first);
+        }
+        let rest = if first == Ecn::NotEct { first } else { Ecn::Ect0 };
+        assert_eq!(send(101, 18, rest), None, "{ecn} {first:?}");
+        assert_eq!(send(102, 19, rest), Some(20));
+        assert_eq!(send(103, 20, Ecn::NotEct), at_once.then_some(21), "{ecn} {first:?}");
+        assert_eq!(send(104, 21, rest), Some(22));
+        assert_eq!(send(105, 22, rest), None, "two segments only");
+        // Out of order: after three at once the fourth waits, unless it is not ECN-capable.
+        for seq in [24, 25, 26] {
+            send(106, seq, rest).expect("at once");
+        }
+        assert_eq!(send(107, 27, rest), None);
+        assert_eq!(send(107, 28, Ecn::NotEct), at_once.then_some(23), "{ecn} {first:?}");
+    }
 }

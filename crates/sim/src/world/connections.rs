@@ -300,7 +300,7 @@ impl Transports {
                 to: flow.from,
                 class: flow.class,
                 code: flow.code,
-                ecn: codepoint(tcp.control_ecn()),
+                ecn: tcp.control_ecn(),
                 size: size as u16,
                 wire: wire as u16,
                 group: group as u32,
@@ -376,13 +376,4 @@ impl Transports {
 /// connection.
 pub(crate) fn numbers(flows: &[FlowPlan]) -> usize {
     flows.len() + flows.iter().filter(|f| f.transport.is_some()).count()
-}
-
-/// Returns the code point in a packet.
-pub(super) fn codepoint(ecn: tailback_transport::Ecn) -> Ecn {
-    match ecn {
-        tailback_transport::Ecn::NotEct => Ecn::NotEct,
-        tailback_transport::Ecn::Ect0 => Ecn::Ect0,
-        tailback_transport::Ecn::Ect1 => Ecn::Ect1,
-    }
 }

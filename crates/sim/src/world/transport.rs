@@ -4,13 +4,13 @@
 //! accounted separately.
 
 use super::World;
-use super::connections::{LONG, Transports, Write, codepoint};
+use super::connections::{LONG, Transports, Write};
 use crate::conditioning::NONE;
 use crate::drop_causes::DropCause;
 use crate::event_queue::{Key, Kind};
 use crate::hints::unlikely;
 use crate::port::Queue;
-use tailback_qdisc::{Ecn, Packet, Reason, Traits};
+use tailback_qdisc::{Packet, Reason, Traits};
 use tailback_random::Rng;
 use tailback_transport::Ack;
 use tailback_units::{Dur, Time};
@@ -83,7 +83,7 @@ impl World {
             return;
         }
         let (seq, payload, born) = (packet.seq, packet.payload, packet.born);
-        let (ce, cwr) = (packet.ecn() == Ecn::Ce, packet.echo());
+        let (ecn, cwr) = (packet.ecn(), packet.echo());
         self.ledger.deliver(packet, self.now);
         let incoming = &mut self.transports.incoming[connection as usize];
         // Packets of an earlier connection are discarded: a segment is recognised by its number, a SYN by its time.
@@ -92,7 +92,7 @@ impl World {
         if late {
             return;
         }
-        let ack = incoming.receiver.on_segment(self.now, seq, payload, born, ce, cwr);
+        let ack = incoming.receiver.on_segment(self.now, seq, payload, born, ecn, cwr);
         let deadline = incoming.receiver.deadline();
         if deadline < incoming.due {
             incoming.due = deadline;
@@ -227,7 +227,7 @@ impl World {
                 telemetry.sent(out.flow, segment.seq);
             }
             let (size, wire) = self.plan.framing.lengths(u32::from(segment.payload) + u32::from(out.header));
-            let traits = Traits::data(out.class, measured).with_ecn(codepoint(segment.ecn)).with_echo(segment.cwr);
+            let traits = Traits::data(out.class, measured).with_ecn(segment.ecn).with_echo(segment.cwr);
             let mut packet = Packet::new(out.flow, traits, now, segment.seq, out.to);
             packet.payload = segment.payload;
             packet.code = out.code;

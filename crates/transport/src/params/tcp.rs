@@ -13,9 +13,10 @@ use crate::cc::Setup;
 use crate::check::number;
 use crate::line::Line;
 use crate::registry::Cc;
-use crate::wire::{Ecn, EcnEcho};
+use crate::wire::EcnEcho;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use tailback_diffserv::Ecn;
 use tailback_document::{Checked, Invalid};
 use tailback_units::Size;
 

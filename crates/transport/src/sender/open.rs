@@ -4,7 +4,7 @@ use super::Sender;
 use super::groups::Urgent;
 use super::state::State;
 use crate::params::EcnMode;
-use crate::wire::{Ack, Ecn, Segment};
+use crate::wire::{Ack, Segment};
 use tailback_units::{Dur, Time};
 
 /// Segment number of a SYN, outside the numbers of data at the start.
@@ -32,7 +32,8 @@ impl Sender {
         // The timeout is doubled only if a SYN was lost before.
         let retransmission = self.timers.rtt.is_backed_off();
         let cwr = self.tcp.ecn != EcnMode::Off && !(self.tcp.ecn_fallback && retransmission);
-        let ecn = if cwr { self.tcp.control_ecn() } else { Ecn::NotEct };
+        // A SYN without the flags is still ECN-capable (`tcp_ecn_clear_syn` changes nothing else).
+        let ecn = self.tcp.control_ecn();
         Some(Segment { seq: SYN, payload: 0, ecn, cwr, retransmission, marked: None })
     }
 

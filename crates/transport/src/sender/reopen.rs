@@ -50,7 +50,7 @@ impl Sender {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Receiver, Sender, Tcp};
+    use crate::{Ecn, Receiver, Sender, Tcp};
     use std::sync::Arc;
     use tailback_random::Rng;
     use tailback_units::{Dur, Time};
@@ -66,7 +66,7 @@ mod tests {
             *now += Dur::from_ms(100);
             let acks: Vec<_> = sent
                 .iter()
-                .filter_map(|s| receiver.on_segment(*now, s.seq, s.payload, sent_at, false, s.cwr))
+                .filter_map(|s| receiver.on_segment(*now, s.seq, s.payload, sent_at, Ecn::Ect0, s.cwr))
                 .collect();
             for ack in &acks {
                 sender.on_ack(*now, ack, None);

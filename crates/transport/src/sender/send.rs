@@ -7,7 +7,8 @@ use super::state::State;
 use crate::cc::{CongestionControl, Sent, SentCalls, Timer};
 use crate::params::{Recovery, WindowValidation};
 use crate::seq::before;
-use crate::wire::{Ecn, Segment};
+use crate::wire::Segment;
+use tailback_diffserv::Ecn;
 use tailback_units::{Dur, Time};
 
 /// Number of the segment after which Linux paces: no gap follows the nine before it (`tcp_update_skb_after_send`).

@@ -8,7 +8,7 @@ use super::groups::Reduction;
 use super::*;
 use crate::cc::Congestion;
 use crate::wire::{Ack, Block};
-use crate::{Receiver, Segment};
+use crate::{Ecn, Receiver, Segment};
 
 /// Returns a sender with the parameters of `document`.
 fn sender(document: serde_json::Value) -> Sender {
@@ -47,8 +47,8 @@ fn a_connection_survives_the_wrap_of_segment_numbers_with_every_recovery() {
                 transmissions += 1;
                 // Every seventh is lost, every fifth marked.
                 if !transmissions.is_multiple_of(7) {
-                    let ce = transmissions.is_multiple_of(5);
-                    acks.extend(receiver.on_segment(now, s.seq, s.payload, now, ce, s.cwr));
+                    let ecn = if transmissions.is_multiple_of(5) { Ecn::Ce } else { s.ecn };
+                    acks.extend(receiver.on_segment(now, s.seq, s.payload, now, ecn, s.cwr));
                 }
             }
             acks.extend(receiver.on_timer(now + Dur::from_ms(40)));

@@ -9,7 +9,7 @@ pub use seeded::seeded;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tailback_random::Rng;
-use tailback_transport::{Ack, Receiver, Segment, Sender, Tcp};
+use tailback_transport::{Ack, Ecn, Receiver, Segment, Sender, Tcp};
 use tailback_units::{Dur, Time};
 
 /// Fate of a segment or an acknowledgement on the path.
@@ -163,8 +163,8 @@ impl<F: FnMut(Time, &Segment) -> Fate, G: FnMut(Time, &Ack) -> Fate> Net<F, G> {
             if event == next {
                 match self.events.pop_first().expect("just seen").1 {
                     Event::Segment(s, sent, ce) => {
-                        let ce = ce && s.ecn != tailback_transport::Ecn::NotEct;
-                        let ack = self.receiver.on_segment(self.now, s.seq, s.payload, sent, ce, s.cwr);
+                        let ecn = if ce && s.ecn != Ecn::NotEct { Ecn::Ce } else { s.ecn };
+                        let ack = self.receiver.on_segment(self.now, s.seq, s.payload, sent, ecn, s.cwr);
                         self.transmit_ack(ack);
                     }
                     Event::Ack(ack) => {

@@ -360,15 +360,14 @@ fn with_linuxs_rules_a_lost_retransmission_after_a_timeout_begins_a_recovery() {
     }
 }
 
-/// `tcp_ecn_send_syn`, `tcp_ecn_clear_syn`: with `ecn-control` a SYN that requests ECN is ECN-capable, and with
-/// `ecn-fallback` the second SYN does not request it.
+/// `tcp_ecn_send_syn`, `tcp_ecn_clear_syn`: with `ecn-control` each SYN is ECN-capable, and with `ecn-fallback` the second SYN
+/// does not request ECN. A recorded sender of Linux (76 DCTCP flows in CoDel) has sent its SYN at 5309.2 ms and at 6320.0 ms
+/// with ECT(0), and then data without.
 #[test]
-fn a_syn_is_ecn_capable_only_if_control_packets_are_and_it_requests_ecn() {
-    for (control, fallback, first, second) in [
-        (false, false, Ecn::NotEct, Ecn::NotEct),
-        (true, false, Ecn::Ect0, Ecn::Ect0),
-        (true, true, Ecn::Ect0, Ecn::NotEct),
-    ] {
+fn a_syn_is_ecn_capable_if_control_packets_are_also_if_it_does_not_request_ecn() {
+    for (control, fallback, code) in
+        [(false, false, Ecn::NotEct), (false, true, Ecn::NotEct), (true, false, Ecn::Ect0), (true, true, Ecn::Ect0)]
+    {
         let mut sender =
             sender(serde_json::json!({ "ecn": "classic", "ecn-control": control, "ecn-fallback": fallback }));
         sender.offer(Time::ZERO, u64::MAX);
@@ -376,6 +375,7 @@ fn a_syn_is_ecn_capable_only_if_control_packets_are_and_it_requests_ecn() {
         let expiry = sender.deadline();
         sender.on_timer(expiry);
         let again = sender.poll(expiry).expect("a second SYN");
-        assert_eq!(([syn.ecn, again.ecn], again.retransmission), ([first, second], true), "{control} {fallback}");
+        assert_eq!([syn.ecn, again.ecn], [code, code], "{control} {fallback}");
+        assert_eq!([syn.cwr, again.cwr, again.retransmission], [true, !fallback, true], "{control} {fallback}");
     }
 }

@@ -3,7 +3,7 @@
 use super::{Host, Stage};
 use crate::configuration::Role;
 use crate::language::{Codepoint, Failure, Flags, Options, Packet};
-use tailback_transport::{Ack, Block, EcnMode};
+use tailback_transport::{Ack, Block, Ecn, EcnMode};
 use tailback_units::{Dur, Time};
 
 /// Number of a SYN among the model's segments.
@@ -84,7 +84,7 @@ impl Host {
                 if self.connection.role == Role::Sender && offers != (self.connection.tcp.ecn == EcnMode::Classic) {
                     return self.fail(format!("the SYN offers ECN: {offers}, and the parameter `ecn` differs"));
                 }
-                let reply = self.receiver.on_segment(self.now, SYN, 0, self.now, false, offers);
+                let reply = self.receiver.on_segment(self.now, SYN, 0, self.now, Ecn::NotEct, offers);
                 self.stage = Stage::Accepting;
                 self.opened_at = self.now;
                 let ece = reply.is_some_and(|reply| reply.ece);
@@ -150,8 +150,14 @@ impl Host {
             Some((value, _)) => Time::ZERO + Dur::from_ms(value),
             None => self.now,
         };
-        let marked = packet.ecn == Some(Codepoint::Ce);
-        let reply = self.receiver.on_segment(self.now, seq, payload, sent, marked, packet.flags.cwr);
+        // A segment without a code point is not ECN-capable, as in packetdrill.
+        let ecn = match packet.ecn {
+            None | Some(Codepoint::NotEct) => Ecn::NotEct,
+            Some(Codepoint::Ect0 | Codepoint::AnyEct) => Ecn::Ect0,
+            Some(Codepoint::Ect1) => Ecn::Ect1,
+            Some(Codepoint::Ce) => Ecn::Ce,
+        };
+        let reply = self.receiver.on_segment(self.now, seq, payload, sent, ecn, packet.flags.cwr);
         self.transmit_ack(reply);
         Ok(())
     }

@@ -42,6 +42,7 @@ impl Host {
             Ecn::NotEct => Codepoint::NotEct,
             Ecn::Ect0 => Codepoint::Ect0,
             Ecn::Ect1 => Codepoint::Ect1,
+            Ecn::Ce => Codepoint::Ce,
         };
         let flags = Flags { ack: true, cwr: segment.cwr, ..Flags::default() };
         let options = Some(self.own_options());
