@@ -26,8 +26,8 @@ pub const TOLERANCE: Dur = Dur::from_us(240);
 /// Largest difference between the times of equal acknowledgements of receivers: a timer of Linux that combines them may be
 /// late by up to 100 µs (`tcp_comp_sack_slack_ns`).
 pub const ACK_TOLERANCE: Dur = Dur::from_us(105);
-/// Number of segments by which windows may differ: Linux offers a window after the application has read a segment with PSH,
-/// whose memory the model's still counts.
+/// Number of segments by which windows may differ: Linux likely acknowledges a segment with PSH when the application has read
+/// it (`tcp_cleanup_rbuf`), and the model while its memory is still taken.
 const WINDOW_TOLERANCE: u32 = 2;
 /// Time by which a receiver's timer may be late, of the 1 ns that each timer of Linux is late and of the steps of a clock.
 const LATE: Dur = Dur::from_us(1);

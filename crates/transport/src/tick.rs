@@ -57,7 +57,7 @@ impl Timer {
 
 /// Time after a tick by which the timers of a level of the wheel expire before those of the next shorter one.
 const STAGGER: Dur = Dur::from_ns(40);
-/// Number of levels of the wheel (`LVL_DEPTH` with ticks of 10 ms).
+/// Largest number of levels of the wheel (`LVL_DEPTH`: 8 with ticks of 10 ms and more).
 const LEVELS: u64 = 9;
 
 /// Returns the time after its tick at which a timer expires, below 1 µs, by which timers of one tick expire in the order of
@@ -66,7 +66,7 @@ const LEVELS: u64 = 9;
 fn stagger(rest: Dur, shift: u32, tick: Dur) -> Dur {
     let longest = (tick.0 * (SLOTS + 1)).saturating_mul(1 << shift).max(1);
     let level = LEVELS.saturating_sub(u64::from(shift / SHIFT) + 1);
-    // A timer that was set at once has the first 39 of 40 parts.
+    // Less than the time between two levels, so that these do not meet.
     let part = u128::from(STAGGER.0 - STAGGER.0 / 40) * u128::from(rest.0.min(longest)) / u128::from(longest);
     STAGGER * level + Dur(part as u64)
 }
