@@ -27,7 +27,7 @@ RATE = 10_000_000
 
 def dumbbell(buffer: str = "60packets", **options: object) -> tb.Scenario:
     discipline = options.pop("discipline", {"kind": "drop-tail"})
-    link = options.pop("link", {})
+    link: dict[str, object] = {"rate": "10Mbit/s"} | options.pop("link", {})
     transport = options.pop("transport", {"segment": "1448B", "header": "52B"})
     assert not options
     return (
@@ -36,7 +36,7 @@ def dumbbell(buffer: str = "60packets", **options: object) -> tb.Scenario:
         .host("t", count=2)
         .switch("r0", ports={"r1": {"buffer": buffer, "discipline": discipline}})
         .switch("r1")
-        .link(["r0", "r1"], rate="10Mbit/s", delay="10ms", **link)
+        .link(["r0", "r1"], delay="10ms", **link)
         .link(["s*", "r0"], rate="100Mbit/s", delay=["5ms", "20ms"])
         .link(["r1", "t*"], rate="100Mbit/s", delay="1ms")
         .flow("tcp", "s*", "t*", tb.source("bulk"), pair="zip", start_spread="1s", transport=tb.tcp(**transport))
@@ -407,6 +407,9 @@ def test_the_unit_of_an_average_and_the_interval_of_pie_in_the_guest_are_noted()
     for count, noted in (("bytes", True), ("packets", False)):
         made = case(dumbbell("100packets", discipline=tb.discipline("choke", red=red | {"count": count})))
         assert any("averages the queue in packets" in note for note in made.notes) == noted
+    # q_choke.c: tc's mean packet has 1000 B.
+    for mean, words in (("1000B", "max 60 bandwidth"), ("1500B", "max 60 avpkt 1500 bandwidth")):
+        assert words in tc("choke", red=red | {"count": "packets", "mean-packet": mean})
     # A jiffy is 10 ms, and the timer wheel adds one to those of `tupdate`.
     pie = case(dumbbell("100packets", discipline=tb.discipline("pie"))).notes
     assert any("every 20 ms in the guest, not every 15ms" in note for note in pie)
@@ -442,6 +445,17 @@ def test_the_network_has_the_rates_delays_and_losses_of_the_scenario() -> None:
     assert script.count(" tcp 10.") == 2
     # 1448 B of payload and 12 B of timestamps.
     assert script.count(" reno 1460 1 ") == 2
+
+
+def test_a_fast_measured_port_has_a_bucket_of_four_steps_of_the_clock() -> None:
+    """A step of 256 ns is 0.2 % of the 1500 B at 93.75 Mbit/s; at 96.4 Mbit/s four steps are 12.3 B."""
+    for rate, bucket in (("93.7Mbit/s", 1), ("96.4Mbit/s", 13), ("1Gbit/s", 128)):
+        made = case(dumbbell(link={"rate": rate}), ("r0", "r1"))
+        lines = [line for line in made.script(1).splitlines() if " classid 1:1 htb rate" in line]
+        buckets = [line.split("burst ")[1].split()[0] for line in lines]
+        # The other direction and the links of the hosts have one byte.
+        assert sorted(buckets) == sorted([str(bucket), *["1"] * (len(lines) - 1)])
+        assert f"burst {bucket} cburst {bucket} " in next(line for line in lines if f"burst {bucket} " in line)
 
 
 def test_the_port_with_the_slowest_link_is_measured() -> None:
@@ -568,6 +582,25 @@ def test_recorded_results_are_used_again_only_for_the_same_guest(comparison: Mod
         row = comparison.measured(chosen, scenario, guest, record, len(runs), len(runs))
         assert len(row.kernel) == len(runs)
         assert sorted(guest.asked) == asked
+
+
+def test_seeds_are_added_only_where_they_could_decide(comparison: ModuleType) -> None:
+    """With n seeds an interval of Student's t is t(n - 1) / sqrt(n) standard deviations wide: 1.242, with 20 0.468."""
+
+    def line(half: float, metric: str = "jain") -> Line:
+        return Line(metric, Interval(0.9, 0.9 - half, 0.9 + half, 5), Interval(0.9, 0.9, 0.9, 5))
+
+    inside, near, far = line(0.049), line(0.26), line(0.27)
+    for lines_, expected in (
+        ([inside], False),
+        ([inside, near], True),
+        ([far], False),
+        ([near, far], False),
+        ([near, line(0.2)], True),
+    ):
+        assert comparison.more_would_help(lines_, 20) is expected
+    # With 5 seeds at most there is nothing to add, and one seed has no interval.
+    assert comparison.more_would_help([Line("jain", Interval(0.9, -math.inf, math.inf, 1), near.ours)], 20) is False
 
 
 def test_all_cases_can_be_run_by_the_guest(comparison: ModuleType) -> None:

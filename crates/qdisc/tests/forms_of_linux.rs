@@ -6,8 +6,8 @@ use tailback_document::{Checked, decode};
 use tailback_qdisc::law::pie::{Estimator, Params as PieParams, Pie};
 use tailback_qdisc::law::red::{AboveMax, Adaptive, Count, Floyd, Idle, Params, Red};
 use tailback_qdisc::law::{Arrival as Arriving, ArrivalLaw, Backlog, Decision, Form};
-use tailback_qdisc::{Ecn, Fate as Verdict, Packet, Reason, Site, Spec, Traits};
-use tailback_random::Rng;
+use tailback_qdisc::{Cx, Discipline, Ecn, Fate as Verdict, Gate, Packet, Qdisc, Reason, Site, Spec, Traits};
+use tailback_random::{Rng, maths};
 use tailback_units::{Amount, Dur, Fraction, Rate, Size, Time};
 
 fn ms(ms: u64) -> Time {
@@ -155,6 +155,63 @@ fn without_ageing_an_idle_time_leaves_the_average_as_it_is() {
     assert_eq!(law.average(), 4.0);
 }
 
+/// `tc_red_eval_idle_damping` of iproute2 6.1, and `red_calc_qavg_from_idle_time`, in their integers.
+struct Idling {
+    /// Entries of the table, and the logarithm of the width of a cell, as tc computes them.
+    stab: [u8; 256],
+    cell_log: u32,
+}
+
+impl Idling {
+    fn new(w_log: u32, bytes: u32, bytes_per_second: u32) -> Idling {
+        let xmit_time = (1e6 * f64::from(bytes) / f64::from(bytes_per_second) * 15.625).ceil();
+        let l_w = -maths::ln(1.0 - 1.0 / f64::from(1 << w_log)) / xmit_time;
+        let cell_log = (0..32).find(|log| 31.0 / l_w / ((1_u64 << log) as f64) < 512.0).expect("a cell");
+        let mut stab = [31; 256];
+        stab[0] = 0;
+        for (i, entry) in (1..255_u64).zip(&mut stab[1..]) {
+            *entry = ((i << cell_log) as f64 * l_w).min(31.0) as u8;
+        }
+        Idling { stab, cell_log }
+    }
+    fn aged(&self, qavg: u64, us: u64) -> u64 {
+        let us = us.min(255 << self.cell_log);
+        let shift = self.stab[(us >> self.cell_log) as usize];
+        let less = (qavg * us) >> self.cell_log;
+        match shift {
+            1.. => qavg >> shift,
+            _ if less < qavg >> 1 => qavg - less,
+            _ => qavg >> 1,
+        }
+    }
+}
+
+/// Idle times of 1 µs to 300 s, at links of 100 kbit/s to 1 Gbit/s.
+#[test]
+fn an_idle_time_ages_the_average_by_the_table_of_tc() {
+    let mut random = Rng::named(1, "idle");
+    let (mut halved, mut linear) = (0, 0);
+    for (w_log, rate, queue) in [(9, 10_000_000, 55), (3, 100_000, 17), (5, 100_000_000, 203), (11, 1_000_000_000, 999)]
+    {
+        let kernel = Idling::new(w_log, 1000, rate / 8);
+        for _ in 0..2_000 {
+            let us = maths::pow(10.0, random.uniform() * 8.5) as u64;
+            let weight = 1.0 / f64::from(1 << w_log);
+            let params = Params { weight: Some(weight), idle: Idle::Original, ..red() };
+            let mut law = Red::new(&params, Rate(rate.into()));
+            (0..=500).for_each(|_| _ = law.observe(ms(1), packets(queue)));
+            let qavg = (law.average() / weight) as u64;
+            law.idle(ms(2));
+            law.observe(ms(2) + Dur::from_us(us), packets(queue));
+            let expected = kernel.aged(qavg, us);
+            assert_eq!(law.average() / weight, expected as f64, "w_log {w_log}, {rate} bit/s, {qavg} after {us} us");
+            halved += usize::from(expected < qavg / 2);
+            linear += usize::from(expected > qavg / 2 && expected < qavg);
+        }
+    }
+    assert!(halved > 500 && linear > 500, "{halved} {linear}");
+}
+
 /// Returns the error of a document.
 fn refused(document: Value) -> String {
     decode::<Spec>(document)
@@ -222,6 +279,36 @@ fn choke_stops_when_packets_and_holes_fill_its_ring() {
     assert_eq!((left.len(), dropped.len()), (0, 97));
     let (left, dropped) = served(choke("published"), 3, &flows);
     assert!(left.len() >= 2 && left.len() + dropped.len() == flows.len(), "{left:?}");
+}
+
+/// `choke_dequeue`: packets that are stuck still wait, so that a scheduler calls dequeue and gets none, which begins an idle
+/// time, also with `idle` "none". The next arrival finds an aged average, here one of 0 after 1000 s, although packets wait;
+/// an arrival that follows it without an idle time adds their number. The seven packets, the limit, are stuck with a hole.
+#[test]
+fn a_choke_that_has_stopped_ages_its_average() {
+    let red = json!({ "gentle": false, "wait": false, "byte-mode": false, "idle": "none", "count": "packets",
+                      "min": "1packets", "max": "1001packets", "max-p": 1e-6, "weight": 0.5 });
+    let site = Site { packets: 7, ..SITE };
+    let mut choke = link::build(json!({ "kind": "choke", "form": "linux", "red": red }), &site);
+    let (mut rng, mut dropped, mut marked) = (Rng::named(1, "port"), Vec::new(), 0);
+    let cx = &mut Cx { rng: &mut rng, dropped: &mut dropped, marked: &mut marked };
+    let arrive = |choke: &mut Discipline, at, flow, cx: &mut Cx<'_>| {
+        let arrival = link::Arrival { at, flow, bytes: 1000, ecn: Ecn::NotEct };
+        choke.enqueue(at, link::packet(&arrival, 0), cx);
+        let mut found = [0.0; 2];
+        choke.probe(&mut |name, value| match name {
+            "stuck" => found[0] = value,
+            "average_packets" => found[1] = value,
+            _ => {}
+        });
+        found
+    };
+    let stuck =
+        [0, 1].into_iter().chain([2; 98]).map(|flow| arrive(&mut choke, Time::ZERO, flow, cx)[0]).last().unwrap();
+    assert_eq!((stuck, choke.packets()), (7.0, 7));
+    assert!(choke.dequeue(ms(1), &Gate::default(), cx).is_none());
+    assert_eq!(arrive(&mut choke, ms(1_000_001), 3, cx), [stuck, 0.0]);
+    assert_eq!(arrive(&mut choke, ms(1_000_001), 4, cx), [stuck, 0.5 * stuck]);
 }
 
 /// `fq_codel_drop`: of queues with equal bytes the first one in the table loses the packet. Five

@@ -84,6 +84,9 @@ struct Special {
     notification: Option<Notification>,
     /// State of Linux's rules; `None`: those of RFC 5681.
     quick: Option<Quick>,
+    /// `true` if the first SYN requests ECN; `None`: before it. Linux answers a SYN that is sent again as the first one
+    /// (`inet_rtx_syn_ack`), also if it no longer requests ECN.
+    requests_ecn: Option<bool>,
     /// `true` if the segment that arrives is acknowledged at once for its flags (`ICSK_ACK_NOW`).
     urgent: bool,
     /// The segment that has arrived last, if it was held already (`rx_opt.dsack`): the next acknowledgement reports it,
@@ -126,6 +129,7 @@ impl Receiver {
             delay: Dur::ZERO,
             notification,
             quick,
+            requests_ecn: None,
             urgent: false,
             duplicate: Block::default(),
             recorded: None,
@@ -188,12 +192,16 @@ impl Receiver {
     #[inline(never)]
     fn on_other_segment(&mut self, now: Time, seq: u32, payload: u16, sent: Time, ecn: Ecn, cwr: bool) -> Option<Ack> {
         if payload == 0 {
-            if let Some(quick) = self.quick() {
+            let mut requests_ecn = cwr;
+            if let Some(special) = &mut self.special
+                && let Some(quick) = &mut special.quick
+            {
                 quick.open(now);
+                requests_ecn = *special.requests_ecn.get_or_insert(cwr);
             }
             return Some(Ack {
                 next: self.next,
-                ece: self.observes && self.special.as_ref().is_none_or(|special| special.ecn) && cwr,
+                ece: self.observes && self.special.as_ref().is_none_or(|special| special.ecn) && requests_ecn,
                 syn: true,
                 echo: sent,
                 delay: Dur::ZERO,

@@ -165,6 +165,24 @@ fn a_syn_ack_negotiates_ecn_if_both_ends_support_it() {
     }
 }
 
+/// `inet_rtx_syn_ack`: Linux sends its SYN-ACK again for a SYN that is sent again, also if that one no longer requests ECN
+/// (`tcp_ecn_clear_syn`), and a new connection is another one. Of 111 CUBIC flows with ECN whose hosts had sent 22 SYNs
+/// and SYN-ACKs again 3 were without ECN.
+#[test]
+fn linux_answers_a_syn_that_is_sent_again_as_the_first_one() {
+    let syn =
+        |r: &mut Receiver, ms, ecn| r.on_segment(at(ms), u32::MAX, 0, at(ms), Ecn::NotEct, ecn).expect("answered").ece;
+    for (form, asked, again) in
+        [("linux", true, true), ("linux", false, false), ("rfc", true, false), ("rfc", false, true)]
+    {
+        let document = json!({ "ecn": "classic", "delayed-ack": { "form": form } });
+        let mut r = receiver(document.clone());
+        assert_eq!([syn(&mut r, 100, asked), syn(&mut r, 1100, !asked)], [asked, again], "{form} {asked}");
+        r.reopen(&tailback_document::decode(document).expect("the parameters decode"), 7);
+        assert_eq!(syn(&mut r, 2000, !asked), !asked, "{form} {asked}");
+    }
+}
+
 #[test]
 fn acknowledgements_have_no_blocks_without_gaps() {
     let mut r = receiver(json!({ "delayed-ack": { "every": 1 } }));

@@ -201,6 +201,7 @@ impl Script {
             "ecn-reductions" => counts.ecn_reductions as f64,
             "spurious" => counts.spurious as f64,
             "probes" => counts.probes as f64,
+            "syn-timeouts" => counts.syn_timeouts as f64,
             _ => self.fail("unknown quantity"),
         };
         let expected: f64 = expected.parse().expect("a number");

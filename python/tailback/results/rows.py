@@ -93,8 +93,9 @@ class TransportRow(TypedDict):
 
     `acks_sent` and `acks_lost` count from the start of the run. `window` and `ssthresh` are in segments; `ssthresh` is
     `None` before the first congestion, `srtt_s` before the first sample. `ecn_reductions` are window reductions by ECN,
-    `spurious` reductions undone after a spurious retransmission, and `probes` tail loss probes. `completion` has times
-    from a write of the application to the arrival of its last byte.
+    `spurious` reductions undone after a spurious retransmission, and `probes` tail loss probes. `syn_timeouts` are
+    timeouts of connections that were opening, each of which sends the SYN again; they are not among `timeouts` and
+    `retransmissions`. `completion` has times from a write of the application to the arrival of its last byte.
     """
 
     goodput_bytes: int
@@ -105,6 +106,7 @@ class TransportRow(TypedDict):
     ecn_reductions: int
     spurious: int
     probes: int
+    syn_timeouts: int
     acks_sent: int
     acks_lost: int
     window: float

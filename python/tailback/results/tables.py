@@ -70,6 +70,7 @@ TABLES: dict[str, dict[str, type]] = {
         "ecn_reductions": int,
         "spurious": int,
         "probes": int,
+        "syn_timeouts": int,
         "acks_sent": int,
         "acks_lost": int,
         "window": float,

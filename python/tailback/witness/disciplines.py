@@ -307,8 +307,11 @@ def _choke(options: Options, buffer: str, rate_bps: int) -> str:
     options.notes += law.notes
     if low % mean or high % mean:
         raise Refused("choke: tc takes `min` and `max` in packets")
+    # tc's own mean packet has 1000 B.
+    size = "" if mean == 1000 else f"avpkt {mean} "
     return (
-        f"choke limit {_packets('choke', buffer)} min {low // mean} max {high // mean} bandwidth {rate_bps}bit {rest}"
+        f"choke limit {_packets('choke', buffer)} min {low // mean} max {high // mean} {size}bandwidth {rate_bps}bit "
+        f"{rest}"
     )
 
 

@@ -83,7 +83,10 @@ class Outcome:
     jain: float
     """Fairness index of Jain, Chiu and Hawe of the goodputs of all bulk transfers, up to 1."""
     retransmissions: float
-    """Retransmitted segments of bulk transfers, as a fraction of the packets that arrived at the port."""
+    """Retransmitted segments of bulk transfers, as a fraction of the packets that arrived at the port.
+
+    As in Linux (`tcp_retransmit_skb`, `tcp_retransmit_timer`) SYNs are among them, and their timeouts among `timeouts`.
+    """
     timeouts: float
     """Retransmission timeouts of bulk transfers, as a fraction of the packets that arrived at the port."""
     p50_s: float
@@ -253,8 +256,10 @@ def _of_report(report: Report, case: Case, bulk: set[str], probe: set[str]) -> O
         queue_bytes=total("mean_bytes"),
         goodput_bps=sum(rates) if rates else math.nan,
         jain=jain_index(rates) if rates else math.nan,
-        retransmissions=_part(sum(one["retransmissions"] for one in own), arrived) if own else math.nan,
-        timeouts=_part(sum(one["timeouts"] for one in own), arrived) if own else math.nan,
+        retransmissions=_part(sum(one["retransmissions"] + one["syn_timeouts"] for one in own), arrived)
+        if own
+        else math.nan,
+        timeouts=_part(sum(one["timeouts"] + one["syn_timeouts"] for one in own), arrived) if own else math.nan,
         p50_s=_only(quantiles, "p50_s"),
         p99_s=_only(quantiles, "p99_s"),
     )

@@ -1,6 +1,7 @@
 //! Common parts of RED and WRED: the average of the queue, and the functions that turn it into a
 //! probability (Floyd and Jacobson, IEEE/ACM ToN 1(4), 1993).
 
+use super::Form;
 use crate::Watch;
 use crate::retune::Retune;
 use crate::state::bytes_of;
@@ -47,16 +48,19 @@ pub struct Average {
     /// Weight of a new sample, above 0 and at most 1.
     weight: f64,
     idle_form: Idle,
-    /// Beginning of the idle time. `None`: the queue is not idle.
+    /// Beginning of the idle time. `None`: the queue is not idle, or idle times do not age the average.
     idle_since: Option<Time>,
     /// Packets of the mean size that the link sends per second.
     packets_per_second: f64,
+    /// Form of the ageing: by a power, or by the table of Linux.
+    form: Form,
 }
 
 impl Average {
     /// Returns an average of zero, for a link that has been idle since time zero.
-    pub fn new(weight: f64, idle_form: Idle, packets_per_second: f64) -> Average {
-        Average { value: 0.0, weight, idle_form, idle_since: Some(Time::ZERO), packets_per_second }
+    pub fn new(weight: f64, idle_form: Idle, packets_per_second: f64, form: Form) -> Average {
+        let idle_since = (idle_form != Idle::None).then_some(Time::ZERO);
+        Average { value: 0.0, weight, idle_form, idle_since, packets_per_second, form }
     }
     /// Returns the average, in packets or bytes.
     #[inline]
@@ -91,8 +95,7 @@ impl Average {
         }
         self.value = match self.idle_form {
             Idle::Ns => self.aged(now.since(since), 1.0) + self.weight * waiting,
-            Idle::Original => self.aged(now.since(since), 0.0),
-            Idle::None => self.value * kept + self.weight * waiting,
+            Idle::Original | Idle::None => self.aged(now.since(since), 0.0),
         };
     }
     /// Takes a sample as Linux does (`red_calc_qavg` of `include/net/red.h`), whose average is a multiple of the weight:
@@ -100,26 +103,69 @@ impl Average {
     /// that of [`Average::sample`] where the queue is steady.
     pub fn sample_whole(&mut self, now: Time, waiting: f64) {
         self.value = match self.idle_since.take() {
-            Some(since) if self.idle_form != Idle::None => {
-                (self.aged(now.since(since), 0.0) / self.weight).floor() * self.weight
-            }
-            _ => self.value + self.weight * (waiting - self.value.floor()),
+            Some(since) => self.aged(now.since(since), 0.0),
+            None => self.value + self.weight * (waiting - self.value.floor()),
         };
     }
-    /// Returns the average aged by an idle time, and by `more` samples of an empty queue.
+    /// Returns the average aged by an idle time, and by `more` samples of an empty queue, which form "linux" does not have.
     fn aged(&self, idle: Dur, more: f64) -> f64 {
+        if self.form == Form::Linux {
+            return self.aged_by_table(idle);
+        }
         let missed = (self.packets_per_second * idle.as_secs()).floor();
         self.value * maths::pow(1.0 - self.weight, missed + more)
+    }
+    /// Returns the average aged by an idle time as Linux does (`red_calc_qavg_from_idle_time`), with the table that tc computes
+    /// (`tc_red_eval_idle_damping`): it has the number of halvings for each multiple of a cell of 2^`log` µs, and an idle
+    /// time of less than one halving lowers the average linearly. tc's table is in ticks of 64 ns, and the kernel's idle times
+    /// are in microseconds, so that the average ages by another time constant than that of the weight.
+    fn aged_by_table(&self, idle: Dur) -> f64 {
+        /// Ticks of the kernel's packet schedulers per second.
+        const TICKS: f64 = 15_625_000.0;
+        /// Number of entries of the table.
+        const CELLS: f64 = 256.0;
+        /// Largest number of halvings.
+        const MOST: f64 = 31.0;
+        let per_tick = -maths::ln_1p(-self.weight) / (TICKS / self.packets_per_second).ceil();
+        // A weight of 1 has an infinite rate; the cells are then of 1 µs.
+        let power_of_two = |log: u32| (1_u64 << log) as f64;
+        let log = (0..31).find(|log| MOST / per_tick / power_of_two(*log) < 2.0 * CELLS).unwrap_or(31);
+        let cell = power_of_two(log);
+        let idle = ((idle.0 / Dur::from_us(1).0) as f64).min((CELLS - 1.0) * cell);
+        let place = (idle / cell).floor();
+        let halvings = match place {
+            0.0 => 0.0,
+            _ if place == CELLS - 1.0 => MOST,
+            _ => (place * cell * per_tick).floor().min(MOST),
+        };
+        // The kernel's average is in whole multiples of the weight.
+        let average = self.value / self.weight;
+        let (half, less) = ((average / 2.0).floor(), (average * idle / cell).floor());
+        let aged = if halvings >= 1.0 {
+            (average / power_of_two(halvings as u32)).floor()
+        } else if less < half {
+            average - less
+        } else {
+            half
+        };
+        aged * self.weight
     }
     /// Returns the average as an arrival at `now` would find it, without the sample of that arrival.
     pub fn at(&self, now: Time) -> f64 {
         match self.idle_since {
-            Some(since) if self.idle_form != Idle::None => self.aged(now.since(since), 0.0),
-            _ => self.value,
+            Some(since) => self.aged(now.since(since), 0.0),
+            None => self.value,
         }
     }
-    /// Notes that an idle time has begun. Further calls until the next sample have no effect.
+    /// Notes that an idle time has begun, unless idle times do not age the average. Further calls until the next sample have
+    /// no effect.
     pub fn idle(&mut self, now: Time) {
+        if self.idle_form != Idle::None {
+            self.found_empty(now);
+        }
+    }
+    /// Notes that a dequeue has found no packet: an idle time begins, also with `Idle::None`, unless one has begun already.
+    pub fn found_empty(&mut self, now: Time) {
         self.idle_since.get_or_insert(now);
     }
     /// Sets the number of packets of the mean size that the link sends per second.

@@ -127,7 +127,7 @@ impl Red {
             adaptive: params.adaptive.clone().map(Box::new),
             only_samples: params.adaptive.is_none() && params.form == Form::Published,
             bottom,
-            average: Average::new(params.weight(packets_per_second), params.idle, packets_per_second),
+            average: Average::new(params.weight(packets_per_second), params.idle, packets_per_second, params.form),
             max_p: params.max_p.0,
             probability: 0.0,
             since: Backlog::default(),
@@ -270,6 +270,11 @@ impl Red {
     /// has left the queue (`idle` "1993"). Further calls until the next arrival change nothing.
     pub fn idle(&mut self, now: Time) {
         self.average.idle(now);
+    }
+
+    /// Notes that a dequeue has found no packet: an idle time begins, whatever `idle` is.
+    pub(crate) fn found_empty(&mut self, now: Time) {
+        self.average.found_empty(now);
     }
 
     /// Notes a change of the link's rate. Thresholds and weight derived from the initial rate are

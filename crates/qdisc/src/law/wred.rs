@@ -4,7 +4,7 @@
 use super::average::{Average, ramp, uniform_gaps};
 use super::red::Idle;
 pub use super::wred_params::{Averaged, By, Params, Profile};
-use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision};
+use super::{Arrival, ArrivalLaw, Backlog, BuildLaw, Decision, Form};
 use crate::retune::Retune;
 use crate::{Colour, Fate, Packet, Reason, Site, Watch};
 use tailback_random::Rng;
@@ -64,7 +64,7 @@ impl Wred {
     pub fn new(profiles: &[Profile], exponent: u8, own: bool, spread: bool, mean_packet: u64, rate: Rate) -> Wred {
         let weight = 1.0 / f64::from(1u32 << exponent);
         let mean_packet = mean_packet as f64;
-        let average = Average::new(weight, Idle::Ns, rate.0 as f64 / (8.0 * mean_packet));
+        let average = Average::new(weight, Idle::Ns, rate.0 as f64 / (8.0 * mean_packet), Form::Published);
         Wred {
             slopes: profiles.iter().map(|profile| Slope::new(*profile)).collect(),
             averages: vec![average; if own { profiles.len() } else { 1 }],

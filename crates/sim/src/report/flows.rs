@@ -141,6 +141,8 @@ pub struct TransportReport {
     pub spurious: u64,
     /// Tail loss probes sent.
     pub probes: u64,
+    /// Timeouts of connections that were opening, each of which sent the SYN again; not among `timeouts`.
+    pub syn_timeouts: u64,
     /// Acknowledgements handed to the network since the start.
     pub acks_sent: u64,
     /// Acknowledgements lost since the start.

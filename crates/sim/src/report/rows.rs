@@ -223,6 +223,7 @@ impl Rows {
             ecn_reductions: counts.ecn_reductions - base.ecn_reductions,
             spurious: counts.spurious - base.spurious,
             probes: counts.probes - base.probes,
+            syn_timeouts: counts.syn_timeouts - base.syn_timeouts,
             acks_sent: acks.offered,
             acks_lost: acks.dropped,
             window: out.sender.cwnd(),

@@ -39,6 +39,7 @@ impl Sender {
 
     /// Processes an expiry of the retransmission timer before the SYN is acknowledged.
     pub(super) fn on_lost_syn(&mut self) {
+        self.cold().counts.syn_timeouts += 1;
         self.timers.rtt.back_off(&self.tcp.timers);
         self.timers.expiry = Time::NEVER;
         self.urgent = Urgent::First;

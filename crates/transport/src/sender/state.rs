@@ -59,6 +59,8 @@ pub struct Statistics {
     pub spurious: u64,
     /// Number of tail loss probes.
     pub probes: u64,
+    /// Number of expiries of the retransmission timer while a connection was opening; each sends the SYN again.
+    pub syn_timeouts: u64,
 }
 
 /// Counts that every sender keeps. Counts of events that occur at most once per round trip have 32 bits.
@@ -76,6 +78,7 @@ pub(super) struct RareCounts {
     pub ecn_reductions: u32,
     pub spurious: u32,
     pub probes: u32,
+    pub syn_timeouts: u32,
 }
 
 impl Counts {
@@ -94,6 +97,7 @@ impl Counts {
             ecn_reductions: rare.ecn_reductions.into(),
             spurious: rare.spurious.into(),
             probes: rare.probes.into(),
+            syn_timeouts: rare.syn_timeouts.into(),
         }
     }
 }

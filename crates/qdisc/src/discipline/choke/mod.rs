@@ -268,7 +268,13 @@ impl Qdisc for Choke {
         }
     }
     fn dequeue(&mut self, now: Time, gate: &Gate, _cx: &mut Cx<'_>) -> Option<Packet> {
-        let head = self.queue.head()?;
+        let Some(head) = self.queue.head() else {
+            // Stuck packets count as waiting, so that a scheduler that never dequeues from an empty queue calls this one, too.
+            if self.queue.packets() > 0 {
+                self.law.found_empty(now);
+            }
+            return None;
+        };
         if !gate.admits(head.class(), head.dst) {
             return None;
         }
