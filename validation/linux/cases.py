@@ -46,7 +46,7 @@ LONGER = dict.fromkeys(
 These had undecided metrics and none outside with 20 seeds, or would have had undecided ones by the intervals of their
 first seeds. Cases and factors were chosen by the widths of the intervals and the time that a run takes. Longer runs do
 not help where runs differ for a cause that does not average over time: a stop of CHOKe, probes or a SYN that share a
-queue, and two states of 2 to 8 DCTCP flows.
+queue, flows that lose ECN with their first SYN, and two states of 2 to 8 DCTCP flows.
 """
 
 
