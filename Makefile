@@ -208,7 +208,7 @@ witness: ## Compare 12 dumbbells with a Linux kernel in virtual time, which is b
 	$(MAKE) --no-print-directory $(VENV)/.installed || { wait $$kernel || true; exit 1; }; \
 	code=0; wait $$kernel || code=$$?; \
 	if [ $$code = 3 ]; then echo "SKIPPED: see the reason above"; exit 0; fi; \
-	[ $$code = 0 ] && $(BIN)/python validation/linux/witness.py --sample --most 10 --out $(OUT)/validation
+	[ $$code = 0 ] && $(BIN)/python validation/linux/witness.py --sample --most 5 --out $(OUT)/validation
 
 # The same command resumes an interrupted run.
 .PHONY: coverage

@@ -584,25 +584,6 @@ def test_recorded_results_are_used_again_only_for_the_same_guest(comparison: Mod
         assert sorted(guest.asked) == asked
 
 
-def test_seeds_are_added_only_where_they_could_decide(comparison: ModuleType) -> None:
-    """With n seeds an interval of Student's t is t(n - 1) / sqrt(n) standard deviations wide: 1.242, with 20 0.468."""
-
-    def line(half: float, metric: str = "jain") -> Line:
-        return Line(metric, Interval(0.9, 0.9 - half, 0.9 + half, 5), Interval(0.9, 0.9, 0.9, 5))
-
-    inside, near, far = line(0.049), line(0.26), line(0.27)
-    for lines_, expected in (
-        ([inside], False),
-        ([inside, near], True),
-        ([far], False),
-        ([near, far], False),
-        ([near, line(0.2)], True),
-    ):
-        assert comparison.more_would_help(lines_, 20) is expected
-    # With 5 seeds at most there is nothing to add, and one seed has no interval.
-    assert comparison.more_would_help([Line("jain", Interval(0.9, -math.inf, math.inf, 1), near.ours)], 20) is False
-
-
 def test_all_cases_can_be_run_by_the_guest(comparison: ModuleType) -> None:
     cases = comparison.cases
     every = [*cases.CASES, *cases.TREES, *cases.drawn()]

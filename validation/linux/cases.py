@@ -41,7 +41,7 @@ LONGER = dict.fromkeys(
     ),
     4,
 ) | {"1 dctcp ecn red 5.2 Mbit/s 50-156.9 ms q=42 loss=0.002": 8}
-"""Factors of the measured time of 18 of the 24 cases that 20 seeds of 15 to 60 s could not decide, by name.
+"""Factors of the measured time of 18 cases that 20 seeds of 15 to 60 s could not decide, by name.
 
 These had undecided metrics and none outside with 20 seeds, or would have had undecided ones by the intervals of their
 first seeds. Cases and factors were chosen by the widths of the intervals and the time that a run takes. Longer runs do
@@ -102,7 +102,7 @@ class Dumbbell:
     def times_s(self) -> tuple[float, float]:
         """Warm-up and length of the run, seconds: about 60 000 full packets are measured, within 15 to 60 s.
 
-        Cases of `LONGER` are measured longer by its factor.
+        Those of `LONGER` are measured longer, by their factors.
         """
         return _times_s(self.rate, self.rtt[1], self.segment, self.name)
 

@@ -17,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
-import math
 import re
 import sys
 import time
@@ -30,9 +29,8 @@ from cases import Dumbbell, Tree
 from compare import rewrite
 from records import read
 
-from tailback.results.intervals import t_quantile
 from tailback.scenario import Scenario
-from tailback.witness.comparison import CONFIDENCE, Answers, Line, compare, table, without_probes
+from tailback.witness.comparison import Answers, Line, compare, table, without_probes
 from tailback.witness.kernel import GuestError, Kernel
 from tailback.witness.network import case as case_of
 from tailback.witness.outcome import Outcome
@@ -88,8 +86,7 @@ def measured(
 ) -> Row:
     """Compare a case with the kernel, with so many seeds that no metric is undecided in either form, or with `most`.
 
-    Seeds are not added where `most` of them would not help (`more_would_help`). Recorded results of the same guest are
-    used again.
+    Recorded results of the same guest are used again.
     """
     made = case_of(scenario)
     valid = record["keys"].get(case.name) == answers.key(made, 1)
@@ -100,32 +97,11 @@ def measured(
         return old[seed - 1] if seed <= len(old) else answers.of(made, seed)
 
     while True:
-        found, runs, _ = compare(scenario, made, ask, least=least, most=least)
+        found, runs, _ = compare(scenario, made, ask, least=least, most=most)
         preset = with_preset(case, runs)
-        if len(runs) >= most or not any(more_would_help(lines, most) for lines in (found, preset)):
+        if len(runs) >= most or all(line.verdict != "undecided" for line in preset):
             return Row(case, runs, found, preset)
         least = min(most, len(runs) + 5)
-
-
-def more_would_help(lines: list[Line], most: int) -> bool:
-    """Return whether a metric is undecided, and `most` seeds could decide all of those.
-
-    They could not if the kernel's interval would be wider than twice the tolerance with the present variance.
-    """
-
-    def width(line: Line) -> float:
-        n = line.kernel.n
-        if n < 2:
-            return line.kernel.half_width
-        return (
-            line.kernel.half_width
-            * math.sqrt(n / most)
-            * t_quantile(CONFIDENCE, most - 1)
-            / t_quantile(CONFIDENCE, n - 1)
-        )
-
-    undecided = [line for line in lines if line.verdict == "undecided"]
-    return bool(undecided) and all(width(line) <= 2 * line.tolerance for line in undecided)
 
 
 def read_record() -> dict[str, Any]:

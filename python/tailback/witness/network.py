@@ -36,7 +36,10 @@ STEP_S = 0.005
 CLOCK_S = 256e-9
 """Step of the guest's clock (`TIMER_MULTIPLIER` in arch/um/kernel/time.c), seconds."""
 SLOW = 0.002
-"""Largest part of a packet's transmission time that a step of the clock may be without a larger bucket."""
+"""Part of the transmission time of 1500 B above which a step of the clock leads to a larger bucket.
+
+On slower links the bucket stays that of the recorded results: 99.85 % of the rate at 85.6 Mbit/s, 99.93 % at 45 Mbit/s.
+"""
 HASHING = frozenset({"fq_codel", "fq_pie", "sfb", "sfq", "cake"})
 """Kinds of the kernel's disciplines that find a packet's queue by a hash of its flow."""
 

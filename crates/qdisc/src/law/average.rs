@@ -127,8 +127,8 @@ impl Average {
         /// Largest number of halvings.
         const MOST: f64 = 31.0;
         let per_tick = -maths::ln_1p(-self.weight) / (TICKS / self.packets_per_second).ceil();
-        // A weight of 1 has an infinite rate; the cells are then of 1 µs.
         let power_of_two = |log: u32| (1_u64 << log) as f64;
+        // A weight of 1 has an infinite rate; the cells are then of 1 µs.
         let log = (0..31).find(|log| MOST / per_tick / power_of_two(*log) < 2.0 * CELLS).unwrap_or(31);
         let cell = power_of_two(log);
         let idle = ((idle.0 / Dur::from_us(1).0) as f64).min((CELLS - 1.0) * cell);
