@@ -17,6 +17,8 @@ pub(super) struct Pace {
     pub release: Time,
     /// `true` if a segment waits only for `release`.
     pub holds: bool,
+    /// Number of data segments that the connection has sent, each transmission once.
+    pub sent: u64,
     /// Sampler of the delivery rate; `None` if the control does not use it.
     pub sampler: Option<Box<Sampler>>,
 }

@@ -39,8 +39,11 @@ impl Sender {
         self.seq = Sequence { unsent: self.seq.unsent, ..Sequence::starting_at(start) };
         self.repair = Repair::starting_at(start, self.repair.flavour);
         self.ecn = Echoes::starting_at(start);
+        let retransmissions = self.counts.retransmissions;
         if let Some(board) = &mut self.board {
             board.start_at(start);
+            // Duplicates are compared with the retransmissions of this connection.
+            board.duplicates = retransmissions;
         }
         if let Some(sampler) = self.sampler() {
             sampler.start_at(start);
@@ -50,7 +53,7 @@ impl Sender {
 
 #[cfg(test)]
 mod tests {
-    use crate::{Ecn, Receiver, Sender, Tcp};
+    use crate::{Ack, Block, Ecn, Receiver, Sender, Tcp};
     use std::sync::Arc;
     use tailback_random::Rng;
     use tailback_units::{Dur, Time};
@@ -78,6 +81,57 @@ mod tests {
             rounds.push(sent.len());
         }
         rounds
+    }
+
+    /// Returns parameters of Linux's sender with this congestion control, without a handshake.
+    fn linux(control: &str) -> Arc<Tcp> {
+        let document = serde_json::json!({
+            "handshake": false, "initial-window": 10, "congestion-control": { "kind": control, "form": "linux" },
+            "recovery": { "kind": "sack", "form": "linux" }, "timers": { "form": "linux" },
+        });
+        Arc::new(tailback_document::decode(document).expect("parameters decode"))
+    }
+
+    /// Linux does not pace the first nine gaps of a connection (`tcp_update_skb_after_send`), so that BBR's initial
+    /// window of 10 segments is sent at once, in each connection.
+    #[test]
+    fn each_connection_of_linux_sends_its_initial_window_at_once() {
+        let tcp = linux("bbr");
+        let mut sender = Sender::new(&tcp, Rng::named(1, "sender"));
+        let (mut receiver, mut now) = (Receiver::new(&tcp), Time::ZERO);
+        for connection in 0..3 {
+            if connection > 0 {
+                let start = sender.reopen(Rng::named(1, "sender"));
+                receiver.reopen(&tcp, start);
+            }
+            assert_eq!(rounds(&mut sender, &mut receiver, &mut now, 30)[0], 10, "connection {connection}");
+        }
+    }
+
+    /// Linux counts a segment that is reported as a duplicate as delivered, unless more are reported than the connection
+    /// has retransmitted (`tcp_dsack_seen`): those of earlier connections do not count. Two segments that are acknowledged
+    /// in slow start open the window by two segments.
+    #[test]
+    fn duplicates_are_compared_with_the_retransmissions_of_their_connection() {
+        let tcp = linux("reno");
+        let ack = |next, echo, duplicate: Option<u32>| {
+            let first = duplicate.map_or(Block::default(), |seq| Block { start: seq, end: seq + 1 });
+            let sack = [first, Block::default(), Block::default()];
+            Ack { next, ece: false, syn: false, echo, delay: Dur::ZERO, window: Ack::UNLIMITED, sack }
+        };
+        let mut sender = Sender::new(&tcp, Rng::named(1, "sender"));
+        sender.offer(Time::ZERO, 1460);
+        sender.poll(Time::ZERO).expect("the segment");
+        let expired = sender.deadline();
+        sender.on_timer(expired);
+        assert!(sender.poll(expired).expect("the segment again").retransmission);
+        sender.on_ack(expired + Dur::from_ms(100), &ack(1, expired, None), None);
+        assert!(sender.done() && sender.statistics().retransmissions == 1);
+        let (start, now) = (sender.reopen(Rng::named(1, "sender")), expired + Dur::from_secs(1));
+        sender.offer(now, 20 * 1460);
+        assert_eq!(std::iter::from_fn(|| sender.poll(now)).count(), 10);
+        sender.on_ack(now + Dur::from_ms(100), &ack(start + 2, now, Some(start)), None);
+        assert_eq!(sender.cwnd(), 12.0);
     }
 
     #[test]

@@ -11,7 +11,8 @@ use crate::wire::Segment;
 use tailback_diffserv::Ecn;
 use tailback_units::{Dur, Time};
 
-/// Number of the segment after which Linux paces: no gap follows the nine before it (`tcp_update_skb_after_send`).
+/// Number of the segment of a connection after which Linux paces: no gap follows the nine before it
+/// (`tcp_update_skb_after_send`).
 const UNPACED: u64 = 10;
 
 impl Sender {
@@ -354,12 +355,13 @@ impl Sender {
             }
             None => return,
         };
-        let (as_linux, sent) = (self.is_as_linux(), self.counts.sent);
+        let as_linux = self.is_as_linux();
         let pace = self.pace.get_or_insert_default();
+        pace.sent += 1;
         // Linux does not pace the first segments, and takes back up to half of a gap after a late one
         // (`tcp_update_skb_after_send`).
         let gap = match as_linux {
-            true if sent < UNPACED => Dur::ZERO,
+            true if pace.sent < UNPACED => Dur::ZERO,
             true => gap - now.since(pace.release.min(now)).min(gap / 2),
             false => gap,
         };
