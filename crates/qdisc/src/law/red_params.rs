@@ -85,9 +85,10 @@ pub struct Params {
     pub adaptive: Option<Adaptive>,
     /// "published", or "linux": Linux 6.1 (`include/net/red.h`), in which a packet is chosen when the number of packets
     /// since the last choice, times the probability, reaches a number drawn at that choice (`red_mark_probability`), the
-    /// first packet between the thresholds is never chosen (`red_action`), and max_p adapts every `interval`, to the
-    /// average that it then finds (`red_adaptative_algo`). Needs `gentle`, `wait` and `byte-mode` to be false, and `idle`
-    /// to be "1993" or "none". Default "published".
+    /// first packet between the thresholds is never chosen (`red_action`), an idle time ages the average by the table that
+    /// tc computes (`red_calc_qavg_from_idle_time`), and max_p adapts every `interval`, to the average that it then finds
+    /// (`red_adaptative_algo`). Needs `gentle`, `wait` and `byte-mode` to be false, and `idle` to be "1993" or "none".
+    /// Default "published".
     #[serde(default, skip_serializing_if = "Form::is_published")]
     #[schemars(extend("x-fixed" = FORM_FIXED))]
     pub form: Form,
