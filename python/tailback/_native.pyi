@@ -636,16 +636,17 @@ def follow_sender(transport: str, events: Sequence[Sequence[int]]) -> str:
 
     `phases` are those of BBR with which most transmissions are equal; other congestion controls have none.
     `transport` is the table of a scenario as JSON. An event is `[0, time_ps, segment]` for a transmission, and
-    `[1, time_ps, next, flags, echo_ps, start, end, ...]` for an acknowledgement that arrives; flags: 1 SYN, 2 ECE.
-    Raises `ValueError` for other events, and for a transport that cannot be.
+    `[1, time_ps, next, flags, echo_ps, window, start, end, ...]` for an acknowledgement that arrives; flags: 1 SYN, 2
+    ECE. A window, in segments, of 2^32 - 1 is not recorded, and does not limit the sender. Raises `ValueError` for
+    other events, and for a transport that cannot be.
     """
 
 def follow_receiver(transport: str, events: Sequence[Sequence[int]]) -> str:
     """Compare a receiver with a recorded one; return `equal`, `late_ps` and `first` as JSON.
 
-    An event is `[1, time_ps, segment, flags]` for a segment that arrives, and `[0, time_ps, next, flags, start, end,
-    ...]` for an acknowledgement that is transmitted; flags: 1 SYN, 2 ECE, 4 PSH, 8 CE, 16 CWR. Raises as
-    `follow_sender`.
+    An event is `[1, time_ps, segment, flags, asked_ps]` for a segment that arrives, and `[0, time_ps, next, flags,
+    window, start, end, ...]` for an acknowledgement that is transmitted; flags: 1 SYN, 2 ECE, 4 PSH, 8 CE, 16 CWR, 32
+    ECT. A window of 2^32 - 1 is not recorded. Raises as `follow_sender`.
     """
 
 def t_quantile(p: float, dof: float) -> float:

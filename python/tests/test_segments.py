@@ -134,7 +134,7 @@ def test_a_transmission_that_is_moved_left_out_or_changed_is_found(segments: Mod
 def test_packed_events_are_unpacked_as_they_were(segments: ModuleType, record: Any) -> None:
     for case in segments.CASES:
         packed = record["cases"][case.name][0]
-        assert segments.pack(segments.unpack(packed, case.receiver), case.receiver) == packed
+        assert segments.pack(segments.unpack(packed, case.receiver), case.receiver, case.windows) == packed
 
 
 def test_a_malformed_record_is_refused(segments: ModuleType, record: Any) -> None:
@@ -148,10 +148,11 @@ def test_a_malformed_record_is_refused(segments: ModuleType, record: Any) -> Non
     text = json.dumps(case.transport())
     for events, message in [
         ([[0, 5, 0], [0, 4, 1]], "earlier"),
-        ([[1, 5, 1, 0, 0]], "no transmission"),
-        ([[0, 5, 0], [1, 9, 3, 0, 5]], "not transmitted before"),
+        ([[1, 5, 1, 0, 0, 9]], "no transmission"),
+        ([[0, 5, 0], [1, 9, 3, 0, 5, 9]], "not transmitted before"),
         ([[0, 5]], "another form"),
-        ([[0, 5, 0], [1, 9, 0, 0, 5, 2]], "another form"),
+        ([[0, 5, 0], [1, 9, 0, 0, 5, 9, 2]], "another form"),
+        ([[0, 5, 0], [1, 9, 0, 0, 5]], "another form"),
         ([[0, 5, 2**32]], "another form"),
     ]:
         with pytest.raises(ValueError, match=message):

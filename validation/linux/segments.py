@@ -67,7 +67,7 @@ def recorded_part(case: Case, events: Sequence[Event]) -> list[Event]:
 
 def packed(case: Case, flows: Sequence[Sequence[Event]]) -> list[Packed]:
     """Return what is recorded of the flows of a host."""
-    return [pack(recorded_part(case, events), case.receiver) for events in flows[: case.flows]]
+    return [pack(recorded_part(case, events), case.receiver, case.windows) for events in flows[: case.flows]]
 
 
 def compared(case: Case, flows: Sequence[Sequence[Event]], transport: dict[str, Any] | None = None) -> list[Row]:

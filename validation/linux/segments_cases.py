@@ -21,6 +21,8 @@ class Case:
     dumbbell: Dumbbell
     receiver: bool = False
     """`True`: the acknowledgements of the receiving host are compared, not the segments of the sending one."""
+    narrow: bool = False
+    """`True`: receivers of a sender's case have Linux's default buffer, and windows are recorded."""
     flows: int = 10
     """Largest number of flows that are recorded, those that start first."""
     transmissions: int = 1500
@@ -31,7 +33,12 @@ class Case:
     @property
     def name(self) -> str:
         """Name of the dumbbell, and which end is compared."""
-        return f"{self.dumbbell.name}{', receivers' if self.receiver else ''}"
+        return f"{self.dumbbell.name}{', receivers' if self.receiver else ', windows' if self.narrow else ''}"
+
+    @property
+    def windows(self) -> bool:
+        """`True`: windows are recorded; otherwise receivers have buffers with which they never limit a sender."""
+        return self.receiver or self.narrow
 
     def transport(self) -> dict[str, Any]:
         """Return the parameters of the flows' TCP: Linux's defaults."""
@@ -70,6 +77,15 @@ CASES = [
             2: _PHASE,
             4: _PHASE,
             6: "the segment is paced; it leaves 244 us later here, and 240 us are allowed",
+        },
+    ),
+    Case(
+        _of("28 bbr codel 8.9 Mbit/s 21.4-77.9 ms q=100"),
+        narrow=True,
+        known={
+            1: _PHASE,
+            5: "the eight phases that are searched for have been found; the next one is not known",
+            6: _PHASE,
         },
     ),
     Case(

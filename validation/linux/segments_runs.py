@@ -70,9 +70,9 @@ def script(case: Case, program: Path) -> tuple[str, Host]:
     made = case_of(scenario(case.dumbbell)).script(SEED)
     host = host_of(made, case.receiver)
     sinks = re.findall(rf"^\(inside (n\d+) \$traffic sink {PORT}", made, re.MULTILINE)
-    # The acknowledgements that a sender gets are recorded without their window, which must not limit it.
+    # Without recorded windows they must not limit the sender.
     setting = f'echo "4096 {WIDE} 64000000" >tcp_rmem'
-    wide = [] if case.receiver else sinks
+    wide = [] if case.windows else sinks
     own = [f"inside {node} sh -c 'cd /proc/sys/net/ipv4; {setting}' || failed window" for node in wide]
     end = f"{host.end_ns // 10**9}"
     own.append(
@@ -144,12 +144,12 @@ class Event:
     blocks: tuple[int, ...] = ()
     """Acknowledgement: first segment of each block, and the one after its last; at most three blocks."""
     window: int = UNKNOWN
-    """Window in full segments of an acknowledgement that a receiver sends."""
+    """Window of an acknowledgement in full segments."""
     round_ms: int = 0
     """Segment at a receiver: time since the acknowledgement whose timestamp it echoes, milliseconds."""
 
 
-def flows(read: Sequence[Segment], mss: int, receiver: bool) -> list[list[Event]]:
+def flows(read: Sequence[Segment], mss: int, receiver: bool, windows: bool) -> list[list[Event]]:
     """Return the events of each connection to the sink, in the order of the SYNs.
 
     A receiver of the model measures the round-trip time of the handshake with the first data, the kernel with the
@@ -161,10 +161,10 @@ def flows(read: Sequence[Segment], mss: int, receiver: bool) -> list[list[Event]
         # Transfers in the other direction have the port of the sink at the other end.
         if one.ports[0 if receiver else 1] == PORT:
             found.setdefault(one.ports, []).append(one)
-    return [_flow(one, mss, receiver) for one in found.values()]
+    return [_flow(one, mss, receiver, windows) for one in found.values()]
 
 
-def _flow(read: Sequence[Segment], mss: int, receiver: bool) -> list[Event]:
+def _flow(read: Sequence[Segment], mss: int, receiver: bool, windows: bool) -> list[Event]:
     made: list[Event] = []
     start: int | None = None
     # Times of the first transmissions by their timestamps, with what these are ahead, and the last acknowledgement.
@@ -224,7 +224,9 @@ def _flow(read: Sequence[Segment], mss: int, receiver: bool) -> list[Event]:
             last = max(at, last)
             blocks = tuple(number(limit) for limit in one.blocks[:6])
             echo = first[one.echo] if advances else (0, 0)
-            window = (one.window << SCALE) // mss if receiver else UNKNOWN
+            # The window of a SYN-ACK has no scale (RFC 7323 section 2.2).
+            scale = 0 if one.flags & SYN else SCALE
+            window = (one.window << scale) // mss if windows else UNKNOWN
             made.append(Event(one.time_ns, one.sent, at, _flags(one), echo[0], echo[1], blocks, window))
     return made
 
@@ -243,18 +245,19 @@ Packed = dict[str, Any]
 """Events in a form that compresses well, by column."""
 
 
-def pack(events: Sequence[Event], receiver: bool) -> Packed:
+def pack(events: Sequence[Event], receiver: bool, windows: bool) -> Packed:
     """Return the events in columns of small numbers.
 
     `sent` has `>` or `<` for each event, `times` the differences of the times, and `flags` the flags. `numbers` are the
     differences from the end of the segments so far, or from the acknowledgement before. `echoes`, `ahead` and `blocks`
     have an entry for each acknowledgement: the number of transmissions since the one that it echoes, what its timestamp
-    is ahead, and the limits of the blocks as differences, the first one from the acknowledgement. Of a receiver,
-    `windows` has the window of each acknowledgement, and `rounds` the time of each segment since what it echoes.
+    is ahead, and the limits of the blocks as differences, the first one from the acknowledgement. `windows` has the
+    window of each acknowledgement, if they are recorded, and `rounds`, of a receiver, the time of each segment since
+    what it echoes.
     """
     made: Packed = {"sent": "", "times": [], "numbers": [], "flags": [], "echoes": [], "ahead": [], "blocks": []}
-    if receiver:
-        made |= {"windows": [], "rounds": []}
+    made |= {"windows": []} if windows else {}
+    made |= {"rounds": []} if receiver else {}
     end = last = before = 0
     places: dict[int, int] = {}
     for event in events:
@@ -277,7 +280,7 @@ def pack(events: Sequence[Event], receiver: bool) -> Packed:
             made["ahead"].append(event.ahead_ms)
             limits = [event.number, *event.blocks]
             made["blocks"].append([b - a for a, b in pairwise(limits)])
-            if receiver:
+            if windows:
                 made["windows"].append(event.window)
     return made
 
@@ -288,7 +291,7 @@ def unpack(packed: Packed, receiver: bool) -> list[Event]:
     end = last = time = 0
     places: list[int] = []
     echoes, ahead, blocks = (iter(packed[name]) for name in ("echoes", "ahead", "blocks"))
-    windows, rounds = (iter(packed[name] if receiver else ()) for name in ("windows", "rounds"))
+    windows, rounds = (iter(packed.get(name, ())) for name in ("windows", "rounds"))
     columns = (packed[name] for name in ("sent", "times", "numbers", "flags"))
     for letter, step, number, flags in zip(*columns, strict=True):
         time += step
@@ -304,7 +307,7 @@ def unpack(packed: Packed, receiver: bool) -> list[Event]:
             back, later, steps = next(echoes), next(ahead), next(blocks)
             limits = tuple(accumulate(steps, initial=last))[1:]
             echo = places[len(places) - back] if back else 0
-            window = next(windows) if receiver else UNKNOWN
+            window = next(windows) if "windows" in packed else UNKNOWN
             made.append(Event(time, sent, last, flags, echo, later, limits, window))
     if next(echoes, None) is not None:
         raise ValueError("there are more acknowledgements than events")
@@ -322,7 +325,7 @@ def followed(transport: str, events: Sequence[Event], receiver: bool) -> dict[st
         if one.sent == receiver:
             # A timestamp that is ahead is known in ms only.
             echo_ns = (one.echo_ns // 10**6 + one.ahead_ms) * 10**6 if one.ahead_ms else one.echo_ns
-            rows.append([*head, one.flags, one.window if receiver else echo_ns * 1000, *one.blocks])
+            rows.append([*head, one.flags, *([] if receiver else [echo_ns * 1000]), one.window, *one.blocks])
         else:
             # Timestamps are in ms.
             asked_ms = max(one.time_ns // 10**6 - one.round_ms, 0)
@@ -338,7 +341,7 @@ def on_kernel(case: Case, kernel: Kernel, program: Path, keep: Path | None = Non
 
     def read(folder: Path) -> list[list[Event]]:
         lines = (folder / "segments").read_text(encoding="utf-8").splitlines()
-        made = flows(segments(lines, host), case.dumbbell.segment, case.receiver)
+        made = flows(segments(lines, host), case.dumbbell.segment, case.receiver, case.windows)
         flows_of_host = case.dumbbell.flows // case.dumbbell.hosts
         # The SYNs of some flows may be lost until the end of the run, and a receiver does not know of them.
         if len(made) > flows_of_host or (len(made) < flows_of_host and not case.receiver) or not made:

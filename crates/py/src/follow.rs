@@ -28,21 +28,21 @@ const ARRIVES: u64 = 1;
 /// the phases of BBR with which most transmissions are equal, without other congestion controls an empty list.
 ///
 /// `transport` is the table of a scenario as JSON. An event is `[0, time_ps, segment]` for a transmission, and
-/// `[1, time_ps, next, flags, echo_ps, start, end, ...]` for an acknowledgement that arrives. Raises `ValueError` for
-/// other events and for a transport that cannot be.
+/// `[1, time_ps, next, flags, echo_ps, window, start, end, ...]` for an acknowledgement that arrives; a window of 2^32 - 1
+/// is not recorded, and does not limit the sender. Raises `ValueError` for other events and for a transport that cannot be.
 #[pyfunction]
 #[pyo3(name = "follow_sender")]
 pub fn sender(transport: &str, events: Vec<Vec<u64>>) -> PyResult<String> {
     let events = each(&events, |event| match *event {
         [0, at, seq] => Some(Event::Sent(Time(at), number(seq)?)),
-        [ARRIVES, at, next, flags, echo, ref blocks @ ..] => {
+        [ARRIVES, at, next, flags, echo, window, ref blocks @ ..] => {
             let ack = Ack {
                 next: number(next)?,
                 ece: flags & ECE != 0,
                 syn: flags & SYN != 0,
                 echo: Time(echo),
                 delay: Dur::ZERO,
-                window: Ack::UNLIMITED,
+                window: number(window)?,
                 sack: sack(blocks)?,
             };
             Some(Event::Arrived(Time(at), ack))
