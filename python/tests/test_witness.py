@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType
 
@@ -458,6 +459,16 @@ def test_a_fast_measured_port_has_a_bucket_of_four_steps_of_the_clock() -> None:
         assert f"burst {bucket} cburst {bucket} " in next(line for line in lines if f"burst {bucket} " in line)
 
 
+def test_connections_of_long_runs_do_not_give_up() -> None:
+    """After timeouts of a SYN of 1, 2, 4 to 64 s, 127 s together, Linux gives up by default."""
+    for duration, kept in (("126s", 0), ("127s", 4)):
+        script = case(dumbbell().set(duration=duration)).script(1)
+        lines = [line for line in script.splitlines() if line.startswith("settings ")]
+        # Four hosts have connections, and two switches have none.
+        assert len(lines) == 6
+        assert sum("tcp_syn_retries=127 tcp_retries2=255" in line for line in lines) == kept
+
+
 def test_the_port_with_the_slowest_link_is_measured() -> None:
     assert case(dumbbell()).port == ("r0", "r1")
     assert case(dumbbell(), ("s1", "r0")).watched()[0].ends == ("s1", "r0")
@@ -582,6 +593,33 @@ def test_recorded_results_are_used_again_only_for_the_same_guest(comparison: Mod
         row = comparison.measured(chosen, scenario, guest, record, len(runs), len(runs))
         assert len(row.kernel) == len(runs)
         assert sorted(guest.asked) == asked
+
+
+def test_drawn_cases_are_as_long_as_the_first_intervals_need(comparison: ModuleType) -> None:
+    """Five seeds have t/sqrt(n) of 2.776/2.236 = 1.2416, 20 seeds 2.093/4.472 = 0.4680: 0.3770 of the width."""
+
+    def line(half: float, ours: float = 0.5) -> Line:
+        return Line("jain", Interval(0.5, 0.5 - half, 0.5 + half, 5), Interval(ours, ours, ours, 5))
+
+    # Jain's index has a tolerance of 0.05: 20 seeds are enough up to 0.05 / 0.3770 = 0.1326, and 16 times as long up to
+    # four times that.
+    for half, factor in ((0.051, 1), (0.132, 1), (0.134, 4), (0.264, 4), (0.266, 16), (0.529, 16), (0.532, None)):
+        assert comparison.enough([line(half)], 20) == factor
+    assert comparison.enough([line(0.2), line(0.01, ours=0.6)], 20) is None
+
+
+def test_a_longer_case_has_the_same_name_and_a_longer_run(
+    comparison: ModuleType, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases = comparison.cases
+    case_ = cases.drawn(1, 5)[0]
+    longer = replace(case_, longer=4)
+    warmup, end = case_.times_s
+    assert longer.name == case_.name
+    assert longer.times_s == (warmup, warmup + 4 * (end - warmup))
+    monkeypatch.setattr(sys, "argv", ["witness.py", "--draw", "2", "5", "--record"])
+    with pytest.raises(SystemExit):
+        comparison.main()
 
 
 def test_all_cases_can_be_run_by_the_guest(comparison: ModuleType) -> None:

@@ -28,7 +28,6 @@ LONGER = dict.fromkeys(
         "2 reno drop-tail 10 Mbit/s 40-80 ms q=100 loss=0.005",
         "htb 10 Mbit/s: 4 with on-off 5 (2 s, 2 s) first + 6 with 4 reno; probe cs0",
         "priority 10 Mbit/s: on-off 3 before on-off 6 before 4 cubic; probe af11",
-        "60 bbr drop-tail 7.1 Mbit/s 102.1-213.3 ms q=222 short=0.2",
         "4 dctcp ecn codel 1.5 Mbit/s 15.6-82.9 ms q=100 short=0.2",
         "64 cubic ecn choke 45.9 Mbit/s 149.5-270.8 ms q=523 onoff=0.15",
         "3 dctcp ecn pie 4.6 Mbit/s 15.9-30.5 ms q=100 reverse=1",
@@ -40,7 +39,15 @@ LONGER = dict.fromkeys(
         "64 bbr sfb 8.3 Mbit/s 11.2-261.5 ms q=49",
     ),
     4,
-) | {"1 dctcp ecn red 5.2 Mbit/s 50-156.9 ms q=42 loss=0.002": 8}
+) | {
+    "1 dctcp ecn red 5.2 Mbit/s 50-156.9 ms q=42 loss=0.002": 8,
+    "8 bbr drop-tail 10 Mbit/s 40 ms q=120": 8,
+    "60 bbr drop-tail 7.1 Mbit/s 102.1-213.3 ms q=222 short=0.2": 16,
+    "72 bbr drop-tail 4.8 Mbit/s 47-176.1 ms q=120 short=0.2": 16,
+    "4 cubic ecn sfb 12.6 Mbit/s 162.9-271.3 ms q=440 loss=0.002": 16,
+    "2 reno sfb 53.5 Mbit/s 11.5-238.9 ms q=169": 16,
+    "1 cubic fq-codel 81.3 Mbit/s 56.8-244.4 ms q=1000 reverse=1": 16,
+}
 """Factors of the measured time of 18 cases that 20 seeds of 15 to 60 s could not decide, by name.
 
 These had undecided metrics and none outside with 20 seeds, or would have had undecided ones by the intervals of their
@@ -78,6 +85,8 @@ class Dumbbell:
     """Mean rate of a source without TCP that is on and off for 0.5 s each on average, as a fraction of the rate."""
     reverse: int = 0
     """Number of transfers in the other direction."""
+    longer: int = 1
+    """Factor of the measured time, besides that of `LONGER`."""
 
     @property
     def name(self) -> str:
@@ -104,13 +113,13 @@ class Dumbbell:
 
         Those of `LONGER` are measured longer, by their factors.
         """
-        return _times_s(self.rate, self.rtt[1], self.segment, self.name)
+        return _times_s(self.rate, self.rtt[1], self.segment, self.longer * LONGER.get(self.name, 1))
 
 
-def _times_s(rate: float, rtt: float, segment: int, name: str) -> tuple[float, float]:
-    """Return the warm-up and the length of a run of the case with this name, seconds."""
+def _times_s(rate: float, rtt: float, segment: int, longer: int) -> tuple[float, float]:
+    """Return the warm-up and the length of a run, seconds; `longer`: factor of the measured time."""
     measured = min(max(round(60_000 * 8 * (segment + 52) / (rate * 1e6)), 15), 60)
-    measured *= LONGER.get(name, 1)
+    measured *= longer
     warmup = min(max(round(100 * rtt * 1e-3), 10), 20)
     return warmup, warmup + measured
 
@@ -170,7 +179,7 @@ class Tree:
     @property
     def times_s(self) -> tuple[float, float]:
         """Warm-up and length of the run, seconds."""
-        return _times_s(self.rate, max(leaf.rtt for leaf in self.every), 1448, self.name)
+        return _times_s(self.rate, max(leaf.rtt for leaf in self.every), 1448, LONGER.get(self.name, 1))
 
     def discipline(self, preset: bool) -> dict[str, object]:
         """Return the table of the bottleneck's discipline."""

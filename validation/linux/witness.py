@@ -7,6 +7,8 @@ The cases are those of cases.py, all with the same settings; no case is fitted. 
 defaults, and with `preset = "linux-6.1"` and disciplines in form "linux". A case is inside if all its metrics are
 inside the tolerances; one with an interval that is wider than its tolerance is undecided. Results of the kernel are
 kept in FOLDER/witness, and with `--record` also in recorded.json.xz, with which `--recorded` compares without a kernel.
+A drawn case (`--draw`) that is undecided with the first seeds gets up to `--most`, of runs that are 4 or 16 times as
+long if the intervals of the first seeds show that it takes them.
 
 Exits with 1 if the guest fails, or with `--recorded` if other metrics are inside than known.json lists; with 0, after a
 line that begins with SKIPPED, if the kernel or a tool is missing.
@@ -17,10 +19,11 @@ from __future__ import annotations
 import argparse
 import json
 import lzma
+import math
 import re
 import sys
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +32,13 @@ from cases import Dumbbell, Tree
 from compare import rewrite
 from records import read
 
+from tailback.results.intervals import Interval, t_quantile
 from tailback.scenario import Scenario
-from tailback.witness.comparison import Answers, Line, compare, table, without_probes
+from tailback.witness.comparison import CONFIDENCE, Answers, Line, compare, table, without_probes
+from tailback.witness.comparison import lines as lines_of
 from tailback.witness.kernel import GuestError, Kernel
 from tailback.witness.network import case as case_of
-from tailback.witness.outcome import Outcome
+from tailback.witness.outcome import Outcome, on_tailback
 
 RECORDED = Path(__file__).resolve().with_name("recorded.json.xz")
 """Results of the kernel by case, with the hash of the kernel and the command that made them, and with `Answers.key` of
@@ -46,6 +51,10 @@ docs/witness.md has what is known of the causes. `--accept` writes the file.
 BEGIN, END = "<!-- validation/linux/witness.py writes from here -->", "<!-- to here -->"
 SAMPLE = 12
 """Number of cases of `--sample`, which `make witness` and `make test` compare."""
+FACTORS = (1, 4, 16)
+"""Factors by which the measured time of a drawn case may be longer, if its first seeds show that more are undecided."""
+MANY = 200
+"""Seeds of Tailback in the page's table of metrics that are outside: whether its 20 seeds are outside by chance."""
 
 
 @dataclass(frozen=True)
@@ -104,6 +113,36 @@ def measured(
         least = min(most, len(runs) + 5)
 
 
+def enough(found: list[Line], most: int) -> int | None:
+    """Return the smallest of `FACTORS` with which `most` seeds are expected to decide a case.
+
+    It follows from the widths with the first seeds, `found`. Widths become smaller with the root of the number of
+    seeds, with Student's t, and with the root of the factor if parts of a run are independent. `None`: a metric is
+    outside, or no factor is enough.
+    """
+    if any(line.verdict == "outside" for line in found):
+        return None
+
+    def expected(interval: Interval) -> float:
+        now, then = (t_quantile(CONFIDENCE, n - 1) / math.sqrt(n) for n in (interval.n, most))
+        return interval.half_width * then / now
+
+    ratios = [
+        max(expected(line.kernel), expected(line.ours)) / line.tolerance for line in found if line.verdict != "none"
+    ]
+    return next((factor for factor in FACTORS if max(ratios) <= math.sqrt(factor)), None)
+
+
+def drawn_row(case: Dumbbell, answers: Answers, seeds: int, most: int) -> Row:
+    """Compare a drawn case with `seeds` seeds; if it is undecided, with up to `most` of runs that are long enough."""
+    nothing: dict[str, Any] = {"cases": {}, "keys": {}}
+    first = measured(case, cases.scenario(case), answers, nothing, seeds, seeds)
+    if verdict(first.preset) != "undecided" or (factor := enough(first.preset, most)) is None:
+        return first
+    longer = replace(case, longer=factor)
+    return measured(longer, cases.scenario(longer), answers, nothing, seeds, most)
+
+
 def read_record() -> dict[str, Any]:
     """Return the recorded results: `kernel`, `command`, and `cases` with the outcomes by name and seed."""
     return read(RECORDED)
@@ -148,7 +187,26 @@ def markdown(rows: list[Row]) -> str:
         shown = [pair for pair in both if any(one[-1] != "none" for one in pair)]
         for i, ((title, linux, ours, tolerance, _), (_, _, preset, _, _)) in enumerate(shown):
             lines.append(f"| {row.case.name if i == 0 else ''} | {title} | {linux} | {ours} | {preset} | {tolerance} |")
-    return "\n".join(lines) + "\n"
+    return "\n".join([*lines, *many_seeds(rows)]) + "\n"
+
+
+def many_seeds(rows: list[Row]) -> list[str]:
+    """Return a table of the metrics that are outside with the preset, with `MANY` seeds of Tailback."""
+    found = []
+    for row in rows:
+        outside = [line.metric for line in row.preset if line.verdict == "outside"]
+        if outside:
+            made, scenario = case_of(cases.scenario(row.case)), cases.scenario(row.case, preset=True)
+            many = lines_of(row.kernel, on_tailback(scenario, made, MANY))
+            few = {line.metric: cells for line, cells in zip(row.preset, table(row.preset, empty=True), strict=True)}
+            for line, (title, linux, ours, tolerance, _) in zip(many, table(many, empty=True), strict=True):
+                if line.metric in outside:
+                    cells = [row.case.name, title, linux, few[line.metric][2], ours, tolerance]
+                    found.append(f"| {' | '.join(cells)} |")
+    if not found:
+        return []
+    head = ["case", "metric outside", "Linux", "preset", f"preset, {MANY} seeds", "tolerance"]
+    return ["", f"| {' | '.join(head)} |", "|---|---|---:|---:|---:|---:|", *found]
 
 
 def summary(rows: list[Row]) -> str:
@@ -222,6 +280,8 @@ def main() -> int:
     known: list[Dumbbell | Tree] = (
         [*cases.CASES, *cases.TREES, *cases.drawn()] if draw is None else [*cases.drawn(*draw)]
     )
+    if draw is not None and (options.record or options.recorded):
+        parser.error("drawn cases are not recorded")
     if options.sample:
         known = sample(known)
     chosen = [case for case in known if re.search(options.cases, case.name)]
@@ -250,15 +310,23 @@ def main() -> int:
             scenario, begin = cases.scenario(case), time.monotonic()
             try:
                 ask = Answers(kernel, answers)
-                rows.append(measured(case, scenario, ask, record, options.seeds, options.most))
+                rows.append(
+                    drawn_row(case, ask, options.seeds, options.most)
+                    if draw is not None and isinstance(case, Dumbbell)
+                    else measured(case, scenario, ask, record, options.seeds, options.most)
+                )
             except GuestError as error:
                 print(f"{case.name}: {error}", file=sys.stderr)
                 failed = True
                 continue
+            # A drawn case may have been measured longer.
+            scenario = cases.scenario(rows[-1].case)
             record["cases"][case.name] = [without_probes(one) for one in rows[-1].kernel]
             record["keys"][case.name] = ask.key(case_of(scenario), 1)
             seconds = time.monotonic() - begin
-            say(rows[-1], f" ({len(rows[-1].kernel)} seeds, {seconds:.0f} s)")
+            longer = getattr(rows[-1].case, "longer", 1)
+            more = f", {longer} times as long" if longer > 1 else ""
+            say(rows[-1], f" ({len(rows[-1].kernel)} seeds{more}, {seconds:.0f} s)")
             if options.record:
                 with lzma.open(RECORDED, "wt", encoding="utf-8") as file:
                     json.dump(record, file)

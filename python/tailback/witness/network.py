@@ -29,6 +29,9 @@ Table = Mapping[str, Any]
 
 CONTROLS = {"reno": "reno", "cubic": "cubic", "bbr": "bbr", "dctcp": "dctcp"}
 """Congestion controls of Linux 6.1 by those of scenarios."""
+GIVES_UP_S = 127
+"""Time after which Linux gives up a connection whose SYN has been sent 7 times, with timeouts of 1, 2, 4 to 64 s
+(`tcp_syn_retries` of 6)."""
 RECEIVE_BUFFER = (131_072, 64_000_000)
 """Size of a receive buffer of the guest at the start, and its largest size, bytes (`tcp_rmem` in init.sh)."""
 STEP_S = 0.005
@@ -462,7 +465,7 @@ def _script(case: Case, seed: int) -> Iterator[str]:
         lines += [f"link set {link.device()} gso_max_segs 1" for link in case.links if node in link.ends]
         yield f"ip -n {name} -batch - <<END\n" + "\n".join(lines + routes[node]) + "\nEND"
         ends = [flow for flow in tcp if node in (flow.sender, flow.receiver)]
-        yield f"settings {name} {_sysctls(ends, hashes)!r} " + " ".join(
+        yield f"settings {name} {_sysctls(ends, hashes, case.end_s)!r} " + " ".join(
             link.device() for link in case.links if node in link.ends
         )
         yield f"inside {name} tc -batch - <<END || failed 'the disciplines of {node}'"
@@ -503,8 +506,11 @@ def _script(case: Case, seed: int) -> Iterator[str]:
     yield f"finish() {{ inspect {watched} {link.device()}; }}"
 
 
-def _sysctls(flows: Sequence[Flows], hashes: bool) -> str:
-    """Return the settings of a node; a node has one for all its connections. `hashes`: a discipline hashes flows."""
+def _sysctls(flows: Sequence[Flows], hashes: bool, end_s: float) -> str:
+    """Return the settings of a node; a node has one for all its connections.
+
+    `hashes`: a discipline hashes flows; `end_s`: length of the run, seconds.
+    """
     settings: dict[str, str] = {"tcp_timestamps": "0", "tcp_sack": "1", "tcp_ecn": "0"}
     seen: dict[str, set[str]] = {}
     for flow in flows:
@@ -530,6 +536,9 @@ def _sysctls(flows: Sequence[Flows], hashes: bool) -> str:
         # it (`skb_get_hash`), so that a flow would change its queue; behind a network card they hash addresses and
         # ports.
         settings["../core/txrehash"] = "0"
+    if flows and end_s >= GIVES_UP_S:
+        # An endless transfer does not give up (`tcp_write_timeout`). These are the largest values.
+        settings |= {"tcp_syn_retries": "127", "tcp_retries2": "255"}
     return " ".join(f"{key}={value}" for key, value in settings.items())
 
 
