@@ -48,7 +48,7 @@ LONGER = dict.fromkeys(
     "2 reno sfb 53.5 Mbit/s 11.5-238.9 ms q=169": 16,
     "1 cubic fq-codel 81.3 Mbit/s 56.8-244.4 ms q=1000 reverse=1": 16,
 }
-"""Factors of the measured time of 18 cases that 20 seeds of 15 to 60 s could not decide, by name.
+"""Factors of the measured time of 23 cases that 20 seeds of 15 to 60 s could not decide, by name.
 
 These had undecided metrics and none outside with 20 seeds, or would have had undecided ones by the intervals of their
 first seeds. Cases and factors were chosen by the widths of the intervals and the time that a run takes. Longer runs do
