@@ -203,7 +203,7 @@ $(OUT)/validation/kernel/linux:
 # The script prints what is missing and ends with 3 where the kernel cannot be built. It runs beside the build of the
 # extension, of which the link step has one thread.
 .PHONY: witness
-witness: ## Compare 12 dumbbells with a Linux kernel in virtual time, which is built first (25 minutes on 2 cores)
+witness: ## Compare 12 dumbbells with a Linux kernel in virtual time, which is built first (20 minutes on 2 cores)
 	@python/tailback/witness/guest/build_kernel.sh $(OUT)/validation/kernel & kernel=$$!; \
 	$(MAKE) --no-print-directory $(VENV)/.installed || { wait $$kernel || true; exit 1; }; \
 	code=0; wait $$kernel || code=$$?; \

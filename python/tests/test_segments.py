@@ -134,7 +134,9 @@ def test_a_transmission_that_is_moved_left_out_or_changed_is_found(segments: Mod
 def test_packed_events_are_unpacked_as_they_were(segments: ModuleType, record: Any) -> None:
     for case in segments.CASES:
         packed = record["cases"][case.name][0]
-        assert segments.pack(segments.unpack(packed, case.receiver), case.receiver, case.windows) == packed
+        assert (
+            segments.pack(segments.unpack(packed, case.receiver, case.windows), case.receiver, case.windows) == packed
+        )
 
 
 def test_a_malformed_record_is_refused(segments: ModuleType, record: Any) -> None:
@@ -142,9 +144,12 @@ def test_a_malformed_record_is_refused(segments: ModuleType, record: Any) -> Non
     packed = record["cases"][case.name][0]
     for column in ("times", "numbers", "flags"):
         with pytest.raises(ValueError, match="zip"):
-            segments.unpack({**packed, column: packed[column][:-1]}, case.receiver)
+            segments.unpack({**packed, column: packed[column][:-1]}, case.receiver, case.windows)
     with pytest.raises(ValueError, match="more acknowledgements"):
-        segments.unpack({**packed, "echoes": [*packed["echoes"], 0]}, case.receiver)
+        segments.unpack({**packed, "echoes": [*packed["echoes"], 0]}, case.receiver, case.windows)
+    # Windows that are missing are not compared as unknown ones.
+    with pytest.raises(KeyError, match="windows"):
+        segments.unpack(packed, case.receiver, windows=True)
     text = json.dumps(case.transport())
     for events, message in [
         ([[0, 5, 0], [0, 4, 1]], "earlier"),

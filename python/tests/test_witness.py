@@ -606,6 +606,11 @@ def test_drawn_cases_are_as_long_as_the_first_intervals_need(comparison: ModuleT
     for half, factor in ((0.051, 1), (0.132, 1), (0.134, 4), (0.264, 4), (0.266, 16), (0.529, 16), (0.532, None)):
         assert comparison.enough([line(half)], 20) == factor
     assert comparison.enough([line(0.2), line(0.01, ours=0.6)], 20) is None
+    # Without goodput the tolerance is 0, and a single seed has no width.
+    none = Line("goodput_bps", Interval(0, 0, 0, 5), Interval(0, 0, 0, 5))
+    assert comparison.enough([line(0.1), none], 20) == 1
+    one = Line("jain", Interval(0.5, -math.inf, math.inf, 1), Interval(0.5, 0.5, 0.5, 5))
+    assert comparison.enough([one], 20) is None
 
 
 def test_a_longer_case_has_the_same_name_and_a_longer_run(

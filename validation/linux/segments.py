@@ -78,7 +78,7 @@ def compared(case: Case, flows: Sequence[Sequence[Event]], transport: dict[str, 
 
 def recorded_flows(case: Case, record: dict[str, Any]) -> list[list[Event]]:
     """Return the recorded flows of a case."""
-    return [unpack(one, case.receiver) for one in record["cases"][case.name]]
+    return [unpack(one, case.receiver, case.windows) for one in record["cases"][case.name]]
 
 
 def read_record() -> dict[str, Any]:

@@ -285,13 +285,13 @@ def pack(events: Sequence[Event], receiver: bool, windows: bool) -> Packed:
     return made
 
 
-def unpack(packed: Packed, receiver: bool) -> list[Event]:
+def unpack(packed: Packed, receiver: bool, windows: bool) -> list[Event]:
     """Return the events from their packed form; raises ValueError or IndexError if it is none."""
     made: list[Event] = []
     end = last = time = 0
     places: list[int] = []
     echoes, ahead, blocks = (iter(packed[name]) for name in ("echoes", "ahead", "blocks"))
-    windows, rounds = (iter(packed.get(name, ())) for name in ("windows", "rounds"))
+    offered, rounds = iter(packed["windows"] if windows else ()), iter(packed["rounds"] if receiver else ())
     columns = (packed[name] for name in ("sent", "times", "numbers", "flags"))
     for letter, step, number, flags in zip(*columns, strict=True):
         time += step
@@ -307,7 +307,7 @@ def unpack(packed: Packed, receiver: bool) -> list[Event]:
             back, later, steps = next(echoes), next(ahead), next(blocks)
             limits = tuple(accumulate(steps, initial=last))[1:]
             echo = places[len(places) - back] if back else 0
-            window = next(windows) if "windows" in packed else UNKNOWN
+            window = next(offered) if windows else UNKNOWN
             made.append(Event(time, sent, last, flags, echo, later, limits, window))
     if next(echoes, None) is not None:
         raise ValueError("there are more acknowledgements than events")

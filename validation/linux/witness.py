@@ -52,7 +52,7 @@ BEGIN, END = "<!-- validation/linux/witness.py writes from here -->", "<!-- to h
 SAMPLE = 12
 """Number of cases of `--sample`, which `make witness` and `make test` compare."""
 FACTORS = (1, 4, 16)
-"""Factors by which the measured time of a drawn case may be longer, if its first seeds show that more are undecided."""
+"""Factors of the measured time of drawn cases that the first seeds do not decide."""
 MANY = 200
 """Seeds of Tailback in the page's table of metrics that are outside: whether its 20 seeds are outside by chance."""
 
@@ -124,13 +124,18 @@ def enough(found: list[Line], most: int) -> int | None:
         return None
 
     def expected(interval: Interval) -> float:
+        if interval.n < 2:
+            return math.inf
         now, then = (t_quantile(CONFIDENCE, n - 1) / math.sqrt(n) for n in (interval.n, most))
         return interval.half_width * then / now
 
-    ratios = [
-        max(expected(line.kernel), expected(line.ours)) / line.tolerance for line in found if line.verdict != "none"
+    widths = [
+        (max(expected(line.kernel), expected(line.ours)), line.tolerance) for line in found if line.verdict != "none"
     ]
-    return next((factor for factor in FACTORS if max(ratios) <= math.sqrt(factor)), None)
+    decides = (
+        factor for factor in FACTORS if all(width <= math.sqrt(factor) * tolerance for width, tolerance in widths)
+    )
+    return next(decides, None)
 
 
 def drawn_row(case: Dumbbell, answers: Answers, seeds: int, most: int) -> Row:
@@ -319,8 +324,6 @@ def main() -> int:
                 print(f"{case.name}: {error}", file=sys.stderr)
                 failed = True
                 continue
-            # A drawn case may have been measured longer.
-            scenario = cases.scenario(rows[-1].case)
             record["cases"][case.name] = [without_probes(one) for one in rows[-1].kernel]
             record["keys"][case.name] = ask.key(case_of(scenario), 1)
             seconds = time.monotonic() - begin

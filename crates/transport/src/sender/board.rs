@@ -183,8 +183,8 @@ pub(super) struct Board {
     pub rack: Option<Box<Rack>>,
     /// Timer of a tail loss probe or of reordering.
     pub probe: Probe,
-    /// With Linux's rules, number of segments that were reported as duplicates, and of retransmissions of earlier
-    /// connections.
+    /// With Linux's rules, number of segments that were reported as duplicates. It begins with the sender's
+    /// retransmissions at that time, since that count, with which it is compared, goes on from connection to connection.
     pub duplicates: u64,
     /// The timer of the connection with Linux's rules, whatever it waits for.
     pub timer: Timer,

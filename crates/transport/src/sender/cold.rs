@@ -17,7 +17,7 @@ pub(super) struct Pace {
     pub release: Time,
     /// `true` if a segment waits only for `release`.
     pub holds: bool,
-    /// Number of data segments that the connection has sent, each transmission once.
+    /// Number of data segments that the connection has sent, retransmissions included.
     pub sent: u64,
     /// Sampler of the delivery rate; `None` if the control does not use it.
     pub sampler: Option<Box<Sampler>>,

@@ -42,7 +42,6 @@ impl Sender {
         let retransmissions = self.counts.retransmissions;
         if let Some(board) = &mut self.board {
             board.start_at(start);
-            // Duplicates are compared with the retransmissions of this connection.
             board.duplicates = retransmissions;
         }
         if let Some(sampler) = self.sampler() {
