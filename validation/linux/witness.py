@@ -8,7 +8,7 @@ defaults, and with `preset = "linux-6.1"` and disciplines in form "linux". A cas
 inside the tolerances; one with an interval that is wider than its tolerance is undecided. Results of the kernel are
 kept in FOLDER/witness, and with `--record` also in recorded.json.xz, with which `--recorded` compares without a kernel.
 A drawn case (`--draw`) that is undecided with the first seeds gets up to `--most`, of runs that are 4 or 16 times as
-long if the intervals of the first seeds show that it takes them.
+long if the intervals of the first seeds show that this decides it.
 
 Exits with 1 if the guest fails, or with `--recorded` if other metrics are inside than known.json lists; with 0, after a
 line that begins with SKIPPED, if the kernel or a tool is missing.
@@ -113,15 +113,12 @@ def measured(
         least = min(most, len(runs) + 5)
 
 
-def enough(found: list[Line], most: int) -> int | None:
-    """Return the smallest of `FACTORS` with which `most` seeds are expected to decide a case.
+def enough(found: list[Line], most: int) -> int:
+    """Return the smallest of `FACTORS` with which `most` seeds are expected to decide a case, or 1 if none is enough.
 
     It follows from the widths with the first seeds, `found`. Widths become smaller with the root of the number of
-    seeds, with Student's t, and with the root of the factor if parts of a run are independent. `None`: a metric is
-    outside, or no factor is enough.
+    seeds, with Student's t, and with the root of the factor if parts of a run are independent.
     """
-    if any(line.verdict == "outside" for line in found):
-        return None
 
     def expected(interval: Interval) -> float:
         if interval.n < 2:
@@ -135,16 +132,16 @@ def enough(found: list[Line], most: int) -> int | None:
     decides = (
         factor for factor in FACTORS if all(width <= math.sqrt(factor) * tolerance for width, tolerance in widths)
     )
-    return next(decides, None)
+    return next(decides, 1)
 
 
 def drawn_row(case: Dumbbell, answers: Answers, seeds: int, most: int) -> Row:
     """Compare a drawn case with `seeds` seeds; if it is undecided, with up to `most` of runs that are long enough."""
     nothing: dict[str, Any] = {"cases": {}, "keys": {}}
     first = measured(case, cases.scenario(case), answers, nothing, seeds, seeds)
-    if verdict(first.preset) != "undecided" or (factor := enough(first.preset, most)) is None:
+    if verdict(first.preset) != "undecided":
         return first
-    longer = replace(case, longer=factor)
+    longer = replace(case, longer=enough(first.preset, most))
     return measured(longer, cases.scenario(longer), answers, nothing, seeds, most)
 
 
