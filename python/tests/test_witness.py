@@ -612,10 +612,17 @@ def test_drawn_cases_are_as_long_as_the_first_intervals_need(comparison: ModuleT
     assert comparison.enough([one], 20) == 1
 
 
-# The last two: an undecided case that is outside in another metric, and one that runs of 16 times do not decide.
+# The last three: a metric outside beside an undecided one, none undecided, and one that 16 times do not decide.
 @pytest.mark.parametrize(
     ("halves", "ours", "longer"),
-    [([0.01], 0.5, None), ([0.13], 0.5, 1), ([0.2], 0.5, 4), ([0.13, 0.01], 0.6, None), ([0.6], 0.5, 1)],
+    [
+        ([0.01], 0.5, None),
+        ([0.13], 0.5, 1),
+        ([0.2], 0.5, 4),
+        ([0.13, 0.01], 0.6, 1),
+        ([0.01], 0.6, None),
+        ([0.6], 0.5, 1),
+    ],
 )
 def test_a_drawn_case_gets_all_seeds_if_it_is_undecided(
     comparison: ModuleType, monkeypatch: pytest.MonkeyPatch, halves: list[float], ours: float, longer: int | None

@@ -114,10 +114,11 @@ def measured(
 
 
 def enough(found: list[Line], most: int) -> int:
-    """Return the smallest of `FACTORS` with which `most` seeds are expected to decide a case, or 1 if none is enough.
+    """Return the smallest of `FACTORS` with which `most` seeds are expected to decide a case.
 
-    It follows from the widths with the first seeds, `found`. Widths become smaller with the root of the number of
-    seeds, with Student's t, and with the root of the factor if parts of a run are independent.
+    It is 1 if no factor is enough. It follows from the widths with the first seeds, `found`. Widths become smaller
+    with the root of the number of seeds, with Student's t, and with the root of the factor if parts of a run are
+    independent.
     """
 
     def expected(interval: Interval) -> float:
@@ -136,10 +137,13 @@ def enough(found: list[Line], most: int) -> int:
 
 
 def drawn_row(case: Dumbbell, answers: Answers, seeds: int, most: int) -> Row:
-    """Compare a drawn case with `seeds` seeds; if it is undecided, with up to `most` of runs that are long enough."""
+    """Compare a drawn case with `seeds` seeds; if a metric is undecided, with up to `most` of longer runs.
+
+    As on the page, a case with a metric outside gets more seeds too while another one is undecided.
+    """
     nothing: dict[str, Any] = {"cases": {}, "keys": {}}
     first = measured(case, cases.scenario(case), answers, nothing, seeds, seeds)
-    if verdict(first.preset) != "undecided":
+    if all(line.verdict != "undecided" for line in first.preset):
         return first
     longer = replace(case, longer=enough(first.preset, most))
     return measured(longer, cases.scenario(longer), answers, nothing, seeds, most)
