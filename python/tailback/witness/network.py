@@ -321,7 +321,10 @@ def _flow(flow: Table, sender: str, receiver: str, count: int, where: str) -> tu
             interval = 8 * mean / _native.parse_rate(source["rate"])
         # One program for the group starts the transfers, as the scenario's Poisson process does.
         own["count"] = 1
-        busy = f"{where}: at most {count} transfers at a time in the scenario, any number on Linux"
+        busy = (
+            f"{where}: at most {count} transfers at a time in the scenario, any number on Linux, each on its own port; "
+            "disciplines that hash flows treat the transfers of a flow alike: write a larger `count`"
+        )
         made = Flows(model="transfers", bytes=mean, times_s=(interval, 0), sizes=sizes["kind"], **own)
         return made, [*tcp[1], busy]
     if transport is not None:
