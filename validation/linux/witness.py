@@ -282,7 +282,7 @@ def main() -> int:
     try:
         draw = (int(options.draw[0]), int(options.draw[1], 16)) if options.draw else None
     except ValueError:
-        parser.error("--draw needs a number and a hexadecimal number, such as 20 7ae05664")
+        parser.error("--draw needs a number and a hexadecimal number, such as 20 2684fa6a")
     known: list[Dumbbell | Tree] = (
         [*cases.CASES, *cases.TREES, *cases.drawn()] if draw is None else [*cases.drawn(*draw)]
     )
