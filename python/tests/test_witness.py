@@ -654,6 +654,17 @@ def test_a_longer_case_has_the_same_name_and_a_longer_run(
         comparison.main()
 
 
+def test_few_flows_carry_a_second_transfer_where_a_discipline_hashes_ports(comparison: ModuleType) -> None:
+    """4 Mbit/s of 50 kB over 70 s are 700 transfers; a flow in ten carries one then."""
+    cases = comparison.cases
+    for aqm, count in (("sfb", 7000), ("sfq", 7000), ("fq-codel", 7000), ("fq-pie", 7000), ("red", 100)):
+        made = cases.scenario(cases.Dumbbell(1, 10, (20, 20), 50, aqm, short=0.4))
+        assert made.document["run"]["duration"] == "70s"
+        assert next(flow["count"] for flow in made.document["flows"] if flow["name"] == "short") == count
+        # The number of flows is not passed to the guest, whose transfers have a new port each.
+        assert [flow.count for flow in case(made).flows if flow.model == "transfers"] == [1]
+
+
 def test_all_cases_can_be_run_by_the_guest(comparison: ModuleType) -> None:
     cases = comparison.cases
     every = [*cases.CASES, *cases.TREES, *cases.drawn()]
